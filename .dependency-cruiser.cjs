@@ -21,6 +21,7 @@ const entries = [
   '^src/main\\.ts$',
   '^src/web/(swagger|graphiql)/page\\.js$',
   '^src/web/display/(sign|board|start|worker)\\.ts$',
+  '^src/web/console/start\\.ts$',
 ];
 
 /** What `from` imports of our own must match one of `allowed`; `$1` is what the first group of `from` found. */
@@ -178,6 +179,7 @@ module.exports = {
     home('home-of-graphql', 'graphql|graphql-yoga|@pothos/[^/]+|graphql-ws|graphql-sse|ws', [
       `^src/${room}/${part}graphql\\.ts$`,
       '^src/graphql/',
+      '^src/web/console/live\\.ts$',
     ]),
     home('home-of-the-queue', 'graphile-worker', ['^src/worker/', `^src/${room}/tasks\\.ts$`]),
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail-servers)/'),

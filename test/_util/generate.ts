@@ -62,7 +62,11 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
     const context = await loadContext(path.join(project, 'codegen.yml'));
     context.updateConfig({ silent: true });
     const files: { filename: string; content: string }[] = await generateFromOperations(context, false);
-    return files.map(({ filename, content }) => ({ file: filename, text: content }));
+    // The console imports the documents themselves; what else the preset makes would only be served.
+    const isNeeded = (file: string) => !/^src\/.*\/(?:gql|index)\.ts$/.test(file);
+    return files
+      .filter(({ filename }) => isNeeded(filename))
+      .map(({ filename, content }) => ({ file: filename, text: content }));
   },
 };
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /** Row types are named after their tables, and the pages in browsers are programs of their own. */
-const notRead = /^(?:db\/tables\.ts|web\/display\/.*)$/;
+const notRead = /^(?:db\/tables\.ts|web\/(?:console|display)\/.*)$/;
 
 const declaration = /^(export )?(?:interface|type|class) (\w+)/gm;
 

@@ -1,0 +1,176 @@
+/**
+ * Queries and mutations. What is refused comes as a Refusal, which people can read. A call that hears that the session has
+ * ended waits until somebody has signed in again, and is then sent once more: nothing that was typed is lost.
+ */
+import { signal } from '@preact/signals';
+import type { TypedDocumentString } from './generated/graphql.ts';
+
+export type Fault = { field: string | null; pointer: string | null; code: string; message: string };
+export type Conflict = {
+  bookingId: string;
+  kind: string;
+  subject: string | null;
+  resourceId: string;
+  start: string;
+  end: string;
+};
+export type Alternative = { resourceId: string; resourceName: string; start: string; end: string };
+
+export type Refusal = {
+  code: string;
+  /** In the words of the server. */
+  message: string;
+  faults: readonly Fault[];
+  conflicts: readonly Conflict[];
+  alternatives: readonly Alternative[];
+  traceId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+};
+
+export class Refused extends Error {
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+const page = document.documentElement.dataset;
+/** Where the service is; taken before the address changes. */
+const root = new URL(page['root'] || '../', location.href);
+export const mandator = page['mandator'] ?? '';
+export const addressOf = (path: string): URL => new URL(`${mandator}/${path}`, root);
+
+const without = { message: '', faults: [], conflicts: [], alternatives: [] };
+const offline = (): Refused => new Refused({ ...without, code: 'Offline' });
+
+/** Any call of the console's own server. @throws Refused `Offline` when there is no answer */
+export async function call(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(addressOf(path), {
+      method,
+      headers: { 'X-Roomgate-Console': '1', ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+      // What is sent while the page is left still arrives.
+      keepalive: method !== 'GET' && JSON.stringify(body ?? '').length < 16_000,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw offline();
+  }
+}
+
+/** A session was there and has ended. */
+export const isSessionLost = signal(false);
+
+const untilSignedIn = () =>
+  new Promise<void>((resolve) => {
+    const end = isSessionLost.subscribe((lost) => {
+      if (lost) return;
+      resolve();
+      // It is called at once, before there is something to end.
+      queueMicrotask(() => end());
+    });
+  });
+
+type TopError = {
+  message: string;
+  extensions?: { code?: string; traceId?: string; retryAfterSeconds?: number; errors?: Fault[] };
+};
+type Answer<Result> = { data?: Result | null; errors?: TopError[] };
+
+/** The codes of GraphQL's list of errors, in those of problems. */
+const plainCodes: Record<string, string> = {
+  NOT_AUTHENTICATED: 'NotAuthenticated',
+  FORBIDDEN: 'Forbidden',
+  NOT_FOUND: 'NotFound',
+  CONFLICT: 'Conflict',
+  LIMIT: 'LimitExceeded',
+  UNAVAILABLE: 'Unavailable',
+  BAD_USER_INPUT: 'InvalidInput',
+};
+
+export function asRefusal({ message, extensions = {} }: TopError, traceId?: string | null): Refusal {
+  const { code = 'INTERNAL_ERROR', errors: faults = [], retryAfterSeconds } = extensions;
+  return {
+    ...without,
+    code: plainCodes[code] ?? code,
+    message,
+    faults,
+    retryAfterSeconds,
+    traceId: extensions.traceId ?? traceId ?? undefined,
+  };
+}
+
+async function send<Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+): Promise<Result> {
+  for (;;) {
+    const response = await call('POST', 'graphql', { query: document.toString(), variables }, signal);
+    const traceId = response.headers.get('X-Request-Id');
+    const answer = (await response.json().catch(() => ({}))) as Answer<Result>;
+    const [error] = answer.errors ?? [];
+    if (response.status === 401 || error?.extensions?.code === 'NOT_AUTHENTICATED') {
+      isSessionLost.value = true;
+      await untilSignedIn();
+      continue;
+    }
+    if (error) throw new Refused(asRefusal(error, traceId));
+    if (!answer.data) {
+      const code = response.status === 503 ? 'UNAVAILABLE' : response.status === 429 ? 'LIMIT' : 'INTERNAL_ERROR';
+      throw new Refused(asRefusal({ message: `HTTP ${response.status}`, extensions: { code } }, traceId));
+    }
+    return answer.data;
+  }
+}
+
+/** The data of a query. @throws Refused */
+export const ask = send;
+
+/** Pages of a list until its end. @param read asks for the page behind a cursor */
+export async function* pages<Node>(
+  read: (
+    after: string | null,
+  ) => Promise<{ nodes: Node[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } | null | undefined>,
+): AsyncGenerator<Node[]> {
+  for (let after: string | null = null; ; ) {
+    const page = await read(after);
+    if (!page) return;
+    yield page.nodes;
+    if (!page.pageInfo.hasNextPage) return;
+    after = page.pageInfo.endCursor;
+  }
+}
+
+type Problem = { __typename: `${string}Problem` };
+type RootField<Result> = Result[keyof Result];
+export type Done<Result> = Exclude<RootField<Result>, Problem>;
+export type Outcome<Result> = { done: Done<Result>; refused?: never } | { refused: Refusal; done?: never };
+
+/** Does what a mutation of one field says. Whatever comes in its way is a Refusal: of all members of the union, and of the network. */
+export async function act<Result extends object, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+): Promise<Outcome<Result>> {
+  try {
+    const result = Object.values(await send(document, variables))[0] as { __typename: string } & Partial<Refusal> & {
+        errors?: Fault[];
+      };
+    if (!result.__typename.endsWith('Problem')) return { done: result as Done<Result> };
+    const {
+      code = 'Conflict',
+      message = '',
+      errors: faults = [],
+      conflicts = [],
+      alternatives = [],
+      retryAfterSeconds,
+    } = result;
+    return { refused: { code, message, faults, conflicts, alternatives, retryAfterSeconds } };
+  } catch (error) {
+    if (error instanceof Refused) return { refused: error.refusal };
+    throw error;
+  }
+}

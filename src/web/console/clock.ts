@@ -1,0 +1,105 @@
+/** Local clock times of the rooms' zones, which need not be the browser's. */
+import { locale } from './look.ts';
+
+export const minute = 60_000;
+export const dayMinutes = 1440;
+
+const kept = new Map<string, Intl.DateTimeFormat>();
+
+/** Formats are slow to make. */
+function format(tag: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${tag} ${JSON.stringify(options)}`;
+  const known = kept.get(key) ?? new Intl.DateTimeFormat(tag, options);
+  kept.set(key, known);
+  return known;
+}
+
+const allParts: Intl.DateTimeFormatOptions = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+};
+
+/** By how many minutes the clocks of a zone are ahead of UTC. */
+export function offsetAt(timeZone: string, at: number): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of format('en-US', { ...allParts, timeZone }).formatToParts(at))
+    parts[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute: minutes = 0, second = 0 } = parts;
+  return Math.round((Date.UTC(year, month - 1, day, hour, minutes, second) - Math.floor(at / 1000) * 1000) / minute);
+}
+
+/** The local date of an instant: 2026-11-22. */
+export const dayAt = (timeZone: string, at: number): string =>
+  new Date(at + offsetAt(timeZone, at) * minute).toISOString().slice(0, 10);
+
+/** Minutes since local midnight, by the clock. */
+export function minutesAt(timeZone: string, at: number): number {
+  const local = at + offsetAt(timeZone, at) * minute;
+  return Math.floor((local % (dayMinutes * minute)) / minute);
+}
+
+/** The instant at which the clocks of a zone show this; in the gap of a clock change the one after it. */
+export function instantOf(timeZone: string, day: string, minutes: number): number {
+  const local = Date.parse(`${day}T00:00:00Z`) + minutes * minute;
+  const first = local - offsetAt(timeZone, local) * minute;
+  return local - offsetAt(timeZone, first) * minute;
+}
+
+export const addDays = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMinutes * minute).toISOString().slice(0, 10);
+
+export const daysBetween = (from: string, to: string): number =>
+  Math.round((Date.parse(to) - Date.parse(from)) / (dayMinutes * minute));
+
+/** The Monday of the week. */
+export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
+
+export const isDay = (text: string | undefined): text is string =>
+  text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** 09:30 of minutes since midnight. */
+export const clockText = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60) % 24).padStart(2, '0')}:${String(Math.floor(minutes % 60)).padStart(2, '0')}`;
+
+export const timeText = (timeZone: string, at: number): string => clockText(minutesAt(timeZone, at));
+
+/** A local date for people. */
+export const dayText = (day: string, style: 'full' | 'medium' | 'short' = 'full'): string =>
+  format(locale.value, {
+    timeZone: 'UTC',
+    weekday: style === 'full' ? 'long' : 'short',
+    day: 'numeric',
+    month: style === 'full' ? 'long' : 'numeric',
+    ...(style !== 'short' && { year: 'numeric' }),
+  }).format(Date.parse(`${day}T00:00:00Z`));
+
+/** An instant for people, with its date. */
+export const momentText = (timeZone: string, at: number): string =>
+  `${dayText(dayAt(timeZone, at), 'medium')}, ${timeText(timeZone, at)}`;
+
+/** The short name of a zone at an instant: MEZ. */
+export const zoneText = (timeZone: string, at: number): string =>
+  format(locale.value, { timeZone, hour: '2-digit', timeZoneName: 'short' })
+    .formatToParts(at)
+    .find(({ type }) => type === 'timeZoneName')?.value ?? timeZone;
+
+export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** What an input of type datetime-local takes and gives, in the zone. */
+export const toInput = (timeZone: string, at: number): string => `${dayAt(timeZone, at)}T${timeText(timeZone, at)}`;
+export const fromInput = (timeZone: string, text: string): number =>
+  instantOf(timeZone, text.slice(0, 10), Number(text.slice(11, 13)) * 60 + Number(text.slice(14, 16)));
+
+/** Turns instants into minutes since the local midnight of a day. The days share one offset unless the clocks change in them. */
+export function makeRuler(timeZone: string, day: string, days: number): (at: number) => number {
+  const start = Date.parse(`${day}T00:00:00Z`);
+  const [before, after] = [start - dayMinutes * minute, start + (days + 1) * dayMinutes * minute];
+  const offset = offsetAt(timeZone, before);
+  const isConstant = offset === offsetAt(timeZone, after);
+  return (at) => (at - start) / minute + (isConstant ? offset : offsetAt(timeZone, at));
+}

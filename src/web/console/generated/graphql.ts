@@ -1,0 +1,1222 @@
+/* eslint-disable */
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Which ones; members that are left out do not count. */
+export type BookingFilter = {
+  /** Only those that were made or changed after this instant. */
+  changedAfter?: string | null | undefined;
+  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  class?: string | null | undefined;
+  /** Only those that end after this instant, teardown included; now when left out. */
+  from?: string | null | undefined;
+  /** Only those of these kinds. */
+  kind?: Array<BookingKind> | null | undefined;
+  /** Only those at this location. */
+  locationId?: string | number | null | undefined;
+  /** Only those that occupy their resources by their status, or only those that do not. */
+  occupying?: boolean | null | undefined;
+  /** Only those for this person. */
+  personId?: string | number | null | undefined;
+  /** Only those of these resources. */
+  resourceId?: Array<string | number> | null | undefined;
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** Only those of this series; all of it where `from` and `to` are left out. */
+  seriesId?: string | number | null | undefined;
+  /** Only those of these statuses. */
+  status?: Array<BookingStatus> | null | undefined;
+  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  teacher?: string | null | undefined;
+  /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
+  to?: string | null | undefined;
+  /** Only those that wait for approval and about which the caller decides; all of them where `from` and `to` are left out. */
+  toDecide?: boolean | null | undefined;
+};
+
+/** A booking by a person, a lesson of the timetable, an item of a mailbox, or a block. */
+export type BookingKind =
+  | 'Block'
+  | 'Booking'
+  | 'Lesson'
+  | 'MailItem';
+
+/** Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
+export type BookingStatus =
+  | 'Cancelled'
+  | 'Confirmed'
+  | 'Declined'
+  | 'Released'
+  | 'Requested'
+  | 'Tentative';
+
+/** What to change; null clears a description. */
+export type ChangeBookingInput = {
+  /** More about it. */
+  description?: string | null | undefined;
+  /** When it ends; the teardown lies behind. */
+  end?: string | null | undefined;
+  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  isPrivate?: boolean | null | undefined;
+  /** The resource that it occupies. */
+  resourceId?: string | number | null | undefined;
+  /** Minutes before its start for which it occupies the resource too. */
+  setupMinutes?: number | null | undefined;
+  /** When it begins; the setup lies before. */
+  start?: string | null | undefined;
+  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  status?: NewBookingStatus | null | undefined;
+  /** What it is about. */
+  subject?: string | null | undefined;
+  /** Minutes after its end for which it occupies the resource too. */
+  teardownMinutes?: number | null | undefined;
+};
+
+/** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
+export type ConflictHandling =
+  | 'Fail'
+  | 'Skip';
+
+/** A booking, or a series of them, to be made. */
+export type CreateBookingInput = {
+  /** Of a series: with Skip the bookings that meet others are left out, with Fail none is made then. */
+  conflictHandling?: ConflictHandling | null | undefined;
+  /** More about it. */
+  description?: string | null | undefined;
+  /** When it ends; the teardown lies behind. */
+  end: string;
+  /** The same key and input within 24 hours give the same bookings again. */
+  idempotencyKey?: string | null | undefined;
+  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  isPrivate?: boolean | null | undefined;
+  /** Booking, or Block to keep the resource from being booked, for Admins. */
+  kind?: NewBookingKind | null | undefined;
+  /** Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others. */
+  organizerId?: string | number | null | undefined;
+  /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
+  recurrenceRule?: string | null | undefined;
+  /** The resource that it occupies. */
+  resourceId: string | number;
+  /** Minutes before its start for which it occupies the resource too. */
+  setupMinutes?: number | null | undefined;
+  /** When it begins; the setup lies before. */
+  start: string;
+  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  status?: NewBookingStatus | null | undefined;
+  /** What it is about. */
+  subject: string;
+  /** Minutes after its end for which it occupies the resource too. */
+  teardownMinutes?: number | null | undefined;
+};
+
+/** What is decided about a booking that waits for approval. */
+export type DecisionInput = {
+  /** Why; others read it in the booking. */
+  reason?: string | null | undefined;
+  /** Whether it takes place. */
+  verdict: Verdict;
+};
+
+/** Which resources must be free, from when on and for how long; members that are left out do not count. */
+export type FreeInput = {
+  /** Only those that have all of this. */
+  equipment?: Array<string> | null | undefined;
+  /** From when on; now when left out. */
+  from?: string | null | undefined;
+  /** Only those of this kind, in whatever case. */
+  kind?: string | null | undefined;
+  /** Most resources; 50 when left out. */
+  limit?: number | null | undefined;
+  /** Only those of this location. */
+  locationId?: string | number | null | undefined;
+  /** Only those for at least so many persons. */
+  minCapacity?: number | null | undefined;
+  /** For how many minutes at least; 30 when left out. */
+  minutes?: number | null | undefined;
+  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** Minutes before them that must be free as well; none when left out. */
+  setupMinutes?: number | null | undefined;
+  /** Minutes after them that must be free as well; none when left out. */
+  teardownMinutes?: number | null | undefined;
+};
+
+/** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
+export type LessonStatus =
+  | 'Entfaellt'
+  | 'Geplant'
+  | 'Vertretung';
+
+/** What is made: a booking, or a block. */
+export type NewBookingKind =
+  | 'Block'
+  | 'Booking';
+
+/** How a booking is sent: certain or not, either of which occupies the resource. */
+export type NewBookingStatus =
+  | 'Confirmed'
+  | 'Tentative';
+
+/** Which resources; members that are left out do not count. */
+export type ResourceFilter = {
+  /** Only those that are, or are not, active; both when left out. */
+  active?: boolean | null | undefined;
+  /** Only those that have all of this. */
+  equipment?: Array<string> | null | undefined;
+  /** Only those of this kind, in whatever case. */
+  kind?: string | null | undefined;
+  /** Only those of this location. */
+  locationId?: string | number | null | undefined;
+  /** Only those for at least so many persons. */
+  minCapacity?: number | null | undefined;
+  /** Only those of this name, in whatever case. */
+  name?: string | null | undefined;
+  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+};
+
+/** What a person may do (contract 3). */
+export type Role =
+  | 'Admin'
+  | 'Display'
+  | 'Importer'
+  | 'User';
+
+/** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
+export type Scope =
+  | 'All'
+  | 'Following'
+  | 'This';
+
+/** What somebody has decided about a booking that waited for approval. */
+export type Verdict =
+  | 'Approved'
+  | 'Declined';
+
+type Refused_ConflictProblem_Fragment = { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> };
+
+type Refused_ForbiddenProblem_Fragment = { __typename: 'ForbiddenProblem', code: string, message: string };
+
+type Refused_LimitProblem_Fragment = { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string };
+
+type Refused_NotFoundProblem_Fragment = { __typename: 'NotFoundProblem', code: string, message: string };
+
+type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> };
+
+type Refused_VersionProblem_Fragment = { __typename: 'VersionProblem', code: string, message: string };
+
+export type RefusedFragment =
+  | Refused_ConflictProblem_Fragment
+  | Refused_ForbiddenProblem_Fragment
+  | Refused_LimitProblem_Fragment
+  | Refused_NotFoundProblem_Fragment
+  | Refused_ValidationProblem_Fragment
+  | Refused_VersionProblem_Fragment
+;
+
+export type RoomBookingFragment = { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null };
+
+export type LocationsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LocationsQuery = { locations: Array<{ __typename: 'Location', id: string, name: string, timeZone: string, active: boolean }> | null };
+
+export type RoomsQueryVariables = Exact<{
+  filter?: ResourceFilter | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type RoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, checkInMinutes: number | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type RoomBookingsQueryVariables = Exact<{
+  filter: BookingFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type RoomBookingsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type FoundBookingsQueryVariables = Exact<{
+  filter: BookingFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type FoundBookingsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type BookingDetailsQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type BookingDetailsQuery = { booking: { __typename: 'Booking', recurrenceRule: string | null, createdAt: string, changedAt: string, id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, decision: { __typename: 'Decision', verdict: Verdict, reason: string | null, decidedAt: string, decidedBy: { __typename: 'PersonReference', displayName: string } | null } | null, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null } | null };
+
+export type RoomHoursQueryVariables = Exact<{
+  locationId: string | number;
+  from: string;
+  to: string;
+}>;
+
+
+export type RoomHoursQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, intervals: Array<{ __typename: 'OpenInterval', start: string, end: string }> }> } | null };
+
+export type FreeRoomsQueryVariables = Exact<{
+  input?: FreeInput | null | undefined;
+}>;
+
+
+export type FreeRoomsQuery = { freeResources: Array<{ __typename: 'FreeResource', resourceId: string, freeUntil: string }> | null };
+
+export type RequestsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type RequestsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null };
+
+export type FollowBookingsSubscriptionVariables = Exact<{
+  filter: BookingFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type FollowBookingsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string, serverTime: string, bookings: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }> } };
+
+export type CreateBookingMutationVariables = Exact<{
+  input: CreateBookingInput;
+}>;
+
+
+export type CreateBookingMutation = { createBooking:
+    | { __typename: 'BookingCreated', booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null } }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'SeriesCreated', bookingIds: Array<string>, booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }, skipped: Array<{ __typename: 'SkippedBooking', start: string, end: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeBookingMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  scope: Scope;
+  input: ChangeBookingInput;
+}>;
+
+
+export type ChangeBookingMutation = { changeBooking:
+    | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type CancelBookingMutationVariables = Exact<{
+  id: string | number;
+  version?: number | null | undefined;
+  scope: Scope;
+}>;
+
+
+export type CancelBookingMutation = { cancelBooking:
+    | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type CheckInMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type CheckInMutation = { checkIn:
+    | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type ReleaseBookingMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReleaseBookingMutation = { releaseBooking:
+    | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type DecideBookingMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  scope: Scope;
+  input: DecisionInput;
+}>;
+
+
+export type DecideBookingMutation = { decideBooking:
+    | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type MeQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MeQuery = { me: { __typename: 'Person', id: string, name: string, email: string, role: Role, timeZone: string, teacherCode: string | null }, tenant: { __typename: 'Tenant', name: string, mandator: string } };
+
+export class TypedDocumentString<TResult, TVariables>
+  extends String
+  implements DocumentTypeDecoration<TResult, TVariables>
+{
+  __apiType?: NonNullable<DocumentTypeDecoration<TResult, TVariables>['__apiType']>;
+  private value: string;
+  public __meta__?: Record<string, any> | undefined;
+
+  constructor(value: string, __meta__?: Record<string, any> | undefined) {
+    super(value);
+    this.value = value;
+    this.__meta__ = __meta__;
+  }
+
+  override toString(): string & DocumentTypeDecoration<TResult, TVariables> {
+    return this.value;
+  }
+}
+export const RefusedFragmentDoc = new TypedDocumentString(`
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+    `, {"fragmentName":"Refused"}) as unknown as TypedDocumentString<RefusedFragment, unknown>;
+export const RoomBookingFragmentDoc = new TypedDocumentString(`
+    fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}
+    `, {"fragmentName":"RoomBooking"}) as unknown as TypedDocumentString<RoomBookingFragment, unknown>;
+export const LocationsDocument = new TypedDocumentString(`
+    query Locations {
+  locations {
+    id
+    name
+    timeZone
+    active
+  }
+}
+    `) as unknown as TypedDocumentString<LocationsQuery, LocationsQueryVariables>;
+export const RoomsDocument = new TypedDocumentString(`
+    query Rooms($filter: ResourceFilter, $after: String) {
+  resources(filter: $filter, first: 200, after: $after) {
+    nodes {
+      id
+      name
+      locationId
+      kind
+      capacity
+      equipment
+      checkInMinutes
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RoomsQuery, RoomsQueryVariables>;
+export const RoomBookingsDocument = new TypedDocumentString(`
+    query RoomBookings($filter: BookingFilter!, $after: String) {
+  bookings(filter: $filter, first: 200, after: $after) {
+    nodes {
+      ...RoomBooking
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<RoomBookingsQuery, RoomBookingsQueryVariables>;
+export const FoundBookingsDocument = new TypedDocumentString(`
+    query FoundBookings($filter: BookingFilter!, $after: String) {
+  bookings(filter: $filter, first: 200, after: $after) {
+    nodes {
+      id
+      resourceId
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FoundBookingsQuery, FoundBookingsQueryVariables>;
+export const BookingDetailsDocument = new TypedDocumentString(`
+    query BookingDetails($id: ID!) {
+  booking(id: $id) {
+    ...RoomBooking
+    recurrenceRule
+    createdAt
+    changedAt
+    decision {
+      verdict
+      reason
+      decidedAt
+      decidedBy {
+        displayName
+      }
+    }
+  }
+}
+    fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<BookingDetailsQuery, BookingDetailsQueryVariables>;
+export const RoomHoursDocument = new TypedDocumentString(`
+    query RoomHours($locationId: ID!, $from: Date!, $to: Date!) {
+  openingHours(locationId: $locationId, from: $from, to: $to) {
+    resources {
+      resourceId
+      intervals {
+        start
+        end
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RoomHoursQuery, RoomHoursQueryVariables>;
+export const FreeRoomsDocument = new TypedDocumentString(`
+    query FreeRooms($input: FreeInput) {
+  freeResources(input: $input) {
+    resourceId
+    freeUntil
+  }
+}
+    `) as unknown as TypedDocumentString<FreeRoomsQuery, FreeRoomsQueryVariables>;
+export const RequestsDocument = new TypedDocumentString(`
+    query Requests {
+  bookings(filter: { toDecide: true }, first: 50) {
+    nodes {
+      ...RoomBooking
+    }
+    pageInfo {
+      hasNextPage
+    }
+  }
+}
+    fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<RequestsQuery, RequestsQueryVariables>;
+export const FollowBookingsDocument = new TypedDocumentString(`
+    subscription FollowBookings($filter: BookingFilter!, $after: String) {
+  bookings(filter: $filter, after: $after) {
+    bookings {
+      ...RoomBooking
+    }
+    cursor
+    serverTime
+  }
+}
+    fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<FollowBookingsSubscription, FollowBookingsSubscriptionVariables>;
+export const CreateBookingDocument = new TypedDocumentString(`
+    mutation CreateBooking($input: CreateBookingInput!) {
+  createBooking(input: $input) {
+    __typename
+    ... on BookingCreated {
+      booking {
+        ...RoomBooking
+      }
+    }
+    ... on SeriesCreated {
+      booking {
+        ...RoomBooking
+      }
+      bookingIds
+      skipped {
+        start
+        end
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<CreateBookingMutation, CreateBookingMutationVariables>;
+export const ChangeBookingDocument = new TypedDocumentString(`
+    mutation ChangeBooking($id: ID!, $version: Int!, $scope: Scope!, $input: ChangeBookingInput!) {
+  changeBooking(id: $id, version: $version, scope: $scope, input: $input) {
+    __typename
+    ... on Booking {
+      ...RoomBooking
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<ChangeBookingMutation, ChangeBookingMutationVariables>;
+export const CancelBookingDocument = new TypedDocumentString(`
+    mutation CancelBooking($id: ID!, $version: Int, $scope: Scope!) {
+  cancelBooking(id: $id, version: $version, scope: $scope) {
+    __typename
+    ... on Booking {
+      ...RoomBooking
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<CancelBookingMutation, CancelBookingMutationVariables>;
+export const CheckInDocument = new TypedDocumentString(`
+    mutation CheckIn($id: ID!) {
+  checkIn(id: $id) {
+    __typename
+    ... on Booking {
+      ...RoomBooking
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<CheckInMutation, CheckInMutationVariables>;
+export const ReleaseBookingDocument = new TypedDocumentString(`
+    mutation ReleaseBooking($id: ID!) {
+  releaseBooking(id: $id) {
+    __typename
+    ... on Booking {
+      ...RoomBooking
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<ReleaseBookingMutation, ReleaseBookingMutationVariables>;
+export const DecideBookingDocument = new TypedDocumentString(`
+    mutation DecideBooking($id: ID!, $version: Int!, $scope: Scope!, $input: DecisionInput!) {
+  decideBooking(id: $id, version: $version, scope: $scope, input: $input) {
+    __typename
+    ... on Booking {
+      ...RoomBooking
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment RoomBooking on Booking {
+  id
+  resourceId
+  resourceName
+  subject
+  description
+  start
+  end
+  status
+  kind
+  isPrivate
+  setupMinutes
+  teardownMinutes
+  seriesId
+  timeZone
+  version
+  organizer {
+    personId
+    displayName
+  }
+  createdBy {
+    personId
+  }
+  lessonSummary {
+    classes
+    teachers
+    subject
+    status
+  }
+  checkIn {
+    from
+    until
+    checkedInAt
+  }
+}`) as unknown as TypedDocumentString<DecideBookingMutation, DecideBookingMutationVariables>;
+export const MeDocument = new TypedDocumentString(`
+    query Me {
+  me {
+    id
+    name
+    email
+    role
+    timeZone
+    teacherCode
+  }
+  tenant {
+    name
+    mandator
+  }
+}
+    `) as unknown as TypedDocumentString<MeQuery, MeQueryVariables>;

@@ -1,0 +1,44 @@
+/** Language and theme: what the browser asks for, until somebody switches; the choice stays in this browser. */
+import { computed, effect, signal } from '@preact/signals';
+
+export const languages = ['de', 'en'] as const;
+export type Language = (typeof languages)[number];
+export const themes = ['auto', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+const chosen = <Choice extends string>(name: string, choices: readonly Choice[], otherwise: Choice): Choice =>
+  choices.find((choice) => choice === localStorage.getItem(`roomgate ${name}`)) ?? otherwise;
+
+const spoken = navigator.languages.map((tag) => tag.slice(0, 2));
+export const language = signal<Language>(
+  chosen(
+    'language',
+    languages,
+    languages.find((known) => spoken.find((tag) => tag === 'de' || tag === 'en') === known) ?? 'en',
+  ),
+);
+export const theme = signal<Theme>(chosen('theme', themes, 'auto'));
+
+/** What dates and numbers are written in: the browser's variety of the language, as de-AT. */
+export const locale = computed(
+  () =>
+    navigator.languages.find((tag) => tag.slice(0, 2) === language.value) ?? (language.value === 'de' ? 'de' : 'en-GB'),
+);
+
+effect(() => {
+  document.documentElement.lang = language.value;
+  localStorage.setItem('roomgate language', language.value);
+});
+effect(() => {
+  document.documentElement.dataset['theme'] = theme.value;
+  localStorage.setItem('roomgate theme', theme.value);
+});
+
+/**
+ * Texts in both languages; one that is missing does not compile. Call the result where a text is shown, so that it follows
+ * the language.
+ */
+export function texts<Texts>(de: Texts, en: NoInfer<Texts>): () => Texts {
+  const both = { de, en };
+  return () => both[language.value];
+}

@@ -1,0 +1,23 @@
+/** CSV for spreadsheets: with a BOM, and without letting a cell become a formula. */
+
+export type Cell = string | number | null | undefined;
+
+function quote(cell: Cell): string {
+  if (cell === null || cell === undefined) return '';
+  if (typeof cell === 'number') return String(cell);
+  // A leading space is cut by some before they look.
+  const text = /^\s*[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  return /[";,\n\r]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export const toCsv = (rows: readonly (readonly Cell[])[]): string =>
+  `\ufeff${rows.map((row) => row.map(quote).join(';')).join('\r\n')}\r\n`;
+
+export function download(name: string, text: string, type = 'text/csv'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,96 @@
+/** An input with its label, hint and fault, each told to readers of the screen with the input. */
+import { useId } from 'preact/hooks';
+import { type Child, html } from './html.ts';
+
+export type Choice = { value: string; text: string };
+
+export type FieldProperties = {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+  type?: 'text' | 'search' | 'password' | 'number' | 'date' | 'time' | 'datetime-local' | 'email' | 'url' | 'textarea';
+  /** Makes it a list to choose from. */
+  choices?: readonly Choice[];
+  hint?: string | undefined;
+  fault?: string | undefined;
+  required?: boolean;
+  autofocus?: boolean;
+  disabled?: boolean;
+  autocomplete?: string;
+  min?: string | number;
+  max?: string | number;
+  step?: string | number;
+  maxLength?: number;
+  /** Only for readers of the screen. */
+  hideLabel?: boolean;
+  placeholder?: string;
+  /** Beside the input. */
+  children?: Child;
+};
+
+export function Field(properties: FieldProperties) {
+  const {
+    label,
+    value,
+    onInput,
+    type = 'text',
+    choices,
+    hint,
+    fault,
+    hideLabel = false,
+    children,
+    autofocus,
+    ...rest
+  } = properties;
+  const id = useId();
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const common = {
+    ...rest,
+    id,
+    value,
+    'aria-describedby': described || undefined,
+    'aria-invalid': fault ? 'true' : undefined,
+    onInput: (event: Event) => onInput((event.currentTarget as HTMLInputElement).value),
+    // The dialog gives it the focus when it opens.
+    autoFocus: autofocus,
+  };
+  const input = choices
+    ? html`<select ...${common}>${choices.map(({ value, text }) => html`<option key=${value} value=${value}>${text}</option>`)}</select>`
+    : type === 'textarea'
+      ? html`<textarea rows="3" ...${common}></textarea>`
+      : html`<input type=${type} ...${common} />`;
+  return html`
+    <div class="field ${fault ? 'wrong' : ''}">
+      <label for=${id} class=${hideLabel ? 'unseen' : ''}>${label}</label>
+      <div class="input">${input}${children}</div>
+      ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+      ${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}
+    </div>
+  `;
+}
+
+type CheckProperties = {
+  label: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  hint?: string;
+  disabled?: boolean;
+};
+
+export function Check({ label, checked, onChange, hint, disabled = false }: CheckProperties) {
+  const id = useId();
+  return html`
+    <div class="field check">
+      <input type="checkbox" id=${id} checked=${checked} disabled=${disabled} aria-describedby=${hint ? `${id}-hint` : undefined}
+        onChange=${(event: Event) => onChange((event.currentTarget as HTMLInputElement).checked)} />
+      <label for=${id}>${label}</label>
+      ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+    </div>
+  `;
+}
+
+/** A form that never leaves the page. */
+export const submit = (run: () => unknown) => (event: Event) => {
+  event.preventDefault();
+  void run();
+};

@@ -1,0 +1,41 @@
+/** What the keys do, for the help that `?` opens. A screen lists its own while it is shown. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { t } from '../texts/shell.ts';
+import { Dialog } from './dialog.ts';
+import { h, html } from './html.ts';
+
+export type KeyText = readonly [keys: string, does: string];
+
+const ofScreen = signal<() => readonly KeyText[]>(() => []);
+export const isHelpOpen = signal(false);
+
+/** @param list read anew when the help opens, in the present language */
+export function useKeys(list: () => readonly KeyText[]): void {
+  useEffect(() => {
+    ofScreen.value = list;
+    return () => {
+      ofScreen.value = () => [];
+    };
+  }, []);
+}
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+
+export function listenForHelp(): void {
+  addEventListener('keydown', (event) => {
+    if (event.key !== '?' || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    isHelpOpen.value = true;
+  });
+}
+
+export function Help() {
+  if (!isHelpOpen.value) return null;
+  const all: KeyText[] = [...ofScreen.value(), ['Tab', t().keyTab], ['Esc', t().keyEsc], ['?', t().keyHelp]];
+  const list = html`<dl class="keys">
+    ${all.map(([keys, does]) => html`<div><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${does}</dd></div>`)}
+  </dl>`;
+  return h(Dialog, { title: t().keysHere, onClose: () => (isHelpOpen.value = false), children: list });
+}

@@ -1,0 +1,44 @@
+/** Why something was not done, and what to do: for people, with the trace to copy. */
+import type { Fault, Refusal } from '../client.ts';
+import { language } from '../look.ts';
+import { problemTexts } from '../texts/problems.ts';
+import { t } from '../texts/shell.ts';
+import { html } from './html.ts';
+import { announce } from './toast.ts';
+
+/** Our text where there is one for the code; the words of the server say more, in English. */
+export function sayRefusal({
+  code,
+  message,
+  retryAfterSeconds,
+}: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'>): string {
+  const known = problemTexts()[code];
+  const more =
+    language.value === 'en' && message && code !== 'Offline' && code !== 'PreconditionFailed' ? message : undefined;
+  const wait = retryAfterSeconds ? ` ${t().retryAfter(retryAfterSeconds)}` : '';
+  return (more ?? known ?? message) + wait;
+}
+
+export const sayFault = ({ code, message }: Fault): string =>
+  language.value === 'en' ? message : (problemTexts()[code] ?? message);
+
+/** The fault of an input, by its name in the API. */
+export const faultAt = (refusal: Refusal | undefined, field: string): string | undefined => {
+  const found = refusal?.faults.find((fault) => fault.field === field);
+  return found && sayFault(found);
+};
+
+/** @param fields whose faults stand at the fields themselves */
+export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefined; fields?: readonly string[] }) {
+  if (!refusal) return null;
+  const others = refusal.faults.filter(({ field }) => field === null || !fields.includes(field));
+  const { traceId } = refusal;
+  const copy = () => void navigator.clipboard.writeText(traceId ?? '').then(() => announce(t().copied));
+  return html`
+    <div class="refused" role="alert">
+      <p>${sayRefusal(refusal)}</p>
+      ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${fault.field}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
+      ${traceId && html`<p class="trace"><code>${t().trace(traceId)}</code> <button type="button" class="quiet" onClick=${copy}>${t().copy}</button></p>`}
+    </div>
+  `;
+}

@@ -1,0 +1,81 @@
+/**
+ * Messages at the lower edge. `announce` only speaks; `toast` also shows; `later` does what can be taken back: it waits, and
+ * whoever presses Undo in that time prevents it.
+ */
+import { signal } from '@preact/signals';
+import { t } from '../texts/shell.ts';
+import { html } from './html.ts';
+
+type Toast = {
+  id: number;
+  text: string;
+  kind: 'done' | 'fault';
+  undo?: (() => void) | undefined;
+  /** What happens when it goes by itself or is closed. */
+  gone?: (() => void) | undefined;
+  /** Its close button says so. */
+  closeText?: string | undefined;
+};
+
+const shown = signal<readonly Toast[]>([]);
+const said = signal('');
+let count = 0;
+
+/** Tells it to readers of the screen; the same text again is told again. */
+export function announce(text: string): void {
+  said.value = said.value === text ? `${text}\u00a0` : text;
+}
+
+const take = (id: number): Toast | undefined => {
+  const found = shown.value.find((toast) => toast.id === id);
+  shown.value = shown.value.filter((toast) => toast.id !== id);
+  return found;
+};
+
+const close = (id: number) => take(id)?.gone?.();
+function undo(id: number): void {
+  const toast = take(id);
+  toast?.undo?.();
+  if (toast?.undo) announce(t().undone);
+}
+
+const undoSeconds = 8;
+
+export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = {}): void {
+  const id = (count += 1);
+  shown.value = [...shown.value.slice(-2), { id, text, kind: 'done', ...more }];
+  announce(text);
+  // Who points at messages or has the focus in them is reading.
+  const leave = () =>
+    document.querySelector('#toasts:is(:hover, :focus-within)') ? setTimeout(leave, 1_000) : close(id);
+  if (more.kind !== 'fault') setTimeout(leave, (more.undo ? undoSeconds : 5) * 1_000);
+}
+
+/** Runs `act` after a while in which `back` can be chosen; at once when the page is left or the message closed. */
+export function later(text: string, act: () => void, back: () => void): void {
+  let isOver = false;
+  const once = (run: () => void) => () => {
+    if (isOver) return;
+    isOver = true;
+    removeEventListener('pagehide', leave);
+    run();
+  };
+  const leave = once(act);
+  addEventListener('pagehide', leave);
+  toast(text, { undo: once(back), gone: leave, closeText: t().now });
+}
+
+export const Toasts = () => html`
+  <div id="toasts">
+    ${shown.value.map(
+      ({ id, text, kind, undo: canUndo, closeText }) => html`
+        <div class="toast ${kind}" key=${id}>
+          <p>${text}</p>
+          ${canUndo && html`<button type="button" class="quiet" onClick=${() => undo(id)}>${t().undo}</button>`}
+          <button type="button" class="quiet icon" aria-label=${closeText ?? t().close} title=${closeText ?? t().close} onClick=${() => close(id)}>×</button>
+        </div>
+      `,
+    )}
+  </div>
+  <p role="status" class="unseen">${said.value}</p>
+`;

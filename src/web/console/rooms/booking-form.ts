@@ -1,0 +1,170 @@
+/** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
+import { useState } from 'preact/hooks';
+import { type Alternative, act, type Refusal } from '../client.ts';
+import { addDays, clockText, dayAt, instantOf, minutesAt } from '../clock.ts';
+import {
+  ChangeBookingDocument,
+  CreateBookingDocument,
+  type CreateBookingInput,
+  type Scope,
+} from '../generated/graphql.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { Check, Field, submit } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt, RefusedBox } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { person } from '../session.ts';
+import { t } from '../texts/rooms.ts';
+import { ConflictList, rangeIn } from './conflict.ts';
+import { type Booking, instant, type Room, type Store } from './store.ts';
+
+export type Draft = {
+  /** Of a booking that is changed. */
+  booking?: Booking | undefined;
+  roomId: string;
+  start: number;
+  end: number;
+};
+
+type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
+
+const repeats = ['none', 'daily', 'weekdays', 'weekly', 'biweekly'] as const;
+type Repeat = (typeof repeats)[number];
+const rules: Record<Repeat, string> = {
+  none: '',
+  daily: 'FREQ=DAILY',
+  weekdays: 'FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
+  weekly: 'FREQ=WEEKLY',
+  biweekly: 'FREQ=WEEKLY;INTERVAL=2',
+};
+const scopes: readonly Scope[] = ['This', 'Following', 'All'];
+const fieldNames = ['subject', 'description', 'resourceId', 'start', 'end', 'recurrenceRule'];
+
+const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
+
+export const scopeField = (value: Scope, onInput: (scope: Scope) => void) =>
+  h(Field, {
+    label: t().scope,
+    value,
+    onInput: (text) => onInput(text as Scope),
+    choices: scopes.map((scope) => ({ value: scope, text: t().scopes[scope] })),
+  });
+
+export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, onClose }) => {
+  const { booking } = draft;
+  const zoneOf = (id: string) => rooms.find((room) => room.id === id)?.timeZone ?? 'UTC';
+  const zone = zoneOf(draft.roomId);
+  const [wanted, setWanted] = useState({
+    roomId: draft.roomId,
+    day: dayAt(zone, draft.start),
+    from: clockText(minutesAt(zone, draft.start)),
+    to: clockText(minutesAt(zone, draft.end)),
+    subject: booking?.subject ?? '',
+    description: booking?.description ?? '',
+    isPrivate: booking?.isPrivate ?? false,
+    repeat: 'none' as Repeat,
+    until: addDays(dayAt(zone, draft.start), 28),
+    skip: false,
+    block: booking?.kind === 'Block',
+    scope: 'This' as Scope,
+  });
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setBusy] = useState(false);
+  // Repeated until there is an answer, it books once.
+  const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
+  const set = (changes: Partial<typeof wanted>) => setWanted((before) => ({ ...before, ...changes }));
+  const { roomId, day, from, to, subject, description, isPrivate, repeat, until, skip, block, scope } = wanted;
+  const timeZone = zoneOf(roomId);
+  const start = instantOf(timeZone, day, minutesOf(from));
+  const end = instantOf(timeZone, day, minutesOf(to) || 1440);
+  const isBackwards = end <= start;
+  const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
+
+  async function create(room: string, range: { start: string; end: string }): Promise<void> {
+    const rule = rules[repeat] && `${rules[repeat]};UNTIL=${until.replaceAll('-', '')}`;
+    const input: CreateBookingInput = {
+      resourceId: room,
+      ...range,
+      subject,
+      isPrivate,
+      idempotencyKey,
+      ...(description && { description }),
+      ...(rule && { recurrenceRule: rule, conflictHandling: skip ? 'Skip' : 'Fail' }),
+      ...(block && { kind: 'Block' }),
+    };
+    const { done, refused } = await act(CreateBookingDocument, { input });
+    if (refused) {
+      setRefusal(refused);
+      // An answer was there: the next attempt is another one.
+      if (refused.code !== 'Offline') setKey(crypto.randomUUID());
+      return;
+    }
+    store.hear(done.booking);
+    const what = `${nameOf(room)}, ${rangeIn(zoneOf(room), done.booking.start, done.booking.end)}`;
+    if (done.__typename === 'SeriesCreated') toast(t().bookedSeries(done.bookingIds.length, done.skipped.length));
+    else toast(done.booking.status === 'Requested' ? t().requested(what) : t().booked(what));
+    onClose();
+  }
+  async function change({ id, version }: Booking, room: string, range: { start: string; end: string }): Promise<void> {
+    const input = { resourceId: room, ...range, subject, description: description || null, isPrivate };
+    const { done, refused } = await act(ChangeBookingDocument, {
+      id,
+      version: store.find(id)?.version ?? version,
+      scope,
+      input,
+    });
+    if (refused) {
+      setRefusal(refused);
+      return;
+    }
+    store.hear(done);
+    toast(t().changed(`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
+    onClose();
+  }
+  async function send(room = roomId, range = { start: instant(start), end: instant(end) }): Promise<void> {
+    if (isBusy || isBackwards) return;
+    setBusy(true);
+    await (booking ? change(booking, room, range) : create(room, range));
+    setBusy(false);
+  }
+  function take({ resourceId, start: first, end: last }: Alternative): void {
+    const [at, till] = [Date.parse(first), Date.parse(last)];
+    const there = zoneOf(resourceId);
+    const [opens, closes] = [clockText(minutesAt(there, at)), clockText(minutesAt(there, till))];
+    set({ roomId: resourceId, day: dayAt(there, at), from: opens, to: closes });
+    setRefusal(undefined);
+    void send(resourceId, { start: first, end: last });
+  }
+  const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
+  const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: `${name} · ${locationName}` }));
+  const form = html`
+    <form onSubmit=${submit(() => send())}>
+      ${h(Field, { label: t().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: 200, fault: faultAt(refusal, 'subject') })}
+      ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
+      <div class="fields">
+        ${h(Field, { label: t().date, type: 'date', value: day, onInput: (text) => set({ day: text }), required: true })}
+        ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: 300 })}
+        ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: 300 })}
+      </div>
+      ${timeFault && html`<p class="fault" role="alert">${timeFault}</p>`}
+      ${h(Field, { label: t().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: 2000, fault: faultAt(refusal, 'description') })}
+      ${
+        !booking &&
+        html`<div class="fields">
+        ${h(Field, { label: t().repeat, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: repeats.map((value) => ({ value, text: t().repeats[value] })), fault: faultAt(refusal, 'recurrenceRule') })}
+        ${repeat !== 'none' && h(Field, { label: t().until, type: 'date', value: until, min: day, onInput: (text) => set({ until: text }), required: true })}
+      </div>`
+      }
+      ${!booking && repeat !== 'none' && h(Check, { label: t().skip, checked: skip, onChange: (checked) => set({ skip: checked }) })}
+      ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
+      ${!booking && person.value?.role === 'Admin' && h(Check, { label: t().block, checked: block, onChange: (checked) => set({ block: checked }) })}
+      ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
+      ${h(RefusedBox, { refusal, fields: fieldNames })}
+      ${refusal && h(ConflictList, { refusal, timeZone, nameOf, onTake: take })}
+      <div class="buttons end">
+        <button class="main" disabled=${isBusy}>${booking ? t().save : t().book}</button>
+      </div>
+    </form>
+  `;
+  return h(Dialog, { title: booking ? t().editBooking : t().newBooking, onClose, children: form });
+};

@@ -1,0 +1,48 @@
+/** What is in the way of a booking, and what would be free instead. */
+import type { Alternative, Refusal } from '../client.ts';
+import { dayAt, dayText, momentText, timeText } from '../clock.ts';
+import { type Component, html } from '../parts/html.ts';
+import { t } from '../texts/rooms.ts';
+
+type ConflictProperties = {
+  refusal: Refusal;
+  timeZone: string;
+  nameOf: (resourceId: string) => string;
+  onTake: (alternative: Alternative) => void;
+};
+
+export const rangeIn = (timeZone: string, start: string, end: string): string => {
+  const [from, to] = [Date.parse(start), Date.parse(end)];
+  return `${momentText(timeZone, from)}–${dayAt(timeZone, from) === dayAt(timeZone, to) ? timeText(timeZone, to) : momentText(timeZone, to)}`;
+};
+
+export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone, nameOf, onTake }) => {
+  const { conflicts, alternatives } = refusal;
+  if (conflicts.length === 0 && alternatives.length === 0) return null;
+  const kind = (name: string) => t().kinds[name as keyof ReturnType<typeof t>['kinds']] ?? name;
+  return html`
+    <div class="conflicts">
+      ${
+        conflicts.length > 0 &&
+        html`<h3>${t().inTheWay}</h3>
+        <ul>${conflicts
+          .slice(0, 8)
+          .map(
+            ({ start, end, subject, resourceId, kind: of }) =>
+              html`<li><b>${subject ?? kind(of)}</b> <span>${nameOf(resourceId)}, ${rangeIn(timeZone, start, end)}</span></li>`,
+          )}</ul>`
+      }
+      ${
+        alternatives.length > 0
+          ? html`<h3>${t().alternatives}</h3>
+        <div class="alternatives">${alternatives.map((alternative) => {
+          const { resourceName, start, end } = alternative;
+          const day = dayText(dayAt(timeZone, Date.parse(start)), 'short');
+          const what = `${resourceName}, ${day} ${timeText(timeZone, Date.parse(start))}–${timeText(timeZone, Date.parse(end))}`;
+          return html`<button type="button" aria-label=${t().take(what)} onClick=${() => onTake(alternative)}>${what}</button>`;
+        })}</div>`
+          : html`<p>${t().noAlternatives}</p>`
+      }
+    </div>
+  `;
+};

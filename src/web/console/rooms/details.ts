@@ -1,0 +1,92 @@
+/** All about a booking, and what may be done with it. */
+import { useState } from 'preact/hooks';
+import { ask } from '../client.ts';
+import { ownZone, timeText } from '../clock.ts';
+import { BookingDetailsDocument, type Scope } from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { Field } from '../parts/field.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
+import { t } from '../texts/rooms.ts';
+import { scopeField } from './booking-form.ts';
+import { rangeIn } from './conflict.ts';
+import type { Steps } from './steps.ts';
+import type { Booking, Store } from './store.ts';
+import { subjectOf } from './view.ts';
+
+type DetailsProperties = {
+  id: string;
+  store: Store;
+  steps: Steps;
+  mayChange: (booking: Booking) => boolean;
+  mayDecide: (booking: Booking) => boolean;
+  onEdit: (booking: Booking) => void;
+  onClose: () => void;
+};
+
+const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>${value}</dd>`;
+
+function facts(booking: Booking): Child {
+  const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceName } = booking;
+  const elsewhere = timeText(timeZone, Date.parse(start)) !== timeText(ownZone, Date.parse(start));
+  const state = [t().kinds[kind], t().statuses[status], lessonSummary && t().lessonStatuses[lessonSummary.status]];
+  const isDue = checkIn && !checkIn.checkedInAt && Date.now() < Date.parse(checkIn.until);
+  if (checkIn?.checkedInAt) state.push(t().hasCheckedIn(timeText(timeZone, Date.parse(checkIn.checkedInAt))));
+  else if (isDue) state.push(t().checkInUntil(timeText(timeZone, Date.parse(checkIn.until))));
+  return html`<dl class="facts">
+    ${fact(t().when, html`${rangeIn(timeZone, start, end)}${elsewhere && html`<br /><small>${t().yourTime(rangeIn(ownZone, start, end))}</small>`}`)}
+    ${fact(t().room, resourceName)}
+    ${fact(t().organizer, organizer?.displayName)}
+    ${fact(t().classes, lessonSummary?.classes?.join(', '))}
+    ${fact(t().teachers, lessonSummary?.teachers?.join(', '))}
+    ${fact(t().what, description)}
+    ${fact(t().state, state.filter(Boolean).join(', '))}
+  </dl>`;
+}
+
+const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> = (properties) => {
+  const { booking, steps, mayChange, mayDecide, onEdit, onClose } = properties;
+  const [scope, setScope] = useState<Scope>('This');
+  const [reason, setReason] = useState('');
+  const { start, end, status, checkIn, seriesId } = booking;
+  const now = Date.now();
+  const runs = Date.parse(start) <= now && now < Date.parse(end);
+  const isActive = status === 'Confirmed' || status === 'Tentative' || status === 'Requested';
+  const may = mayChange(booking) && isActive && now < Date.parse(end);
+  const decides = status === 'Requested' && mayDecide(booking);
+  const canCheckIn =
+    may && checkIn && !checkIn.checkedInAt && now >= Date.parse(checkIn.from) && now < Date.parse(checkIn.until);
+  const then = (run: () => unknown) => () => {
+    onClose();
+    void run();
+  };
+  return html`
+    ${decides && h(Field, { label: t().reason, value: reason, onInput: setReason, maxLength: 500 })}
+    ${(may || decides) && seriesId && scopeField(scope, setScope)}
+    <div class="buttons end">
+      ${
+        decides &&
+        html`
+        <button type="button" class="main" onClick=${then(() => steps.decide(booking, scope, 'Approved', reason))}>${t().approve}</button>
+        <button type="button" class="danger" onClick=${then(() => steps.decide(booking, scope, 'Declined', reason))}>${t().decline}</button>`
+      }
+      ${canCheckIn && html`<button type="button" class="main" onClick=${then(() => steps.checkIn(booking))}>${t().checkIn}</button>`}
+      ${may && runs && html`<button type="button" onClick=${then(() => steps.release(booking))}>${t().release}</button>`}
+      ${may && html`<button type="button" class="danger" onClick=${then(() => steps.cancel(booking, scope))}>${t().cancel}</button>`}
+      ${may && html`<button type="button" onClick=${() => onEdit(booking)}>${t().edit}</button>`}
+    </div>
+  `;
+};
+
+export const Details: Component<DetailsProperties> = (properties) => {
+  const { id, store, onClose } = properties;
+  const asked = useAsked(async (stop) => (await ask(BookingDetailsDocument, { id }, stop)).booking, [id]);
+  // What is told live is newer than what was read.
+  const live = store.find(id);
+  const read = asked.data;
+  const booking: Booking | null | undefined = live && (!read || live.version >= read.version) ? live : read;
+  const body = booking
+    ? html`${facts(booking)}${h(Actions, { ...properties, booking })}`
+    : showAsked(asked, () => html`<p>${t().gone}</p>`);
+  return h(Dialog, { title: booking ? subjectOf(booking) : '…', onClose, children: body });
+};

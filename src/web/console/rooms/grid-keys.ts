@@ -1,0 +1,147 @@
+/** What the keys do in the timeline. A booking that is moved by keys is sent when the keys rest. */
+import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
+import { announce } from '../parts/toast.ts';
+import type { Cursor, TimelineProperties } from './acts.ts';
+import { step } from './geometry.ts';
+import { type Booking, instant, spanOf } from './store.ts';
+import { rangeText, rulerOf, type Stop, stopsOf } from './view.ts';
+
+type KeyProperties = TimelineProperties & {
+  cursor: Cursor;
+  moveTo: (roomId: string, key: string) => void;
+  shownRows: number;
+};
+
+const rest = 600;
+let waiting: { id: string; before: Booking; timer: ReturnType<typeof setTimeout> } | undefined;
+
+export function makeKeys({ rooms, store, scale, acts, cursor, moveTo, shownRows }: KeyProperties) {
+  const row = Math.max(
+    0,
+    rooms.findIndex(({ id }) => id === cursor.roomId),
+  );
+  const room = rooms[row];
+  const stops = room ? stopsOf(room, store, scale) : [];
+  const at = stops.findIndex(({ key }) => key === cursor.key);
+  const stop = stops[at];
+
+  function toRow(wanted: number): void {
+    const next = rooms[Math.min(rooms.length - 1, Math.max(0, wanted))];
+    if (!next) return;
+    const time = stop?.start ?? scale.from;
+    const nearest =
+      stop &&
+      stopsOf(next, store, scale).reduce<Stop | undefined>(
+        (best, each) => (each.start <= time || !best ? each : best),
+        undefined,
+      );
+    moveTo(next.id, nearest?.key ?? 'room');
+  }
+  function toStop(wanted: number): void {
+    if (!room) return;
+    const next = stops[Math.min(stops.length - 1, wanted)];
+    moveTo(room.id, wanted < 0 || !next ? 'room' : next.key);
+  }
+
+  /** Draws the change at once; sends all of them together. */
+  function shift(booking: Booking, changes: { start?: number; end?: number; rooms?: number }): void {
+    if (!acts.mayChange(booking)) {
+      announce(acts.whyNot(booking));
+      return;
+    }
+    const { start, end } = spanOf(booking);
+    const target = rooms[row + (changes.rooms ?? 0)];
+    if (!target) return;
+    const [from, to] = [start + (changes.start ?? 0) * minute, end + (changes.end ?? 0) * minute];
+    if (to - from < step * minute) return;
+    const moved: Booking = {
+      ...booking,
+      resourceId: target.id,
+      resourceName: target.name,
+      start: instant(from),
+      end: instant(to),
+      isPending: true,
+    };
+    if (waiting && waiting.id !== booking.id) send();
+    const before = waiting?.before ?? booking;
+    if (waiting) clearTimeout(waiting.timer);
+    waiting = { id: booking.id, before, timer: setTimeout(send, rest) };
+    store.put(moved);
+    const ruler = rulerOf(target, store);
+    announce(`${target.name}, ${rangeText({ start: ruler(from), end: ruler(to) })}`);
+    moveTo(target.id, `b${booking.id}`);
+  }
+  function send(): void {
+    if (!waiting) return;
+    const { id, before, timer } = waiting;
+    clearTimeout(timer);
+    waiting = undefined;
+    const wanted = store.find(id);
+    store.put(before);
+    if (wanted) acts.move(before, wanted);
+  }
+
+  function open(): void {
+    if (!room) return;
+    if (stop?.booking) acts.open(stop.booking);
+    else if (stop) {
+      const day = Math.floor(stop.start / dayMinutes);
+      const start = instantOf(
+        room.timeZone,
+        addDays(store.day, day),
+        Math.ceil((stop.start - day * dayMinutes) / step) * step,
+      );
+      const end = instantOf(room.timeZone, addDays(store.day, day), stop.end - day * dayMinutes);
+      acts.book(
+        room,
+        Math.max(start, nextStep(start, end)),
+        Math.min(end, Math.max(start, nextStep(start, end)) + 60 * minute),
+      );
+    }
+  }
+  /** A free time that has begun is booked from now on. */
+  function nextStep(start: number, end: number): number {
+    const next = Math.ceil(Date.now() / (step * minute)) * step * minute;
+    return next > start && next < end ? next : start;
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
+    if (metaKey) return;
+    const booking = stop?.booking;
+    const acted = ((): boolean => {
+      if (altKey || shiftKey) {
+        if (!booking || ctrlKey) return false;
+        if (key === 'ArrowLeft') shift(booking, altKey ? { end: -step } : { start: -step, end: -step });
+        else if (key === 'ArrowRight') shift(booking, altKey ? { end: step } : { start: step, end: step });
+        else if (shiftKey && key === 'ArrowUp') shift(booking, { rooms: -1 });
+        else if (shiftKey && key === 'ArrowDown') shift(booking, { rooms: 1 });
+        else return false;
+        return true;
+      }
+      // The grid itself has the focus while the cursor is out of sight.
+      if (event.target === event.currentTarget && key.startsWith('Arrow')) {
+        moveTo(room?.id ?? '', cursor.key);
+        return true;
+      }
+      const moves: Record<string, () => void> = {
+        ArrowLeft: () => toStop(at - 1),
+        ArrowRight: () => toStop(at + 1),
+        ArrowUp: () => toRow(row - 1),
+        ArrowDown: () => toRow(row + 1),
+        PageUp: () => toRow(row - shownRows),
+        PageDown: () => toRow(row + shownRows),
+        Home: () => (ctrlKey ? toRow(0) : toStop(-1)),
+        End: () => (ctrlKey ? toRow(rooms.length - 1) : toStop(stops.length - 1)),
+        Enter: open,
+        ' ': open,
+        Delete: () => booking && acts.cancel(booking),
+      };
+      moves[key]?.();
+      return key in moves;
+    })();
+    if (acted) event.preventDefault();
+    if (key === 'Enter') send();
+  }
+  return { onKeyDown };
+}

@@ -1,0 +1,47 @@
+/** The bookings of the shown rooms as a table: to filter, sort, print and take along. */
+
+import { go } from '../address.ts';
+import { dayAt, timeText } from '../clock.ts';
+import { type Component, html } from '../parts/html.ts';
+import { table } from '../parts/table.ts';
+import { t } from '../texts/rooms.ts';
+import type { Booking, Room, Store } from './store.ts';
+import { detailOf, subjectOf } from './view.ts';
+
+type ListProperties = { rooms: readonly Room[]; store: Store; found: ReadonlySet<string> | undefined };
+
+export const BookingList: Component<ListProperties> = ({ rooms, store, found }) => {
+  const at = ({ start }: Booking) => Date.parse(start);
+  const rows = rooms
+    .flatMap(({ id }) => store.ofRoom(id).value)
+    .filter(({ id }) => !found || found.has(id))
+    .toSorted((one, other) => at(one) - at(other) || one.resourceName.localeCompare(other.resourceName));
+  const open = (id: string) => () => go({ booking: id });
+  return html`<div class="page">
+    ${table({
+      caption: t().list,
+      name: `rooms-${store.day}`,
+      rows,
+      id: ({ id }) => id,
+      columns: [
+        { key: 'date', title: t().date, value: (booking) => dayAt(booking.timeZone, at(booking)) },
+        { key: 'from', title: t().from, value: (booking) => timeText(booking.timeZone, at(booking)) },
+        { key: 'to', title: t().to, value: ({ timeZone, end }) => timeText(timeZone, Date.parse(end)) },
+        { key: 'room', title: t().room, value: ({ resourceName }) => resourceName },
+        {
+          key: 'subject',
+          title: t().subject,
+          value: subjectOf,
+          show: (booking) =>
+            html`<button type="button" class="link" onClick=${open(booking.id)}>${subjectOf(booking)}</button>`,
+        },
+        { key: 'who', title: t().organizer, value: detailOf },
+        {
+          key: 'state',
+          title: t().state,
+          value: ({ kind, status }) => [t().kinds[kind], t().statuses[status]].filter(Boolean).join(', '),
+        },
+      ],
+    })}
+  </div>`;
+};

@@ -1,0 +1,86 @@
+/** A row of the timeline: the room's name, its bookings and its free times. Rows are recycled while the list is scrolled. */
+import { signal } from '@preact/signals';
+import { type Component, h, html } from '../parts/html.ts';
+import { t } from '../texts/rooms.ts';
+import { fractionAt, type Scale } from './geometry.ts';
+import type { Booking, Room, Store } from './store.ts';
+import { closedBackground, detailOf, rangeText, rulerOf, type Stop, stopsOf, stopText, subjectOf } from './view.ts';
+
+export const rowHeight = 44;
+
+/** Ticks so that the line of the present moves on. */
+export const now = signal(Date.now());
+
+export type RowProperties = {
+  room: Room;
+  index: number;
+  store: Store;
+  scale: Scale;
+  /** The key of the stop that the keyboard is at; `room` for the name; undefined when it is in another row. */
+  active: string | undefined;
+  found: ReadonlySet<string> | undefined;
+  showZone: boolean;
+};
+
+const percent = (fraction: number) => `${(fraction * 100).toFixed(4)}%`;
+
+function classOf(booking: Booking, found: RowProperties['found']): string {
+  const parts = ['booking', booking.kind, booking.status];
+  if (booking.isPending) parts.push('pending');
+  if (booking.lessonSummary?.status === 'Vertretung') parts.push('substituted');
+  if (booking.checkIn?.checkedInAt) parts.push('here');
+  if (found && !found.has(booking.id)) parts.push('faded');
+  return parts.join(' ');
+}
+
+function showStop(stop: Stop, { scale, active, found }: RowProperties) {
+  const { booking, key, lane, lanes } = stop;
+  const left = fractionAt(scale, stop.start);
+  const width = fractionAt(scale, stop.end - 0.001) - left;
+  const label = stopText(stop);
+  const style = {
+    left: percent(left),
+    width: percent(width),
+    ...(lanes > 1 && { top: `${(lane / lanes) * 100}%`, height: `${100 / lanes}%` }),
+  };
+  return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} aria-label=${label} title=${booking && label}
+      class=${booking ? classOf(booking, found) : 'free'} style=${style}>
+    ${booking && html`<b>${subjectOf(booking)}</b><span>${lanes > 1 ? '' : `${rangeText(stop)} ${detailOf(booking)}`}</span>`}
+  </div>`;
+}
+
+const Row: Component<RowProperties> = (properties) => {
+  const { room, index, store, scale, active, showZone } = properties;
+  const present = rulerOf(room, store)(now.value);
+  const isNow = present >= 0 && present < store.days * 1440;
+  const { capacity, name } = room;
+  const facts = [capacity && t().seats(capacity), showZone && room.timeZone].filter(Boolean).join(' · ');
+  return html`
+    <div role="row" class="row" data-row=${index} aria-rowindex=${index + 2} style=${{ transform: `translateY(${index * rowHeight}px)` }}>
+      <div role="rowheader" class="name" data-cell="room" tabindex=${active === 'room' ? 0 : -1} title="${name} ${room.equipment.join(', ')}">
+        <b>${name}</b><span>${facts}</span>
+      </div>
+      <div role="none" class="track" style=${{ backgroundImage: closedBackground(room, store, scale) }}>
+        ${isNow && html`<i class="now" style=${{ left: percent(fractionAt(scale, present)) }}></i>`}
+        ${stopsOf(room, store, scale).map((stop) => showStop(stop, properties))}
+      </div>
+    </div>
+  `;
+};
+
+/** Rows that are shown again as they are keep their node, so that they cost nothing while others come and go. */
+export function makeRowCache() {
+  const kept = new Map<number, { properties: RowProperties; node: ReturnType<typeof html> }>();
+  return (slot: number, properties: RowProperties) => {
+    const before = kept.get(slot);
+    const isSame =
+      before &&
+      (Object.keys(properties) as (keyof RowProperties)[]).every(
+        (name) => before.properties[name] === properties[name],
+      );
+    if (isSame) return before.node;
+    const node = h(Row, { ...properties, key: slot });
+    kept.set(slot, { properties, node });
+    return node;
+  };
+}

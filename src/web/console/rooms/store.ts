@@ -1,0 +1,233 @@
+/**
+ * The rooms and bookings of some days: read room by room, the visible ones first, and kept fresh by a subscription that begins
+ * before anything is read, so that nothing falls between. A change of one's own is drawn at once and taken back when refused.
+ */
+import { type Signal, signal } from '@preact/signals';
+import { ask, type Outcome, pages } from '../client.ts';
+import { addDays, instantOf, minute } from '../clock.ts';
+import {
+  FollowBookingsDocument,
+  LocationsDocument,
+  type RoomBookingFragment,
+  RoomBookingsDocument,
+  RoomHoursDocument,
+  RoomsDocument,
+  type RoomsQuery,
+} from '../generated/graphql.ts';
+import { follow } from '../live.ts';
+import type { Span } from './geometry.ts';
+
+export type Room = NonNullable<RoomsQuery['resources']>['nodes'][number] & { timeZone: string; locationName: string };
+/** `isPending`: drawn, and not yet confirmed by the server. */
+export type Booking = RoomBookingFragment & { isPending?: boolean };
+export type Location = { id: string; name: string; timeZone: string };
+
+/** All rooms that can be booked, in the order of their locations and names. */
+export async function readRooms(stop: AbortSignal): Promise<{ rooms: Room[]; locations: Location[] }> {
+  const { locations: all } = await ask(LocationsDocument, {}, stop);
+  const locations = (all ?? []).filter(({ active }) => active);
+  const byId = new Map(locations.map((location) => [location.id, location]));
+  const rooms: Room[] = [];
+  const read = async (after: string | null) =>
+    (await ask(RoomsDocument, { filter: { active: true }, after }, stop)).resources;
+  for await (const nodes of pages(read))
+    for (const node of nodes) {
+      const { timeZone = 'UTC', name: locationName = '' } = byId.get(node.locationId) ?? {};
+      rooms.push({ ...node, timeZone, locationName });
+    }
+  const order = new Intl.Collator(undefined, { numeric: true });
+  rooms.sort(
+    (one, other) => order.compare(one.locationName, other.locationName) || order.compare(one.name, other.name),
+  );
+  return { rooms, locations };
+}
+
+const occupies = ({ status }: Booking) => status === 'Requested' || status === 'Confirmed' || status === 'Tentative';
+export const spanOf = ({ start, end }: { start: string; end: string }): Span => ({
+  start: Date.parse(start),
+  end: Date.parse(end),
+});
+
+const nothing: readonly Booking[] = [];
+/** So many bookings of a room on a day are usual; a page holds 200. */
+const usual = 10;
+const atOnce = 3;
+
+export type Store = ReturnType<typeof openStore>;
+
+export function openStore(day: string, days: number, zones: readonly string[]) {
+  const from = Math.min(...zones.map((zone) => instantOf(zone, day, 0)));
+  const to = Math.max(...zones.map((zone) => instantOf(zone, addDays(day, days), 0)));
+  const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  const byRoom = new Map<string, Signal<readonly Booking[]>>();
+  const known = new Map<string, Booking>();
+  const hours = new Map<string, Signal<readonly Span[] | undefined>>();
+  const stop = new AbortController();
+  const isLoading = signal(true);
+  let waiting: string[] = [];
+  let running = 0;
+  let isHalted = false;
+  let made = 0;
+
+  function ofRoom(id: string): Signal<readonly Booking[]> {
+    let found = byRoom.get(id);
+    if (!found) byRoom.set(id, (found = signal(nothing)));
+    return found;
+  }
+  function hoursOf(id: string): Signal<readonly Span[] | undefined> {
+    let found = hours.get(id);
+    if (!found) hours.set(id, (found = signal(undefined)));
+    return found;
+  }
+  function remove(id: string): void {
+    const before = known.get(id);
+    if (!before) return;
+    known.delete(id);
+    const list = ofRoom(before.resourceId);
+    list.value = list.value.filter((booking) => booking.id !== id);
+  }
+  /** Draws a booking as it is, or takes it away. */
+  function put(booking: Booking): void {
+    const before = known.get(booking.id);
+    const { start, end } = spanOf(booking);
+    const isShown = occupies(booking) && end > from && start < to;
+    if (before && (before.resourceId !== booking.resourceId || !isShown)) remove(booking.id);
+    if (!isShown) return;
+    known.set(booking.id, booking);
+    const list = ofRoom(booking.resourceId);
+    list.value = [...list.value.filter(({ id }) => id !== booking.id), booking];
+  }
+  /** What the server says, unless something newer is known. */
+  function hear(booking: Booking): void {
+    const before = known.get(booking.id);
+    if (before && (before.version > booking.version || before.isPending)) return;
+    put(booking);
+  }
+  /** Many of few rooms at once: one drawing each. */
+  function hearAll(bookings: readonly Booking[]): void {
+    const fresh = new Map<string, Booking[]>();
+    for (const booking of bookings) {
+      if (known.has(booking.id)) {
+        hear(booking);
+        continue;
+      }
+      known.set(booking.id, booking);
+      const list = fresh.get(booking.resourceId) ?? [];
+      fresh.set(booking.resourceId, list);
+      list.push(booking);
+    }
+    for (const [id, list] of fresh) ofRoom(id).value = [...ofRoom(id).value, ...list];
+  }
+
+  async function readSome(resourceId: string[]): Promise<void> {
+    const filter = { ...window, resourceId, occupying: true };
+    const read = async (after: string | null) =>
+      (await ask(RoomBookingsDocument, { filter, after }, stop.signal)).bookings;
+    for await (const nodes of pages(read)) hearAll(nodes);
+  }
+  const size = Math.max(3, Math.floor(200 / (usual * days)));
+  function readOn(): void {
+    while (!isHalted && running < atOnce && waiting.length > 0) {
+      const some = waiting.splice(0, size);
+      running += 1;
+      readSome(some)
+        .catch(() => {
+          waiting.unshift(...some);
+          isHalted = true;
+        })
+        .finally(() => {
+          running -= 1;
+          if (running === 0 && waiting.length === 0) isLoading.value = false;
+          readOn();
+        });
+    }
+  }
+  const endFollowing = follow(
+    FollowBookingsDocument,
+    { filter: window },
+    {
+      next: ({ bookings }) => {
+        for (const booking of bookings.bookings) hear(booking);
+        readAgain();
+      },
+      cursor: ({ bookings }) => bookings.cursor,
+      restart: () => reload(),
+    },
+  );
+  let all: readonly string[] = [];
+  /** What could not be read is read when the server is heard again. */
+  function readAgain(): void {
+    if (!isHalted) return;
+    isHalted = false;
+    readOn();
+  }
+  function reload(): void {
+    for (const id of [...known.keys()]) remove(id);
+    waiting = [...all];
+    isHalted = false;
+    readOn();
+  }
+
+  return {
+    day,
+    days,
+    window,
+    isLoading,
+    ofRoom,
+    hoursOf,
+    put,
+    remove,
+    hear,
+    find: (id: string) => known.get(id),
+    /** The rooms that will be shown, the first ones first. */
+    read(ids: readonly string[]): void {
+      const before = new Set(all);
+      all = [...all, ...ids.filter((id) => !before.has(id))];
+      waiting.push(...ids.filter((id) => !before.has(id)));
+      readOn();
+    },
+    /** These are looked at now. */
+    prefer(ids: readonly string[]): void {
+      const wanted = new Set(ids);
+      waiting.sort((one, other) => Number(wanted.has(other)) - Number(wanted.has(one)));
+    },
+    async readHours(locationIds: readonly string[]): Promise<void> {
+      const lastDay = addDays(day, days - 1);
+      await Promise.all(
+        locationIds.map(async (locationId) => {
+          const { openingHours } = await ask(
+            RoomHoursDocument,
+            { locationId, from: addDays(day, -1), to: lastDay },
+            stop.signal,
+          );
+          for (const { resourceId, intervals } of openingHours?.resources ?? [])
+            hoursOf(resourceId).value = intervals.map(spanOf);
+        }),
+      );
+    },
+    /** Draws `booking` at once, asks the server, and takes it back when that refuses. @returns what came of it */
+    async attempt<Result>(
+      booking: Booking,
+      run: () => Promise<Outcome<Result>>,
+      result: (done: Outcome<Result>['done']) => Booking | undefined,
+    ): Promise<Outcome<Result>> {
+      const before = known.get(booking.id);
+      put({ ...booking, isPending: true });
+      const outcome = await run();
+      const now = outcome.done && result(outcome.done);
+      remove(booking.id);
+      if (now) put(now);
+      else if (before) put({ ...before, isPending: false });
+      return outcome;
+    },
+    /** The id of a booking that has none yet. */
+    newId: () => `new-${(made += 1)}`,
+    close() {
+      stop.abort();
+      endFollowing();
+    },
+  };
+}
+
+/** Milliseconds as the API takes them. */
+export const instant = (at: number): string => new Date(Math.round(at / minute) * minute).toISOString();

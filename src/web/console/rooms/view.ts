@@ -1,0 +1,85 @@
+/** What of a room's row is shown: its bookings in lanes, its free times, and when it is closed. */
+import { clockText, dayMinutes, makeRuler } from '../clock.ts';
+import { t } from '../texts/rooms.ts';
+import { fractionAt, layInLanes, type Scale, type Span, shownSpans, subtract } from './geometry.ts';
+import { type Booking, type Room, type Store, spanOf } from './store.ts';
+
+/** A place where the cursor can be. Minutes are local ones since the first midnight. */
+export type Stop = Span & {
+  key: string;
+  booking?: Booking;
+  lane: number;
+  lanes: number;
+};
+
+const rulers = new Map<string, (at: number) => number>();
+export function rulerOf({ timeZone }: Room, { day, days }: Pick<Store, 'day' | 'days'>): (at: number) => number {
+  const key = `${timeZone} ${day} ${days}`;
+  let found = rulers.get(key);
+  if (!found) rulers.set(key, (found = makeRuler(timeZone, day, days)));
+  return found;
+}
+
+const shortest = 15;
+
+/** The bookings and free times of a row, in their order. */
+export function stopsOf(room: Room, store: Store, scale: Scale): Stop[] {
+  const ruler = rulerOf(room, store);
+  const shown = shownSpans(scale);
+  const isShown = ({ start, end }: Span) => shown.some((day) => start < day.end && end > day.start);
+  const spans = store.ofRoom(room.id).value.map((booking) => {
+    const { start, end } = spanOf(booking);
+    return { start: ruler(start), end: ruler(end), booking };
+  });
+  const laid = layInLanes(spans.filter(isShown)).map(({ item, lane, lanes }) => ({
+    ...item,
+    lane,
+    lanes,
+    key: `b${item.booking.id}`,
+  }));
+  const hours = store.hoursOf(room.id).value;
+  const open = hours?.map(({ start, end }) => ({ start: ruler(start), end: ruler(end) }));
+  const within = open ? subtract(shown, subtract(shown, open)) : shown;
+  const free = subtract(within, spans)
+    .filter(({ start, end }) => end - start >= shortest)
+    .map((span) => ({ ...span, key: `f${span.start}`, lane: 0, lanes: 1 }));
+  return [...laid, ...free].sort((one, other) => one.start - other.start);
+}
+
+/** Where a room is closed, as a background: one element less for each time. */
+export function closedBackground(room: Room, store: Store, scale: Scale): string {
+  const hours = store.hoursOf(room.id).value;
+  if (!hours) return 'none';
+  const ruler = rulerOf(room, store);
+  const open = hours.map(({ start, end }) => ({ start: ruler(start), end: ruler(end) }));
+  const closed = subtract(shownSpans(scale), open);
+  if (closed.length === 0) return 'none';
+  const percent = (minutes: number) => `${(fractionAt(scale, minutes) * 100).toFixed(3)}%`;
+  const stops = closed.flatMap(({ start, end }) => {
+    // The last minute of a day is not the first of the next.
+    const [left, right] = [percent(start), percent(end % dayMinutes === 0 ? end - 0.01 : end)];
+    return [`transparent ${left}`, `var(--closed) ${left}`, `var(--closed) ${right}`, `transparent ${right}`];
+  });
+  return `linear-gradient(to right, ${stops.join(', ')})`;
+}
+
+export const rangeText = ({ start, end }: Span): string =>
+  `${clockText(start % dayMinutes)}–${clockText(end % dayMinutes)}`;
+
+export function subjectOf({ subject, lessonSummary }: Booking): string {
+  return subject ?? lessonSummary?.subject ?? t().noSubject;
+}
+
+export function stopText(stop: Stop): string {
+  const { booking } = stop;
+  if (!booking) return t().free(clockText(stop.start % dayMinutes), clockText(stop.end % dayMinutes));
+  const status =
+    t().statuses[booking.status] || (booking.lessonSummary ? t().lessonStatuses[booking.lessonSummary.status] : '');
+  return t().booking(rangeText(stop), [subjectOf(booking), detailOf(booking)].filter(Boolean).join(', '), status);
+}
+
+/** Under the subject, where there is room: who. */
+export function detailOf({ organizer, lessonSummary }: Booking): string {
+  if (lessonSummary) return [...(lessonSummary.classes ?? []), ...(lessonSummary.teachers ?? [])].join(', ');
+  return organizer?.displayName ?? '';
+}

@@ -1,0 +1,24 @@
+/** Which screens there are. The module of a screen is loaded when it is opened. */
+import { place } from './address.ts';
+import type { Role } from './generated/graphql.ts';
+import type { Language } from './look.ts';
+import type { Component } from './parts/html.ts';
+
+export type Screen = {
+  name: string;
+  title: Record<Language, string>;
+  roles: readonly Role[];
+  load: () => Promise<{ Screen: Component<object> }>;
+};
+
+const everybody: readonly Role[] = ['User', 'Importer', 'Admin'];
+
+/** In the order of the navigation; the first is where people begin. A screen is one line here. */
+export const screens: readonly Screen[] = [
+  { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, roles: everybody, load: () => import('./screens/rooms.ts') },
+];
+
+export const screenOf = (role: Role): Screen | undefined => {
+  const allowed = screens.filter(({ roles }) => roles.includes(role));
+  return allowed.find(({ name }) => name === place.value['screen']) ?? allowed[0];
+};

@@ -1,0 +1,189 @@
+/** Rooms: who has which room when, live; to book, move and cancel. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import type { Refusal } from '../client.ts';
+import { minute, ownZone, zoneText } from '../clock.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { useKeys } from '../parts/keys.ts';
+import { RefusedBox } from '../parts/refused.ts';
+import type { Acts } from '../rooms/acts.ts';
+import { BookingForm, type Draft } from '../rooms/booking-form.ts';
+import { ConflictList } from '../rooms/conflict.ts';
+import { Details } from '../rooms/details.ts';
+import { Filters, firstDay, fitting, readFound, readFree, readWish } from '../rooms/filters.ts';
+import type { Scale } from '../rooms/geometry.ts';
+import { BookingList } from '../rooms/list.ts';
+import { Requests, useRequests } from '../rooms/requests.ts';
+import { makeSteps } from '../rooms/steps.ts';
+import { type Booking, type Location, openStore, type Room, readRooms, type Store } from '../rooms/store.ts';
+import { Timeline } from '../rooms/timeline.ts';
+import { rulerOf } from '../rooms/view.ts';
+import { person } from '../session.ts';
+import { problemTexts } from '../texts/problems.ts';
+import { t } from '../texts/rooms.ts';
+
+type Read = { rooms: Room[]; locations: Location[] };
+
+/** The hours that are shown: from the first opening to the last closing of all rooms, or 7 to 20. */
+function hoursOf(rooms: readonly Room[], store: Store): { from: number; to: number } {
+  let [from, to] = [1440, 0];
+  for (const room of rooms) {
+    const ruler = rulerOf(room, store);
+    for (const { start, end } of store.hoursOf(room.id).value ?? []) {
+      const [opens, closes] = [ruler(start), ruler(end)];
+      if (closes <= 0) continue;
+      from = Math.min(from, Math.max(0, opens) % 1440);
+      to = Math.max(to, closes - Math.floor(Math.max(0, opens) / 1440) * 1440);
+    }
+  }
+  if (from >= to) return { from: 7 * 60, to: 20 * 60 };
+  return { from: Math.floor(from / 60) * 60, to: Math.min(1440, Math.ceil(to / 60) * 60) };
+}
+
+type Opened = { draft: Draft } | { conflict: { wanted: Booking; refusal: Refusal } } | { requests: true };
+
+const Plan: Component<Read> = ({ rooms, locations }) => {
+  const wish = readWish(locations[0]?.timeZone ?? ownZone);
+  const day = firstDay(wish);
+  const days = wish.view === 'week' ? 7 : 1;
+  const [opened, setOpened] = useState<Opened>();
+  const zones = [...new Set(rooms.map(({ timeZone }) => timeZone))].join(' ');
+  const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
+  useEffect(() => () => store.close(), [store]);
+  const requests = useRequests();
+  const hours = useAsked(() => store.readHours(locations.map(({ id }) => id)), [store]);
+  const free = useAsked(async (stop) => (wish.free ? await readFree(stop) : undefined), [wish.free]);
+  const { find, by } = wish;
+  const search = useAsked(
+    async (stop) => (find ? await readFound({ find, by }, store.window, stop) : undefined),
+    [find, by, store],
+  );
+  const found = find ? search.data : undefined;
+  const shown = useMemo(
+    () =>
+      fitting(rooms, wish).filter(
+        ({ id }) => (!wish.free || !free.data || free.data.has(id)) && (!found || found.rooms.has(id)),
+      ),
+    [rooms, wish.location, wish.capacity, wish.equipment, wish.free, free.data, found],
+  );
+  useEffect(() => store.read(shown.map(({ id }) => id)), [store, shown]);
+  useKeys(() => t().keys);
+
+  const scale = useMemo<Scale>(() => {
+    if (wish.wholeDay) return { days, from: 0, to: 1440 };
+    return { days, ...(hours.isLoading ? { from: 7 * 60, to: 20 * 60 } : hoursOf(rooms, store)) };
+  }, [store, wish.wholeDay, hours.isLoading]);
+  const steps = useMemo(
+    () => makeSteps(store, (wanted, refusal) => setOpened({ conflict: { wanted, refusal } })),
+    [store],
+  );
+
+  const { id: me, role } = person.value ?? {};
+  const mayChange = ({ kind, organizer, createdBy, isPending }: Booking) =>
+    !isPending &&
+    (kind === 'Booking' || kind === 'Block') &&
+    (role === 'Admin' || organizer?.personId === me || createdBy?.personId === me);
+  const acts = useMemo<Acts>(
+    () => ({
+      mayChange,
+      whyNot: () => problemTexts()['Forbidden'] ?? '',
+      open: ({ id }) => go({ booking: id }),
+      book: ({ id }, start, end) => setOpened({ draft: { roomId: id, start, end } }),
+      move: (before, wanted) => void steps.move(before, wanted),
+      cancel: (booking) => mayChange(booking) && steps.cancel(booking),
+    }),
+    [steps, me, role],
+  );
+  const close = () => setOpened(undefined);
+  const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
+  const bookNow = () => {
+    const [room] = shown;
+    const start = Math.ceil(Date.now() / (15 * minute)) * 15 * minute;
+    if (room) setOpened({ draft: { roomId: room.id, start, end: start + 60 * minute } });
+  };
+  const waiting = requests.data ?? [];
+  const zone = locations.find(({ id }) => id === wish.location)?.timeZone ?? rooms[0]?.timeZone;
+  const bookingId = place.value['booking'];
+  const showsZone = zone && zone !== ownZone;
+  const empty = html`<p class="state">${rooms.length === 0 ? t().noRooms : t().noMatch}</p>`;
+
+  return html`
+    ${h(Filters, {
+      wish,
+      rooms,
+      locations,
+      count: shown.length,
+      children: html`
+        ${waiting.length > 0 && html`<button type="button" onClick=${() => setOpened({ requests: true })}>${t().requests(waiting.length)}</button>`}
+        <button type="button" class="main" disabled=${shown.length === 0} onClick=${bookNow}>${t().book} …</button>
+      `,
+    })}
+    ${showsZone && html`<p class="zone">${t().zone(`${zone} (${zoneText(zone, Date.now())})`)}</p>`}
+    ${h(RefusedBox, { refusal: hours.refusal ?? free.refusal ?? search.refusal })}
+    ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, acts })}
+    ${
+      bookingId &&
+      !opened &&
+      h(Details, {
+        id: bookingId,
+        store,
+        steps,
+        mayChange,
+        mayDecide: ({ id }) => waiting.some((request) => request.id === id),
+        onEdit: (booking) =>
+          setOpened({
+            draft: {
+              booking,
+              roomId: booking.resourceId,
+              start: Date.parse(booking.start),
+              end: Date.parse(booking.end),
+            },
+          }),
+        onClose: () => go({ booking: undefined }, 'replace'),
+      })
+    }
+    ${
+      opened &&
+      'draft' in opened &&
+      h(BookingForm, {
+        draft: opened.draft,
+        rooms,
+        store,
+        onClose: () => {
+          close();
+          go({ booking: undefined }, 'replace');
+        },
+      })
+    }
+    ${opened && 'requests' in opened && h(Requests, { requests: waiting, steps, onDone: requests.reload, onClose: close })}
+    ${
+      opened &&
+      'conflict' in opened &&
+      h(Dialog, {
+        title: t().conflictTitle,
+        onClose: close,
+        children: [
+          h(RefusedBox, { refusal: opened.conflict.refusal }),
+          h(ConflictList, {
+            refusal: opened.conflict.refusal,
+            timeZone: opened.conflict.wanted.timeZone,
+            nameOf,
+            onTake: ({ resourceId, resourceName, start, end }) => {
+              const { wanted } = opened.conflict;
+              const before = store.find(wanted.id);
+              close();
+              if (before) void steps.move(before, { ...wanted, resourceId, resourceName, start, end });
+            },
+          }),
+        ],
+      })
+    }
+  `;
+};
+
+export const Screen: Component<object> = () => {
+  const asked = useAsked(readRooms, []);
+  return html`<div class="rooms-screen">${showAsked(asked, (read) => h(Plan, read))}</div>`;
+};

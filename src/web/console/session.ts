@@ -1,0 +1,88 @@
+/** Who is signed in. The credential is a cookie that no script can read; here is only what the page shows of it. */
+import { signal } from '@preact/signals';
+import { go, place } from './address.ts';
+import { ask, call, isSessionLost, Refused } from './client.ts';
+import { MeDocument, type MeQuery } from './generated/graphql.ts';
+
+export type Person = MeQuery['me'] & { tenantName: string };
+export type Options = { Pin: boolean; Provider: { Name: string; Start: string } | null };
+
+/** Null: nobody. Undefined: not known yet. */
+export const person = signal<Person | null | undefined>(undefined);
+export const options = signal<Options>({ Pin: true, Provider: null });
+/** Why a sign-in at the provider has failed. */
+export const providerFault = signal<{ code: string; traceId?: string | undefined } | null>(null);
+
+async function readPerson(): Promise<Person> {
+  const { me, tenant } = await ask(MeDocument, {});
+  return { ...me, tenantName: tenant.name };
+}
+
+const readOptions = async () => {
+  const answer = await call('GET', 'session/options');
+  if (answer.ok) options.value = (await answer.json()) as Options;
+};
+
+/** Finds out who is signed in, at the start of the page. @throws Refused */
+export async function openSession(): Promise<void> {
+  const { fault, trace } = place.value;
+  if (fault) {
+    providerFault.value = { code: fault, traceId: trace };
+    go({ fault: undefined, trace: undefined }, 'replace');
+  }
+  const answer = await call('GET', 'session');
+  if (answer.ok) {
+    person.value = await readPerson();
+    return;
+  }
+  await readOptions();
+  person.value = null;
+}
+
+/** @returns the code of what is wrong, or undefined */
+export async function signIn(
+  pin: string,
+): Promise<{ code: string; message: string; traceId?: string | undefined } | undefined> {
+  try {
+    const answer = await call('POST', 'session', { Pin: pin });
+    if (!answer.ok) {
+      const { Code, Message, TraceId } = (await answer.json().catch(() => ({}))) as Record<string, string | undefined>;
+      return { code: Code ?? 'Unavailable', message: Message ?? `HTTP ${answer.status}`, traceId: TraceId };
+    }
+    const before = person.value;
+    isSessionLost.value = false;
+    const now = await readPerson();
+    // Another person must not see what the one before has opened.
+    if (before && before.id !== now.id) location.reload();
+    providerFault.value = null;
+    person.value = now;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refused) return error.refusal;
+    throw error;
+  }
+}
+
+/** Ends the session on the server, then forgets all that this page knows. */
+export async function signOut(): Promise<void> {
+  await call('DELETE', 'session');
+  location.assign(location.pathname);
+}
+
+let seen = Date.now();
+/** A session lasts while somebody uses the page, also one that only watches. */
+export function keepSession(): void {
+  const touch = () => {
+    if (!person.value || isSessionLost.value || Date.now() - seen < 60_000) return;
+    seen = Date.now();
+    void call('GET', 'session').then(
+      ({ status }) => {
+        if (status === 401) isSessionLost.value = true;
+      },
+      () => undefined,
+    );
+  };
+  for (const kind of ['pointerdown', 'keydown', 'focus']) addEventListener(kind, touch, { passive: true });
+}
+
+export { readOptions };

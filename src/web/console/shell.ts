@@ -1,0 +1,143 @@
+/** The frame of all screens: sections, account, connection, messages. */
+import { effect } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { addressWith, goToScreen } from './address.ts';
+import { isSessionLost, type Refusal } from './client.ts';
+import { clockText, minutesAt, ownZone } from './clock.ts';
+import { lostSince, tryNow } from './live.ts';
+import { type Language, language, languages, type Theme, theme, themes } from './look.ts';
+import { type Child, type Component, h, html } from './parts/html.ts';
+import { Help, isHelpOpen } from './parts/keys.ts';
+import { RefusedBox } from './parts/refused.ts';
+import { SignInAgain, SignInPage } from './parts/sign-in.ts';
+import { Toasts } from './parts/toast.ts';
+import { type Screen, screenOf, screens } from './routes.ts';
+import { options, person, readOptions, signOut } from './session.ts';
+import { t } from './texts/shell.ts';
+
+const isPlain = (event: MouseEvent) => event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
+
+function Sections({ current }: { current: Screen | undefined }) {
+  const role = person.value?.role ?? 'User';
+  const open = (name: string) => (event: MouseEvent) => {
+    if (!isPlain(event)) return;
+    event.preventDefault();
+    goToScreen(name);
+  };
+  return html`
+    <nav aria-label=${t().navigation}>
+      ${screens
+        .filter(({ roles }) => roles.includes(role))
+        .map(
+          ({ name, title }) => html`
+            <a key=${name} href=${addressWith({ screen: name }, {})} aria-current=${name === current?.name ? 'page' : undefined} onClick=${open(name)}>
+              ${title[language.value]}
+            </a>
+          `,
+        )}
+    </nav>
+  `;
+}
+
+const pick = (change: (value: string) => void) => (event: Event) =>
+  change((event.currentTarget as HTMLSelectElement).value);
+const names = { de: 'Deutsch', en: 'English' } satisfies Record<Language, string>;
+
+const Account = () => html`
+  <button type="button" class="quiet account" popovertarget="account">${person.value?.name ?? t().account}</button>
+  <div id="account" popover>
+    <p>${t().signedInAs(person.value?.name ?? '')}<br /><small>${person.value?.email}</small></p>
+    <label>${t().language}
+      <select value=${language.value} onChange=${pick((value) => (language.value = value as Language))}>
+        ${languages.map((each) => html`<option value=${each} lang=${each}>${names[each]}</option>`)}
+      </select>
+    </label>
+    <label>${t().theme}
+      <select value=${theme.value} onChange=${pick((value) => (theme.value = value as Theme))}>
+        ${themes.map((each) => html`<option value=${each}>${t().themes[each]}</option>`)}
+      </select>
+    </label>
+    <button type="button" popovertarget="account" onClick=${() => (isHelpOpen.value = true)}>${t().keys} <kbd>?</kbd></button>
+    <button type="button" onClick=${() => void signOut()}>${t().signOut}</button>
+  </div>
+`;
+
+function Connection() {
+  const since = lostSince.value;
+  if (since === undefined) return null;
+  return html`
+    <div id="connection" role="alert">
+      <span>${t().offline(clockText(minutesAt(ownZone, since)))}</span>
+      <button type="button" onClick=${tryNow}>${t().again}</button>
+    </div>
+  `;
+}
+
+type Loaded = { name: string; Screen: Component<object> } | { name: string; failed: true };
+
+function Stage({ screen }: { screen: Screen }) {
+  const [loaded, setLoaded] = useState<Loaded>();
+  const load = () => {
+    const { name } = screen;
+    screen.load().then(
+      ({ Screen }) => setLoaded({ name, Screen }),
+      () => setLoaded({ name, failed: true }),
+    );
+  };
+  useEffect(load, [screen]);
+  if (loaded?.name !== screen.name) return html`<p class="state" aria-busy="true">${t().loading}</p>`;
+  if ('failed' in loaded)
+    return html`<div class="state">
+      <p>${t().failed} ${t().newVersion}</p>
+      <button type="button" onClick=${() => location.reload()}>${t().reload}</button>
+    </div>`;
+  return h(loaded.Screen, {});
+}
+
+const toContent = (event: Event) => {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('#main')?.focus();
+};
+
+const frame = (current: Screen | undefined, content: Child) => html`
+  <a class="skip" href="#main" onClick=${toContent}>${t().skip}</a>
+  <header id="top">
+    <span class="brand">${person.value?.tenantName}</span>
+    ${h(Sections, { current })}
+    ${h(Account, {})}
+  </header>
+  ${h(Connection, {})}
+  <main id="main" tabindex="-1" aria-label=${current?.title[language.value]}>${content}</main>
+`;
+
+/** A new screen has its name as title, and the focus, unless the page has just been opened. */
+function useTitle(current: Screen | undefined): void {
+  const title = current?.title[language.value] ?? '';
+  useEffect(() => {
+    document.title = [title, person.value?.tenantName, 'roomgate'].filter(Boolean).join(' – ');
+  }, [title, person.value]);
+  const [first] = useState(current?.name);
+  useEffect(() => {
+    if (current && current.name !== first) document.querySelector<HTMLElement>('#main')?.focus();
+  }, [current?.name]);
+}
+
+export function Console({ refusal }: { refusal?: Refusal | undefined }) {
+  const who = person.value;
+  const current = who ? screenOf(who.role) : undefined;
+  useTitle(current);
+  const content = current ? h(Stage, { screen: current }) : html`<p class="state">${t().nothingAllowed}</p>`;
+  const page = refusal
+    ? html`<main id="main" class="sign-in"><h1>roomgate</h1>${h(RefusedBox, { refusal })}<button type="button" onClick=${() => location.reload()}>${t().again}</button></main>`
+    : who === undefined
+      ? html`<main id="main" class="sign-in"><h1>roomgate</h1><p aria-busy="true">${t().loading}</p></main>`
+      : who === null
+        ? h(SignInPage, {})
+        : frame(current, content);
+  return html`${page}${h(Help, {})}${h(SignInAgain, {})}${h(Toasts, {})}`;
+}
+
+// A session may end while the page has only known how it began.
+effect(() => {
+  if (isSessionLost.value && !options.value.Provider) void readOptions().catch(() => undefined);
+});

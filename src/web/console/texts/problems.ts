@@ -1,0 +1,46 @@
+/** What went wrong, and what to do; by the codes of the API. What has no text here is told in the words of the server. */
+import { texts } from '../look.ts';
+
+type Problems = Record<string, string>;
+
+export const problemTexts = texts<Problems>(
+  {
+    Offline: 'Der Server ist nicht zu erreichen. Die Änderung ist nicht gespeichert; versuchen Sie es noch einmal.',
+    NotAuthenticated: 'Sie sind nicht mehr angemeldet. Melden Sie sich an; Ihre Eingaben bleiben stehen.',
+    Forbidden: 'Das dürfen Sie nicht. Fragen Sie jemanden, der diesen Raum verwaltet.',
+    NotFound: 'Das gibt es nicht mehr. Laden Sie die Ansicht neu.',
+    RoomOccupied: 'Der Raum ist in dieser Zeit belegt. Wählen Sie eine andere Zeit oder einen anderen Raum.',
+    Conflict: 'Das passt nicht zum jetzigen Stand.',
+    PreconditionFailed:
+      'Jemand hat das inzwischen geändert. Der neue Stand ist geladen; prüfen Sie ihn und versuchen Sie es noch einmal.',
+    InvalidInput: 'Einige Angaben stimmen nicht. Sie sind unten bezeichnet.',
+    LimitExceeded: 'Das waren zu viele Anfragen auf einmal. Warten Sie einen Moment.',
+    Unavailable: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
+    INTERNAL_ERROR: 'Bei uns ist ein Fehler aufgetreten. Nennen Sie die Kennung, wenn Sie ihn melden.',
+    TooSoon: 'So kurzfristig darf dieser Raum nicht gebucht werden.',
+    TooFarAhead: 'So weit im Voraus darf dieser Raum nicht gebucht werden.',
+    TooLong: 'So lange darf dieser Raum nicht gebucht werden.',
+    QuotaReached: 'Ihr Kontingent für diese Woche ist ausgeschöpft.',
+    OutsideOpeningHours: 'Der Raum ist in dieser Zeit nicht geöffnet.',
+    MissingField: 'Diese Angabe fehlt.',
+  },
+  {
+    Offline: 'The server cannot be reached. The change is not saved; try again.',
+    NotAuthenticated: 'You are no longer signed in. Sign in; what you have typed stays.',
+    Forbidden: 'You may not do this. Ask somebody who manages this room.',
+    NotFound: 'This is no longer there. Load the view again.',
+    RoomOccupied: 'The room is taken at this time. Choose another time or another room.',
+    Conflict: 'This does not fit the present state.',
+    PreconditionFailed: 'Somebody has changed this meanwhile. The new state is loaded; look at it and try again.',
+    InvalidInput: 'Some of what was sent is not right. It is named below.',
+    LimitExceeded: 'These were too many requests at once. Wait a moment.',
+    Unavailable: 'The service is not available now. Try again in a moment.',
+    INTERNAL_ERROR: 'Something went wrong on our side. Quote the trace when you report it.',
+    TooSoon: 'This room may not be booked at such short notice.',
+    TooFarAhead: 'This room may not be booked so far ahead.',
+    TooLong: 'This room may not be booked for so long.',
+    QuotaReached: 'Your quota of this week is used up.',
+    OutsideOpeningHours: 'The room is not open at this time.',
+    MissingField: 'This is missing.',
+  },
+);
