@@ -171,7 +171,7 @@ module.exports = {
       `^src/(?!mail-servers/)${room}/(?!(?:${face}|authenticate)\\.ts$)`,
     ]),
     home('home-of-express', 'express', [
-      `^src/${room}/rest\\.ts$`,
+      `^src/${room}/${part}rest\\.ts$`,
       '^src/(rest|web)/',
       '^src/(health-)?app\\.ts$',
       '^src/identity/authenticate\\.ts$',

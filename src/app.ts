@@ -11,8 +11,8 @@ import * as erasure from './erasure/rest.ts';
 import { createGraphqlServer, type GraphqlServer, graphqlFailure } from './graphql/server.ts';
 import { type App, createExpress, finish } from './health-app.ts';
 import * as holidays from './holidays/rest.ts';
-import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
-import { identityPaths, identityRoutes, routes as pinRoutes } from './identity/rest.ts';
+import { authenticate, authenticateCall, openIdentity, sessionOf } from './identity/authenticate.ts';
+import { identityPaths, identityRoutes, routes as pinRoutes, sessionRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import * as mail from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
@@ -90,7 +90,11 @@ export function createApp(context: Context, health: Health): App {
     authenticate: (mandator, credentials) => authenticateCall(identity, mandator, credentials),
     // Express's own way to read TrustProxy, for requests that it does not handle.
     addressOf: (request) => Object.setPrototypeOf(request, app.request).ip ?? '',
-    countRequest: (viewer, uses) => countRequest(context, viewer, uses),
+    sessionOf: (request) => sessionOf(request, context.config, true),
+    countRequest(viewer, uses) {
+      countRequest(context, viewer, uses);
+      identity.noteUse(viewer).catch((error: unknown) => context.log.warn({ err: String(error) }, 'use not noted'));
+    },
   });
   const authenticated = authenticate(identity);
   const limited = limitRequests(context);
@@ -116,6 +120,7 @@ export function createApp(context: Context, health: Health): App {
   if (context.config.GraphiQLEnabled) app.use(graphiqlRoutes(context.config));
   app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
+  app.use(sessionRoutes(identity));
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   app.use(consoleRoutes());
   app.use(pageRoutes());

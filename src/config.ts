@@ -13,6 +13,7 @@ import {
   limitSettings,
   mailCalendar,
   mailServer,
+  sessionSettings,
   settings,
 } from './settings.ts';
 
@@ -66,6 +67,7 @@ const namesIn: Record<string, readonly string[]> = {
   Cors: Object.keys(corsSettings.shape),
   Holidays: Object.keys(holidaySettings.shape),
   Limits: Object.keys(limitSettings.shape),
+  Sessions: Object.keys(sessionSettings.shape),
   IdentityProvider: Object.keys(identityProvider.shape),
 };
 
@@ -135,6 +137,7 @@ const everyName = (
     ['Cors', corsSettings],
     ['Holidays', holidaySettings],
     ['Limits', limitSettings],
+    ['Sessions', sessionSettings],
     ['IdentityProvider', identityProvider],
     ['(client)', clientSettings],
     ['(mail server)', mailServer],

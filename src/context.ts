@@ -37,6 +37,8 @@ export type Viewer = {
   display: DisplayGrant | null;
   /** Identifies the credential without revealing it: the key of the limits per token. */
   credential: string;
+  /** The session of a browser; absent for every other credential. */
+  sessionId?: number;
   /** When the credential expires; its streams end then. */
   expiresAt: Date;
 };
@@ -56,10 +58,14 @@ export type Waiter = {
   signal(): AbortSignal;
 };
 
+/** What the cookie of a session says; `fault`: why it does not count in this call. */
+export type SessionCredential = { id: string } | { fault: string };
+
 /** The credentials of a request as sent; a header that was sent twice is a list. */
 export type Credentials = {
   authorization?: string | readonly string[] | undefined;
   apiKey?: string | readonly string[] | undefined;
+  session?: SessionCredential | undefined;
   /** The caller's IP address, by which wrong PINs are counted. */
   address: string;
 };

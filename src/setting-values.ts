@@ -77,3 +77,13 @@ export const holidaySettings = z.strictObject({
       'Servers of holiday calendars that are asked although they are inside of the network, or answer over http. Elsewhere calendars are read over https, from addresses of the internet.',
     ),
 });
+
+export const sessionSettings = z.strictObject({
+  IdleMinutes: wholeNumber(1, 10_080)
+    .default(120)
+    .describe('Minutes without a call after which a session of the console ends.'),
+  LongestHours: wholeNumber(1, 8_760).default(12).describe('Hours after which it ends, however much it is used.'),
+  PerPerson: wholeNumber(1, 1_000)
+    .default(20)
+    .describe('Sessions that a person may have at a time; a further one ends the oldest.'),
+});

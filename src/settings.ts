@@ -11,13 +11,14 @@ import {
   networks,
   notSafe,
   origins,
+  sessionSettings,
   text,
   url,
   wholeNumber,
   wrongProxy,
 } from './setting-values.ts';
 
-export { holidaySettings } from './setting-values.ts';
+export { holidaySettings, sessionSettings } from './setting-values.ts';
 
 const limit = (preset: number, most: number, meaning: string) => wholeNumber(1, most).default(preset).describe(meaning);
 
@@ -265,6 +266,7 @@ export const settings = z.strictObject({
     .describe(
       'Refuses query parameters that a route does not know, with 400. When false they are ignored and logged; a caller asks for the refusal with `Prefer: handling=strict`.',
     ),
+  Sessions: sessionSettings.prefault({}),
   Cors: corsSettings.prefault({}),
   Holidays: holidaySettings.prefault({}),
   Limits: limitSettings.prefault({}),

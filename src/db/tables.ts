@@ -542,6 +542,17 @@ export interface SchemaFloor {
   one: Generated<boolean>;
 }
 
+export interface Session {
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  hash: Buffer;
+  id: Generated<number>;
+  mandator_id: number;
+  person_id: number;
+  pin_id: number | null;
+  used_at: Generated<Timestamp>;
+}
+
 export interface SigningKey {
   created_at: Generated<Timestamp>;
   kid: string;
@@ -588,5 +599,6 @@ export interface DB {
   rate_count: RateCount;
   resource: Resource;
   schema_floor: SchemaFloor;
+  session: Session;
   signing_key: SigningKey;
 }

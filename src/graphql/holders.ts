@@ -149,7 +149,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   const checks = pLimit(mostAtOnce);
   const checkAll = (some: Iterable<Holder>) => checks.map(some, check);
 
-  const changes = notifications.subscribe('pin', 'person', 'mandator', 'display');
+  const changes = notifications.subscribe('pin', 'person', 'mandator', 'display', 'session');
   // An outside provider ends tokens without a notification, and one of ours may have been lost.
   const looking = setInterval(() => {
     const now = Date.now();
@@ -160,9 +160,9 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     const subscription = await changes;
     for (let change = await subscription.next(); change; change = await subscription.next()) {
       const { keys, all } = change;
-      const isMeant = ({ viewer: { pinId, personId, mandatorId, display } }: Holder) =>
+      const isMeant = ({ viewer: { pinId, personId, mandatorId, display, sessionId } }: Holder) =>
         // A key does not tell its topic; a needless check does no harm.
-        [pinId, personId, mandatorId, display?.displayId].some((id) => all || keys.has(String(id)));
+        [pinId, personId, mandatorId, display?.displayId, sessionId].some((id) => all || keys.has(String(id)));
       const some = [...holders.values()].filter(isMeant);
       some.forEach(raiseDoubt);
       // After the cache of checked credentials, which is cleared by the same notification.

@@ -118,6 +118,7 @@ export type GraphqlServer = {
 /**
  * @param options.authenticate checks the credentials of WebSockets, and those of open streams again
  * @param options.addressOf returns the client's IP address of a WebSocket's upgrade request, according to TrustProxy
+ * @param options.sessionOf returns what the cookie of a WebSocket's upgrade request says
  * @param options.countRequest counts an operation of a WebSocket, and further mutations of one call, as requests of the
  * viewer; throws LimitExceeded
  */
@@ -126,6 +127,7 @@ export function createGraphqlServer(
   options: {
     authenticate: Authenticate;
     addressOf(request: IncomingMessage): string;
+    sessionOf(request: IncomingMessage): Credentials['session'];
     countRequest(viewer: Viewer, uses?: number): void;
   },
 ): GraphqlServer {

@@ -114,6 +114,7 @@ export function createWebSockets(
   options: {
     authenticate: Authenticate;
     addressOf(request: IncomingMessage): string;
+    sessionOf(request: IncomingMessage): Credentials['session'];
     countRequest(viewer: Viewer): void;
   },
 ): WebSockets {
@@ -127,12 +128,30 @@ export function createWebSockets(
   });
 
   function credentialsOf(link: Link): Credentials {
-    const address = options.addressOf(link.extra.request);
-    return { authorization: headerOf(link, 'authorization'), apiKey: headerOf(link, 'apikey'), address };
+    const { request } = link.extra;
+    return {
+      authorization: headerOf(link, 'authorization'),
+      apiKey: headerOf(link, 'apikey'),
+      session: options.sessionOf(request),
+      address: options.addressOf(request),
+    };
   }
 
   function authenticate(link: Link): Promise<Viewer> {
     return options.authenticate(mandatorOf(link.extra.request) ?? '', credentialsOf(link));
+  }
+
+  /** Closes a socket when the session of its cookie ends, or its rights change: it is held as a stream is. */
+  async function endWithSession(link: Link, viewer: Viewer): Promise<void> {
+    const { socket } = link.extra;
+    const caller = { viewer, credentials: credentialsOf(link), client: clientOf(link) };
+    const closed = Promise.withResolvers<undefined>();
+    const source = async () => ({ next: () => closed.promise, close: () => closed.resolve(undefined) });
+    const held = await streams.follow(caller, source, (error) => error);
+    void held.next().then(({ value }) => {
+      if (value) socket.close(...closeCodeOf(value));
+      return held.return?.();
+    });
   }
 
   /** Prepares one operation. It checks the credential again, which may have been revoked meanwhile. */
@@ -175,6 +194,7 @@ export function createWebSockets(
       async onConnect(link) {
         try {
           const viewer = await authenticate(link);
+          if (viewer.sessionId !== undefined) await endWithSession(link, viewer);
           guard.letIn(link.extra.socket, viewer);
           return true;
         } catch (error) {

@@ -1,22 +1,24 @@
 /** The door of everything below a tenant (contract 1 and 3). */
 import type { Request, RequestHandler } from 'express';
 import type { Credentials, Viewer } from '../context.ts';
-import { NotAuthenticated, NotFound } from '../errors.ts';
+import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import {
   howToSignIn,
   type Identity,
   isDisplayToken,
   schemesOf,
+  sessionOf,
   tokenSource,
   viewerOfDisplay,
   viewerOfPin,
+  viewerOfSession,
   viewerOfToken,
 } from './service.ts';
 
 // The app meets this room through its door and its routes alone.
 export { claimPepper, hasRightPepper, openIdentity } from './service.ts';
-export { schemesOf };
+export { schemesOf, sessionOf };
 
 /** RFC 6750, 2.1. */
 const bearer = /^bearer +([\w.~+/-]+=*) *$/i;
@@ -32,9 +34,19 @@ function chooseCredential(schemes: readonly string[], header: string, pin: strin
   return isToken || !schemes.includes('APIKEY') ? [header, ''] : ['', pin];
 }
 
-function identify(identity: Identity, { authorization, apiKey, address }: Credentials): Promise<Viewer> {
+/** Whether a call shows more than a cookie: a token, or a PIN where PINs are taken. Another Authorization is a proxy's. */
+const showsCredential = ({ authorization, apiKey }: Credentials, schemes: readonly string[]): boolean =>
+  [authorization ?? []].flat().some((header) => /^bearer\b/i.test(header)) ||
+  (apiKey !== undefined && schemes.includes('APIKEY'));
+
+function identify(identity: Identity, credentials: Credentials): Promise<Viewer> {
+  const { authorization, apiKey, session, address } = credentials;
   const { config } = identity.context;
   const schemes = schemesOf(config);
+  if (session && !showsCredential(credentials, schemes)) {
+    if ('fault' in session) throw new Forbidden(session.fault);
+    return viewerOfSession(identity, session.id);
+  }
   const refuse = (what: string) => new NotAuthenticated(`${what}; ${howToSignIn(config)}`);
   const [headers, pins] = [[authorization ?? []].flat(), [apiKey ?? []].flat()];
   if (headers.length > 1 || pins.length > 1) throw refuse('A call carries one credential');
@@ -54,7 +66,8 @@ function identify(identity: Identity, { authorization, apiKey, address }: Creden
  * Who is calling, for HTTP and for the connection parameters of a WebSocket.
  * @param mandator the path segment, in any case
  * @throws NotAuthenticated without one valid credential of a scheme that is taken, whether or not the mandator exists;
- * LimitExceeded after too many wrong PINs or tokens of displays; NotFound with another tenant's credential
+ * LimitExceeded after too many wrong PINs or tokens of displays; NotFound with another tenant's credential; Forbidden for a
+ * cookie in a call of another page than the console
  */
 export async function authenticateCall(
   identity: Identity,
@@ -76,10 +89,11 @@ function valuesOf({ rawHeaders }: Request, name: string): string[] | undefined {
   return values.length > 0 ? values : undefined;
 }
 
-function credentialsOf(request: Request): Credentials {
+function credentialsOf(request: Request, config: Identity['context']['config']): Credentials {
   return {
     authorization: valuesOf(request, 'authorization'),
     apiKey: valuesOf(request, 'apikey'),
+    session: sessionOf(request, config),
     address: request.ip ?? '',
   };
 }
@@ -99,7 +113,7 @@ export function authenticate(identity: Identity): RequestHandler {
   return async (request, response, next) => {
     // A calendar token has let the call in already.
     if (response.locals['viewer']) return next();
-    const credentials = credentialsOf(request);
+    const credentials = credentialsOf(request, config);
     // Appending costs more than setting, and is only needed behind CORS.
     if (response.hasHeader('Vary')) response.vary(varies);
     else response.setHeader('Vary', varies);
@@ -107,7 +121,12 @@ export function authenticate(identity: Identity): RequestHandler {
     response.locals['credentials'] = credentials;
     const mandator = String(request.params['mandator']);
     const viewerNow = () => authenticateCall(identity, mandator, credentials);
-    response.locals['viewer'] = await viewerNow();
+    const viewer = await viewerNow();
+    if (viewer.sessionId !== undefined) {
+      response.vary('Cookie');
+      await identity.noteUse(viewer);
+    }
+    response.locals['viewer'] = viewer;
     response.locals['viewerNow'] = viewerNow;
     next();
   };

@@ -13,7 +13,8 @@ import { usablePins } from './pins.ts';
 /** The expiry of a credential that has none. */
 export const farFuture = new Date(8.64e15);
 
-const viewerColumns = [
+/** What a viewer is made of, to be selected with the rows of its tenant and person. */
+export const viewerColumns = [
   'mandator.id as mandatorId',
   'mandator.code as mandator',
   'person.id as personId',

@@ -11,6 +11,10 @@ export function schemesOf({ IdentityProvider, LegacyApiKeyEnabled }: Settings): 
   return LegacyApiKeyEnabled ? ['Bearer', 'APIKEY'] : ['Bearer'];
 }
 
+/** Whether people sign in by PIN: an outside provider stands for them, unless PINs count beside it. */
+export const takesPins = (settings: Settings): boolean =>
+  settings.IdentityProvider.Mode === 'Embedded' || schemesOf(settings).includes('APIKEY');
+
 /** The URL where tokens come from. */
 export function tokenSource({ IdentityProvider: { Mode, Authority }, IdpUrl }: Settings): string | undefined {
   if (Mode === 'None') return undefined;

@@ -25,6 +25,7 @@ import {
 import { createdPin, examples, newPin, pinRecord, toCreatedPin, toPinRecord } from './wire.ts';
 
 export { identityPaths } from './openapi-rest.ts';
+export { sessionRoutes } from './session-rest.ts';
 
 const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';

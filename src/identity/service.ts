@@ -18,15 +18,18 @@ import { openDevices } from './devices.ts';
 import { openProvider } from './external.ts';
 import { normalizeAddress, openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
+import { beginSession, deleteSession, hashSession, openUses, readSession } from './sessions.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 
 export { getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
+export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
-export { howToSignIn, schemesOf, tokenSource } from './modes.ts';
+export { howToSignIn, schemesOf, takesPins, tokenSource } from './modes.ts';
 export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
+export { readTerms, sweepSessions } from './sessions.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
 export { deriveKey } from './tokens.ts';
 export { apiScope, normalizeAddress };
@@ -38,7 +41,9 @@ export type Identity = {
   verifyOutside: ReturnType<typeof openProvider>;
   exchange: ReturnType<typeof openExchange>;
   viewerOfDevice: ReturnType<typeof openDevices>;
-  /** By token, or by hash and address of a PIN. */
+  /** Records that a session is used. */
+  noteUse: ReturnType<typeof openUses>;
+  /** By token, by hash and address of a PIN, or by the hash of a session's id. */
   verified: LRUCache<string, Verified>;
 };
 
@@ -57,6 +62,8 @@ type Verified = {
 const believedMs = 4_000;
 /** The client under which wrong PINs of the header APIKEY are counted. */
 const headerClient = 'APIKEY';
+/** The same of the console. */
+const consoleClient = 'console';
 
 /** Opens the room in this process. Credentials are checked again when a change is announced. */
 export function openIdentity(context: Context): Identity {
@@ -66,6 +73,7 @@ export function openIdentity(context: Context): Identity {
     verifyOutside: openProvider(context),
     exchange: openExchange(context),
     viewerOfDevice: openDevices(context),
+    noteUse: openUses(context),
     verified: new LRUCache({ max: 10_000 }),
   };
   void forgetChanged(identity);
@@ -73,13 +81,13 @@ export function openIdentity(context: Context): Identity {
 }
 
 async function forgetChanged({ context: { notifications }, verified }: Identity): Promise<void> {
-  const subscription = await notifications.subscribe('pin', 'person', 'mandator', 'display');
+  const subscription = await notifications.subscribe('pin', 'person', 'mandator', 'display', 'session');
   notifications.stopping.addEventListener('abort', () => subscription.close(), { once: true });
   for (let change = await subscription.next(); change; change = await subscription.next())
     for (const known of verified.values()) {
-      // The ids of four tables are compared alike; an unneeded check does no harm.
-      const { pinId, personId, mandatorId, display } = known.last ?? {};
-      const ids = [pinId, personId, mandatorId, display?.displayId];
+      // The ids of five tables are compared alike; an unneeded check does no harm.
+      const { pinId, personId, mandatorId, display, sessionId } = known.last ?? {};
+      const ids = [pinId, personId, mandatorId, display?.displayId, sessionId];
       const isMeant = ids.some((id) => change.keys.has(String(id)));
       if (change.all || !known.last || isMeant) known.checkAgainAt = 0;
     }
@@ -191,4 +199,45 @@ export async function issueToken(
   const accessToken = await keys.sign({ ...holder, clientId });
   context.log.info({ clientId, ...holder }, 'token issued');
   return { accessToken, expiresIn: tokenLifetimeSeconds };
+}
+
+/** The viewer of a session. @throws NotAuthenticated */
+export function viewerOfSession(identity: Identity, id: string): Promise<Viewer> {
+  const hash = hashSession(identity.context.config, id);
+  const read = () => readSession(identity.context, hash);
+  return viewerBy(identity, keyOfSession(hash), async () => ({ provenUntil: Number.POSITIVE_INFINITY, read }));
+}
+
+const keyOfSession = (hash: Buffer) => `session ${hash.toString('base64')}`;
+
+/** A session that has just begun, with its id for the cookie. */
+export type BegunSession = { id: string; viewer: Viewer };
+
+async function openSession(identity: Identity, owner: Parameters<typeof beginSession>[1]): Promise<BegunSession> {
+  const id = await beginSession(identity.context, owner);
+  const viewer = await viewerOfSession(identity, id);
+  identity.context.log.info({ sessionId: viewer.sessionId, ...owner }, 'session begun');
+  return { id, viewer };
+}
+
+/** Begins the session of the holder of a PIN. @throws NotAuthenticated, also for another tenant's PIN; LimitExceeded */
+export async function signInByPin(
+  identity: Identity,
+  mandator: string,
+  { pin, ip }: { pin: string; ip: string },
+): Promise<BegunSession> {
+  const { holder, throttledFor } = await identity.exchange(pin, consoleClient, normalizeAddress(ip));
+  if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
+  if (holder?.mandator !== mandator.toLowerCase())
+    throw new NotAuthenticated('The PIN is not valid here; ask an Admin for one, or look at its spelling.');
+  const { mandatorId } = await readHolder(identity.context, holder, { credential: 'console', expiresAt: farFuture });
+  return await openSession(identity, { mandatorId, personId: holder.personId, pinId: holder.pinId });
+}
+
+/** Ends a session, and with it its streams on every process; again is no error. */
+export async function endSession({ context, verified }: Identity, id: string): Promise<void> {
+  const hash = hashSession(context.config, id);
+  await deleteSession(context.db, hash);
+  // At once in this process, where a notification takes a moment.
+  verified.delete(keyOfSession(hash));
 }

@@ -18,6 +18,7 @@ import { isOutage } from '../flow/database-errors.ts';
 import { keepDoing, pause } from '../flow/retry.ts';
 import { openTurns, type Turns } from '../flow/turns.ts';
 import * as holidays from '../holidays/tasks.ts';
+import * as identity from '../identity/tasks.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
@@ -46,6 +47,7 @@ const allSweeps: readonly Sweep[] = [
   ...mailSubscriptions.sweeps,
   ...mailInbox.sweeps,
   ...audit.sweeps,
+  ...identity.sweeps,
   ...holidays.sweeps,
 ];
 /**

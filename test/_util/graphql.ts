@@ -45,6 +45,7 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
   };
   const graphql = createGraphqlServer(context, {
     authenticate,
+    sessionOf: () => undefined,
     addressOf: () => '127.0.0.1',
     countRequest: (viewer, uses) => countRequest(context, viewer, uses),
   });

@@ -11,6 +11,7 @@ import {
   limitSettings,
   mailCalendar,
   mailServer,
+  sessionSettings,
   settings,
 } from '../../src/settings.ts';
 
@@ -60,6 +61,12 @@ setting stops the start.
 ${table(settings.shape, [])}
 
 \`TrustProxy\` as addresses and networks also takes the names \`loopback\`, \`linklocal\` and \`uniquelocal\`.
+
+## Sessions of the console
+
+${table(sessionSettings.shape, ['Sessions'])}
+
+How they are guarded: [contract 12](contract/console.md#12-console).
 
 ## Calls from browsers
 

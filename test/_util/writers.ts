@@ -11,7 +11,7 @@ const owners: Record<string, readonly string[]> = {
   db: ['idempotent_request', 'rate_count', 'schema_floor'],
   displays: ['display', 'display_pairing', 'display_resource'],
   holidays: ['holiday', 'holiday_calendar'],
-  identity: ['pepper', 'pin', 'pin_failure', 'signing_key'],
+  identity: ['pepper', 'pin', 'pin_failure', 'session', 'signing_key'],
   lessons: ['batch', 'batch_error', 'batch_job', 'lesson', 'lesson_job'],
   mail: ['mail_calendar', 'mail_item', 'mail_reading_page'],
   'mail-inbox': ['mail_notification'],

@@ -1,0 +1,49 @@
+/** The session of a browser, as the console sees it. */
+import { z } from 'zod';
+import type { Viewer } from '../context.ts';
+import { id, instant, text } from '../fields.ts';
+import type { SessionTerms } from './sessions.ts';
+
+export const newSession = z
+  .strictObject({ Pin: z.string().min(1).max(200).meta({ description: 'The PIN of the person.', format: 'password' }) })
+  .meta({ id: 'NewSession', description: 'Who signs in.' });
+
+const sessionRecord = z
+  .object({
+    Mandator: text(64, 'The short name of the tenant.'),
+    TenantName: text(200, 'Its name for people.'),
+    Person: z
+      .object({
+        Id: id('person', 'The id of the person.'),
+        Name: text(200, 'The name.'),
+        Email: text(320, 'The e-mail address.'),
+        TimeZone: text(64, 'IANA zone of the person.'),
+        Role: z.enum(['Admin', 'Importer', 'User', 'Display']),
+      })
+      .meta({ description: 'Who has signed in.' }),
+    SignedInBy: z.enum(['Pin', 'Provider']),
+    EndsAt: instant('When the session ends, however much it is used.'),
+    IdleMinutes: z.int().min(1).max(10_080).meta({ description: 'Minutes without a call after which it ends.' }),
+  })
+  .meta({ id: 'Session', description: 'The session of a browser.' });
+
+export function toSessionRecord(
+  viewer: Viewer,
+  { tenantName, endsAt }: SessionTerms,
+  idleMinutes: number,
+): z.input<typeof sessionRecord> {
+  return {
+    Mandator: viewer.mandator,
+    TenantName: tenantName,
+    Person: {
+      Id: viewer.personId,
+      Name: viewer.displayName,
+      Email: viewer.email,
+      TimeZone: viewer.timeZone,
+      Role: viewer.role,
+    },
+    SignedInBy: viewer.pinId === null ? 'Provider' : 'Pin',
+    EndsAt: endsAt,
+    IdleMinutes: idleMinutes,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * Sessions of browsers: a **session** is what somebody who has signed in at the console has. Its random id stands in a cookie
+ * that no script can read, and in the database as a keyed hash. It ends by itself when it has been idle for too long or is too
+ * old, and at once with its PIN or its person.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import type { Context, Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { NotAuthenticated } from '../errors.ts';
+import { viewerColumns } from './callers.ts';
+import { pepperOf } from './pins.ts';
+import { deriveKey } from './tokens.ts';
+
+const minute = 60_000;
+
+/** Who signs in: a person, by a PIN or (null) at an outside provider. */
+type Owner = { mandatorId: number; personId: number; pinId: number | null };
+
+const ended = () => new NotAuthenticated('The session has ended; sign in to the console again.');
+
+/** What is stored of a session's id. */
+export function hashSession(config: Context['config'], id: string): Buffer {
+  return createHmac('sha256', deriveKey(pepperOf(config), 'session'))
+    .update(id)
+    .digest();
+}
+
+/** Begins a session and returns its id. Beyond `Sessions.PerPerson` the oldest of the person end. */
+export async function beginSession({ db, config }: Context, { mandatorId, personId, pinId }: Owner): Promise<string> {
+  const id = randomBytes(32).toString('base64url');
+  const { PerPerson, LongestHours } = config.Sessions;
+  await db.transaction().execute(async (trx) => {
+    // One sign-in of a person after another, so that the number is kept.
+    await trx
+      .selectFrom('person')
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', personId)
+      .select('id')
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    await sql`
+      delete from session where mandator_id = ${mandatorId} and id in (
+        select id from session where mandator_id = ${mandatorId} and person_id = ${personId}
+        order by id desc offset ${PerPerson - 1})`.execute(trx);
+    await trx
+      .insertInto('session')
+      .values({
+        mandator_id: mandatorId,
+        person_id: personId,
+        pin_id: pinId,
+        hash: hashSession(config, id),
+        expires_at: sql<Date>`now() + make_interval(hours => ${LongestHours})`,
+      })
+      .execute();
+  });
+  return id;
+}
+
+/** Ends a session; again is no error. */
+export async function deleteSession(db: Database, hash: Buffer): Promise<void> {
+  await db.deleteFrom('session').where('hash', '=', hash).execute();
+}
+
+const idleEnd = (config: Context['config']) =>
+  sql<Date>`session.used_at + make_interval(mins => ${config.Sessions.IdleMinutes})`;
+
+/** The viewer of a session that counts now. @throws NotAuthenticated */
+export async function readSession({ db, config }: Context, hash: Buffer): Promise<Viewer> {
+  const ends = sql<Date>`least(session.expires_at, pin.expires_at, ${idleEnd(config)})`;
+  const row = await db
+    .selectFrom('session')
+    .innerJoin('mandator', 'mandator.id', 'session.mandator_id')
+    .innerJoin('person', (join) =>
+      join.onRef('person.mandator_id', '=', 'session.mandator_id').onRef('person.id', '=', 'session.person_id'),
+    )
+    .leftJoin('pin', (join) =>
+      join.onRef('pin.mandator_id', '=', 'session.mandator_id').onRef('pin.id', '=', 'session.pin_id'),
+    )
+    .where('session.hash', '=', hash)
+    .where(ends, '>', sql<Date>`now()`)
+    .where('person.active', '=', true)
+    .where(sql<boolean>`(pin.id is null or pin.revoked_at is null
+      and mandator.parameters @> '{"PinAuthenticationAllowed": true}')`)
+    .select([...viewerColumns, 'session.id as sessionId', 'session.pin_id as pinId', ends.as('expiresAt')])
+    .$narrowType<Pick<Viewer, 'role'>>()
+    .executeTakeFirst();
+  if (!row) throw ended();
+  return { ...row, display: null, credential: `session:${row.sessionId}` };
+}
+
+/** Opens the record of uses: that a session has been used, at most once a minute. */
+export function openUses({ db, config }: Context): (viewer: Viewer) => Promise<void> {
+  const noted = new LRUCache<number, true>({ max: 10_000, ttl: minute });
+  return async ({ mandatorId, sessionId }) => {
+    if (sessionId === undefined || noted.has(sessionId)) return;
+    noted.set(sessionId, true);
+    await db
+      .updateTable('session')
+      .set({ used_at: sql`now()` })
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', sessionId)
+      .where('used_at', '<', sql<Date>`now() - interval '30 seconds'`)
+      .where(idleEnd(config), '>', sql<Date>`now()`)
+      .execute();
+  };
+}
+
+/** A session as its page shows it: the name of its tenant, and when it ends, however much it is used. */
+export type SessionTerms = { tenantName: string; endsAt: Date };
+
+/** @throws NotAuthenticated once the session has ended */
+export async function readTerms(db: Database, { mandatorId, sessionId = 0 }: Viewer): Promise<SessionTerms> {
+  const row = await db
+    .selectFrom('session')
+    .innerJoin('mandator', 'mandator.id', 'session.mandator_id')
+    .where('session.mandator_id', '=', mandatorId)
+    .where('session.id', '=', sessionId)
+    .select(['mandator.name as tenantName', 'session.expires_at as endsAt'])
+    .executeTakeFirst();
+  if (!row) throw ended();
+  return row;
+}
+
+/** Deletes sessions that have ended by themselves. */
+export async function sweepSessions(db: Database, config: Context['config']): Promise<void> {
+  await db
+    .deleteFrom('session')
+    .where((where) =>
+      where.or([where('expires_at', '<', sql<Date>`now()`), where(idleEnd(config), '<', sql<Date>`now()`)]),
+    )
+    .execute();
+}

@@ -1,0 +1,8 @@
+import type { Sweep } from '../worker/task.ts';
+import { sweepSessions } from './service.ts';
+
+const minute = 60_000;
+
+export const sweeps: readonly Sweep[] = [
+  { name: 'forget ended sessions', every: 10 * minute, run: ({ work, config }) => sweepSessions(work, config) },
+];
