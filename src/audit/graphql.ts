@@ -4,9 +4,10 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { globalId, readGlobalId } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
-import { actList, listActs, type RecordedAct } from './service.ts';
+import { actList, findAct, listActs, type RecordedAct } from './service.ts';
 import * as wire from './wire.ts';
 
 const nounOfSubject = (subject: NonNullable<RecordedAct['subject']>) =>
@@ -27,6 +28,7 @@ export const addTypes: AddTypes = (builder) => {
   enumType(builder, wire.auditSubject);
   recordType(builder, 'MemberChange', wire.memberChange);
   const act = builder.objectRef<RecordedAct>('Act').implement({
+    ...nodeOf('act', ({ context, viewer }, id) => findAct(context.db, viewer, id)),
     description: wire.act.description ?? '',
     fields: (t) => ({
       ...recordFields(t, wire.act.omit({ SubjectId: true }), wire.toAct),

@@ -12,6 +12,7 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { answerPerParent } from '../db/per-parent.ts';
 import { Malformed } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
 
@@ -45,6 +46,30 @@ export const actList: List<RecordedAct> = { name: 'audit', key: longIdKey, keyOf
 export const forgetOldActs = (db: Database, days: number): Promise<void> =>
   forgetActs(db, new Date(Date.now() - days * dayLength));
 
+const selectActs = (db: Database, { mandatorId }: Viewer) =>
+  db
+    .selectFrom('audit')
+    .leftJoin('person', (join) =>
+      join.onRef('person.mandator_id', '=', 'audit.mandator_id').onRef('person.id', '=', 'audit.person_id'),
+    )
+    .leftJoin('person as about', (join) =>
+      join.onRef('about.mandator_id', '=', 'audit.mandator_id').onRef('about.id', '=', 'audit.about_person_id'),
+    )
+    .where('audit.mandator_id', '=', mandatorId)
+    .select(['audit.id', 'audit.at', 'audit.action', 'audit.subject', 'audit.subject_id as subjectId'])
+    .select(['audit.person_id as personId', 'person.name as displayName', 'audit.request_id as requestId'])
+    .select([
+      sql<string | null>`coalesce(audit.subject_name, about.name)`.as('subjectName'),
+      sql<MemberChange[]>`audit.changes`.as('changes'),
+    ])
+    .$narrowType<Pick<RecordedAct, 'subject'>>();
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectActs>['execute']>>[number];
+const toAct = ({ personId, displayName, ...act }: Row): RecordedAct => ({
+  ...act,
+  person: personId === null ? null : { personId, displayName: displayName ?? '' },
+});
+
 /** What Admins have done, the latest first. @throws Forbidden; Malformed for a period that ends before it begins */
 export async function listActs(
   db: Database,
@@ -58,33 +83,25 @@ export async function listActs(
     const message = 'To: must be after From.';
     throw new Malformed(message, [{ field: 'To', pointer: null, code: 'InvalidValue', message }]);
   }
-  const rows = await db
-    .selectFrom('audit')
-    .leftJoin('person', (join) =>
-      join.onRef('person.mandator_id', '=', 'audit.mandator_id').onRef('person.id', '=', 'audit.person_id'),
-    )
-    .leftJoin('person as about', (join) =>
-      join.onRef('about.mandator_id', '=', 'audit.mandator_id').onRef('about.id', '=', 'audit.about_person_id'),
-    )
-    .where('audit.mandator_id', '=', viewer.mandatorId)
+  const rows = await selectActs(db, viewer)
     .$if(personId !== undefined, (query) => query.where('audit.person_id', '=', personId as number))
     .$if(action !== undefined, (query) => query.where(sql`lower(audit.action)`, '=', sql`lower(${action})`))
     .$if(subject !== undefined, (query) => query.where('audit.subject', '=', subject as string))
     .$if(subjectId !== undefined, (query) => query.where('audit.subject_id', '=', subjectId as number))
     .$if(from !== undefined, (query) => query.where('audit.at', '>=', from as Date))
     .$if(to !== undefined, (query) => query.where('audit.at', '<', to as Date))
-    .select(['audit.id', 'audit.at', 'audit.action', 'audit.subject', 'audit.subject_id as subjectId'])
-    .select(['audit.person_id as personId', 'person.name as displayName', 'audit.request_id as requestId'])
-    .select([
-      sql<string | null>`coalesce(audit.subject_name, about.name)`.as('subjectName'),
-      sql<MemberChange[]>`audit.changes`.as('changes'),
-    ])
-    .$narrowType<Pick<RecordedAct, 'subject'>>()
     .$call(pageById('audit.id', page, 'desc'))
     .execute();
-  const acts = rows.map(({ personId: id, displayName, ...act }) => ({
-    ...act,
-    person: id === null ? null : { personId: id, displayName: displayName ?? '' },
-  }));
-  return toPage(actList, acts, page);
+  return toPage(actList, rows.map(toAct), page);
+}
+
+const actsById = answerPerParent<Viewer, null, number, RecordedAct>(async (db, ids, { viewer }) => {
+  const rows = await selectActs(db, viewer).where('audit.id', '=', sql<number>`any (${ids}::bigint[])`).execute();
+  return new Map(rows.map((row) => [row.id, toAct(row)]));
+});
+
+/** One act, for all that are asked about together. @throws Forbidden */
+export async function findAct(db: Database, viewer: Viewer, id: number): Promise<RecordedAct | undefined> {
+  checkAuditor(viewer);
+  return await actsById(db, { viewer, parent: id, asked: null });
 }

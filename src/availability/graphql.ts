@@ -1,8 +1,8 @@
-import type { AddTypes } from '../graphql/builder.ts';
+import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { recordType } from '../graphql/record.ts';
-import { type FreeResource, listAvailability, listFree, mostResources } from './service.ts';
+import { type FreeResource, findAvailability, listAvailability, listFree, mostResources } from './service.ts';
 import * as wire from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
@@ -23,6 +23,25 @@ export const addTypes: AddTypes = (builder) => {
       description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, ...others } }, { context, viewer }) =>
         wire.toAvailabilityRecords(await listAvailability(context.db, viewer, { from, to, ...given(others) })),
+    }),
+  );
+  const when = filterType(
+    builder,
+    'ResourceAvailabilityInput',
+    'When; members that are left out do not count.',
+    wire.availabilityQuery.pick({ From: true, To: true, DurationMinutes: true }),
+  );
+  builder.objectField(typeNamed<{ id: number }>('Resource'), 'availability', (t) =>
+    t.field({
+      type: availability,
+      nullable: true,
+      args: { input: t.arg({ type: when, required: true, description: 'When.' }) },
+      complexity: { field: 20, multiplier: 1 },
+      description: 'When it can be booked; null while it is not active.',
+      resolve: async ({ id }, { input: { from, to, ...others } }, { context, viewer }) => {
+        const found = await findAvailability(context.db, viewer, id, { from, to, ...given(others) });
+        return found ? wire.toAvailabilityRecords([found])[0] : null;
+      },
     }),
   );
   const free = recordType<FreeResource>(builder, 'FreeResource', wire.freeResource, wire.toFreeRecord);

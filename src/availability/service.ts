@@ -7,6 +7,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { checkReader, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { answerPerParent } from '../db/per-parent.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { type FieldError, Malformed } from '../errors.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
@@ -78,6 +79,26 @@ export async function listAvailability(
     return { ...resource, busy, free: subtract(openOf(resource.resourceId), busy, least) };
   });
 }
+
+type When = Pick<AvailabilityQuery, 'from' | 'to' | 'durationMinutes'>;
+
+const availabilityOf = answerPerParent<Viewer, When, number, ResourceAvailability>(
+  async (db, resourceIds, { viewer, asked }) => {
+    const found = await listAvailability(db, viewer, { ...asked, resourceIds });
+    return new Map(found.map((resource) => [resource.resourceId, resource]));
+  },
+);
+
+/**
+ * When a resource can be booked, for all resources that are asked about together; undefined for one that is not active.
+ * @throws as `listAvailability`
+ */
+export const findAvailability = (
+  db: Database,
+  viewer: Viewer,
+  resourceId: number,
+  when: When,
+): Promise<ResourceAvailability | undefined> => availabilityOf(db, { viewer, parent: resourceId, asked: when });
 
 /** Parses `1790000000,1790003600.5,…`: seconds of Unix time, in order. */
 const readOccupied = (text: string | null): number[] =>

@@ -4,13 +4,13 @@ import { checkReader, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { type ReadPerParent, readPerParent } from '../db/per-parent.ts';
+import { type IdOfParent, type ReadPerParent, readPerParent } from '../db/per-parent.ts';
 import { Malformed, NotFound } from '../errors.ts';
 import { findPersonFor, getResource, type Resource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
-import type { BookingKey, ListFilter } from './selection.ts';
+import type { BookingKey, ListFilter, SoughtBookings } from './selection.ts';
 import {
   findStored,
   hashStored,
@@ -91,9 +91,9 @@ type AskedBookings = BookingFilter & { order?: ListFilter['order'] };
 
 /** By what the bookings of a parent are found. */
 const parents = {
-  resource: (id: number) => ({ resourceId: [id] }),
-  person: (id: number) => ({ personId: id }),
-  series: (id: number) => ({ seriesId: id }),
+  resource: (id: IdOfParent) => ({ resourceId: [id] }),
+  person: (id: IdOfParent) => ({ personId: id }),
+  series: (id: IdOfParent) => ({ seriesId: id }),
 };
 type Parent = keyof typeof parents;
 
@@ -101,7 +101,7 @@ const bookingsOf = Object.fromEntries(
   Object.entries(parents).map(([name, ofParent]) => [
     name,
     readPerParent<Viewer, AskedBookings, BookingKey, StoredRow>((_db, parent, { viewer, filter, page }) =>
-      selectBookings(viewer, withWindow({ ...filter, ...ofParent(parent as unknown as number) }), page),
+      selectBookings(viewer, withWindow({ ...filter, ...ofParent(parent) }), page),
     ),
   ]),
 ) as Record<Parent, ReadPerParent<Viewer, AskedBookings, BookingKey, StoredRow>>;
@@ -115,7 +115,7 @@ export async function listBookingsOf(
   page: PageRequest<BookingKey>,
 ): Promise<Page<Listed>> {
   checkReader(viewer);
-  const rows = await bookingsOf[of](db, { viewer, parent: id, filter, page });
+  const rows = await bookingsOf[of](db, { viewer, parent: id, asked: { filter, page } });
   return toPage(
     bookingList,
     rows.map((row) => asSeenBy(viewer, toStored(row))),
@@ -160,7 +160,7 @@ export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filte
   return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
 }
 
-function withWindow(filter: BookingFilter & { order?: ListFilter['order'] }): ListFilter {
+function withWindow(filter: SoughtBookings): ListFilter {
   const { from, to, seriesId, toDecide } = filter;
   const needsWindow = from || to || asks(filter);
   if (!needsWindow && seriesId !== undefined) return { ...filter, seriesId };

@@ -4,6 +4,7 @@ import { groupsOfDecider, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { boundsOf } from '../db/page-query.ts';
 import type { PageRequest } from '../db/paging.ts';
+import type { IdOfParent } from '../db/per-parent.ts';
 import type { BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
 import { amongVisible, selectAnswers } from './search.ts';
@@ -15,13 +16,19 @@ import { hasStatus, isRequested, occupies } from './status.ts';
  */
 export type BookingKey = [micros: string, id: number];
 
-/** A filter with its window, which only the bookings of a series and the requests to decide do not need. */
-export type ListFilter = BookingFilter & {
+/** What a list is read by: its filter, or the parents whose bookings they are. */
+export type SoughtBookings = Omit<BookingFilter, 'resourceId' | 'personId' | 'seriesId'> & {
+  resourceId?: readonly IdOfParent[] | undefined;
+  personId?: IdOfParent | undefined;
+  seriesId?: IdOfParent | undefined;
   order?: 'Ascending' | 'Descending' | undefined;
-} & ({ from: Date; to: Date } | { seriesId: number } | { toDecide: true });
+};
+
+/** The same with its window, which only the bookings of a series and the requests to decide do not need. */
+export type ListFilter = SoughtBookings & ({ from: Date; to: Date } | { seriesId: IdOfParent } | { toDecide: true });
 
 /** The values of a list; one alone as such, which leaves an index in its order. */
-const among = (column: RawBuilder<unknown>, values: readonly (number | string)[] | undefined) => {
+const among = (column: RawBuilder<unknown>, values: readonly (IdOfParent | string)[] | undefined) => {
   if (values === undefined) return sql``;
   return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
 };

@@ -1,55 +1,74 @@
-/** Reads lists of many parents: one statement for all that ask alike in one turn of the event loop. */
+/** Answers questions about many parents together: one answer for all that ask alike in one turn of the event loop. */
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
 import type { PageRequest, SortKey } from './paging.ts';
 
-type Question<Viewer, Filter, Key extends SortKey> = {
-  viewer: Viewer;
-  parent: number;
-  filter: Filter;
-  page: PageRequest<Key>;
-};
+/** An id in a filter: a value, or that of each of the parents whose lists are read together. */
+export type IdOfParent<Id = number> = Id | RawBuilder<Id>;
 
-/** The rows of one parent's page, and one more if another page follows. */
-export type ReadPerParent<Viewer, Filter, Key extends SortKey, Row> = (
-  db: Database,
-  question: Question<Viewer, Filter, Key>,
-) => Promise<Row[]>;
+type Question<Viewer, Asked, Id> = { viewer: Viewer; parent: Id; asked: Asked };
+type AskOfParent<Viewer, Asked, Id, Answer> = (db: Database, question: Question<Viewer, Asked, Id>) => Promise<Answer>;
 
-/** @param select makes the query of one parent, whose id is the SQL expression `parent` */
-export function readPerParent<Viewer extends object, Filter, Key extends SortKey, Row extends object>(
-  select: (
+/** @param answerAlike gives the answers by their parents; undefined where there is none */
+export function answerPerParent<Viewer extends object, Asked, Id, Answer>(
+  answerAlike: (
     db: Database,
-    parent: RawBuilder<number>,
-    asked: Omit<Question<Viewer, Filter, Key>, 'parent'>,
-  ) => Expression<Row>,
-): ReadPerParent<Viewer, Filter, Key, Row> {
-  type Asked = Question<Viewer, Filter, Key>;
-  type Placed = Row & { parentId: number; place: number };
-
-  async function answerAlike(db: Database, alike: readonly Asked[], [first] = alike): Promise<Map<number, Row[]>> {
-    const parents = [...new Set(alike.map(({ parent }) => parent))];
-    const list = select(db, sql<number>`parent.id`, first as Asked);
-    const { rows } = await sql<Placed>`
-      select parent.id as "parentId", page.* from unnest(${parents}::bigint[]) as parent(id)
-      cross join lateral (select list.*, row_number() over () as place from (${list}) as list) as page
-      order by parent.id, place`.execute(db);
-    return Map.groupBy<number, Row>(rows, (row) => (row as Placed).parentId);
-  }
-
+    parents: Id[],
+    question: Omit<Question<Viewer, Asked, Id>, 'parent'>,
+  ) => Promise<ReadonlyMap<Id, Answer>>,
+): AskOfParent<Viewer, Asked, Id, Answer | undefined> {
+  type Whole = Question<Viewer, Asked, Id>;
   const gather = (db: Database) => {
     let count = 0;
-    const ask = openGathering<Asked, Row[]>(async (questions) => {
+    const ask = openGathering<Whole, Answer | undefined>(async (questions) => {
       const viewers = [...new Set(questions.map(({ viewer }) => viewer))];
-      const formOf = ({ viewer, filter, page }: Asked) => JSON.stringify([viewers.indexOf(viewer), filter, page]);
-      const forms = Map.groupBy(questions, formOf);
+      const formOf = ({ viewer, asked }: Whole) => JSON.stringify([viewers.indexOf(viewer), asked]);
+      const answer = (alike: readonly Whole[], [first] = alike) =>
+        answerAlike(db, [...new Set(alike.map(({ parent }) => parent))], first as Whole);
       // Each form fails alone: a question that is refused takes none of another caller with it.
-      const found = new Map([...forms].map(([form, alike]) => [form, answerAlike(db, alike)] as const));
-      return questions.map(async (question) => (await found.get(formOf(question)))?.get(question.parent) ?? []);
+      const found = new Map([...Map.groupBy(questions, formOf)].map(([form, alike]) => [form, answer(alike)] as const));
+      return questions.map(async (question) => (await found.get(formOf(question)))?.get(question.parent));
     });
-    return (question: Asked) => ask(String(count++), question);
+    return (question: Whole) => ask(String(count++), question);
   };
-
   return (db, question) => stateIn(db, gather)(question);
+}
+
+/** The filter and the page of a list of each parent. */
+type AskedList<Filter, Key extends SortKey> = { filter: Filter; page: PageRequest<Key> };
+
+/** The rows of one parent's page, and one more if another page follows. */
+export type ReadPerParent<Viewer, Filter, Key extends SortKey, Row, Id = number> = AskOfParent<
+  Viewer,
+  AskedList<Filter, Key>,
+  Id,
+  Row[]
+>;
+
+/**
+ * Reads lists of many parents by one statement.
+ * @param select makes the query of one parent, whose id is the SQL expression `parent`
+ */
+export function readPerParent<
+  Viewer extends object,
+  Filter,
+  Key extends SortKey,
+  Row extends object,
+  Id extends number | string = number,
+>(
+  select: (db: Database, parent: RawBuilder<Id>, asked: AskedList<Filter, Key> & { viewer: Viewer }) => Expression<Row>,
+  idType: 'bigint' | 'uuid' = 'bigint',
+): ReadPerParent<Viewer, Filter, Key, Row, Id> {
+  type Placed = Row & { parentId: Id; place: number };
+  const read = answerPerParent<Viewer, AskedList<Filter, Key>, Id, Row[]>(async (db, parents, { viewer, asked }) => {
+    const list = select(db, sql<Id>`parent.id`, { viewer, ...asked });
+    const { rows } = await sql<Placed>`
+      select parent.id as "parentId", page.*
+      from unnest(${parents}::${sql.raw(idType)}[]) as parent(id)
+      cross join lateral (select list.*, row_number() over () as place from (${list}) as list) as page
+      order by parent.id, place`.execute(db);
+    return Map.groupBy<Id, Row>(rows, (row) => (row as Placed).parentId);
+  });
+  return async (db, question) => (await read(db, question)) ?? [];
 }

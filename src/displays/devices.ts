@@ -85,7 +85,7 @@ export async function listDevicesOf(
   page: PageRequest,
 ): Promise<Page<Display>> {
   checkAdmin(viewer);
-  const rows = await devicesOf(db, { viewer, parent: resourceId, filter: null, page });
+  const rows = await devicesOf(db, { viewer, parent: resourceId, asked: { filter: null, page } });
   return toPage(displayList, rows.map(toDisplay), page);
 }
 

@@ -4,6 +4,7 @@
  */
 import type { EnumRef, FieldRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
+import { lowerFirst } from '../fields.ts';
 import { nounOf } from '../nouns.ts';
 import type { Builder, Types } from './builder.ts';
 import { idFields, readMember } from './ids.ts';
@@ -84,7 +85,8 @@ function madeOnce<Source extends object>(toRecord: (source: Source) => object): 
 }
 
 /**
- * The fields of a record; `toRecord` returns it as REST does. A member whose schema has an id has the type of that name, which
+ * The fields of a record; `toRecord` returns it as REST does. `id` is the record's own alone, since caches know records by it: that
+ * of another noun is named by it. A member whose schema has an id has the type of that name, which
  * any room may add.
  */
 export function recordFields<Source extends object>(
@@ -92,12 +94,16 @@ export function recordFields<Source extends object>(
   { shape }: z.ZodObject,
   toRecord: (source: Source) => object,
   members: Members = new Map(),
+  ownNoun?: string,
 ) {
   const recordOf = madeOnce(toRecord);
   const fieldsOf = ([name, schema]: [string, z.ZodType]) => {
     const memberOf = (source: Source) => (recordOf(source) as Record<string, unknown>)[name];
     const noun = nounOf(schema);
-    if (name === 'Id' && noun) return idFields(t, noun, memberOf as () => number, describe(schema));
+    if (name === 'Id' && noun) {
+      const { id, restId } = idFields(t, noun, memberOf as () => number, describe(schema));
+      return (ownNoun ?? noun) === noun ? { id, restId } : { [`${noun}Id`]: id, restId };
+    }
     const read = readMember(schema);
     const field = t.field({
       type: typeOf(bare(schema), (member) => members.get(member) ?? nameOfType(member)) as 'String',
@@ -124,6 +130,6 @@ export function recordType<Source extends object>(
   return builder.objectRef<Source>(name).implement({
     ...options,
     description: inWords(schema.description ?? ''),
-    fields: (t) => recordFields(t, schema, toRecord, members),
+    fields: (t) => recordFields(t, schema, toRecord, members, lowerFirst(name)),
   });
 }

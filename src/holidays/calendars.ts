@@ -6,6 +6,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { answerPerParent } from '../db/per-parent.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { type Holiday, readHolidays } from './reading.ts';
@@ -52,6 +53,17 @@ export async function getCalendar(db: Database, viewer: Viewer, id: number): Pro
   const found = await calendarsOf(db, viewer).where('id', '=', id).executeTakeFirst();
   if (!found) throw unknown();
   return found;
+}
+
+const calendarsById = answerPerParent<Viewer, null, number, HolidayCalendar>(async (db, ids, { viewer }) => {
+  const rows = await calendarsOf(db, viewer).where('id', '=', sql<number>`any (${ids}::integer[])`).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+});
+
+/** The same for all that are asked about together; undefined where there is none. @throws Forbidden */
+export async function findCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar | undefined> {
+  checkAdmin(viewer);
+  return await calendarsById(db, { viewer, parent: id, asked: null });
 }
 
 const invalid = (field: string, code: string, text: string) => {

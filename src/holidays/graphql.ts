@@ -5,12 +5,19 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
 import * as holidays from './service.ts';
 import * as wire from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
-  const calendar = recordType(builder, 'HolidayCalendar', wire.calendarRecord, wire.toCalendarRecord);
+  const calendar = recordType(
+    builder,
+    'HolidayCalendar',
+    wire.calendarRecord,
+    wire.toCalendarRecord,
+    nodeOf('holidayCalendar', ({ context, viewer }, id) => holidays.findCalendar(context.db, viewer, id)),
+  );
   const holiday = recordType(builder, 'Holiday', wire.holidayRecord, wire.toHolidayRecord);
   const booking = recordType(builder, 'BookingInHoliday', wire.closedBooking, wire.toClosedBooking);
   const calendarFilter = filterType(

@@ -10,6 +10,7 @@ export {
   changeCalendar,
   createCalendar,
   deleteCalendar,
+  findCalendar,
   getCalendar,
   type HolidayCalendarChanges,
   holidayList,

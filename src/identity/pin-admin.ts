@@ -42,7 +42,7 @@ export async function listPinsTogether(
   page: PageRequest,
 ): Promise<Page<Pin>> {
   checkAdmin(viewer);
-  return toPage(pinList, await pinsOf(db, { viewer, parent: personId, filter: null, page }), page);
+  return toPage(pinList, await pinsOf(db, { viewer, parent: personId, asked: { filter: null, page } }), page);
 }
 
 /** @throws Forbidden */

@@ -42,6 +42,6 @@ export {
   lessonList,
   listJobs,
   listLessons,
-  listLessonsOf,
 } from './timetable.ts';
+export { listJobsOf, listLessonsOf } from './timetable-edges.ts';
 export { batchTopic, secondsToWait, waitForBatch, watchBatch, watchBatches } from './watch.ts';

@@ -1,9 +1,10 @@
 /** The timetable over GraphQL: jobs and their lessons. */
+import { Malformed } from '../errors.ts';
 import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { globalId, idFields } from '../graphql/ids.ts';
+import { globalId, idArgument, idFields } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { recordFields } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
@@ -57,6 +58,26 @@ export const addTimetable: AddTypes = (builder) => {
         lessons.listLessonsOf(context.db, viewer, { of: 'job', id }, pageOf(lessons.lessonList, page)),
     }),
   );
+  const batch = typeNamed<lessons.Batch>('Batch');
+  builder.objectFields(batch, (t) => ({
+    jobs: t.field({
+      type: jobConnection,
+      args: pageArguments(t.arg),
+      complexity: pageCost,
+      description: 'The jobs that it created, and that are still there, newest first.',
+      resolve: ({ id }, page, { context, viewer }) =>
+        lessons.listJobsOf(context.db, viewer, id, pageOf(lessons.jobList, page)),
+    }),
+    lessons: t.field({
+      type: lessonConnection,
+      args: pageArguments(t.arg),
+      // All lessons of the batch are put in order for one page.
+      complexity: (page) => ({ ...pageCost(page), field: 200 }),
+      description: 'The lessons of these jobs in order of their start.',
+      resolve: ({ id }, page, { context, viewer }) =>
+        lessons.listLessonsOf(context.db, viewer, { of: 'batch', id }, pageOf(lessons.lessonList, page)),
+    }),
+  }));
   builder.objectField(typeNamed<{ id: number; kind: string }>('Booking'), 'lessons', (t) =>
     t.field({
       type: [lesson],
@@ -73,21 +94,32 @@ export const addTimetable: AddTypes = (builder) => {
     lessonJob: t.field({
       type: job,
       nullable: true,
-      args: { jobKey: t.arg.string({ required: true, description: 'The `jobKey` of the job.', validate: key }) },
-      description: 'One job without its lessons; null when this tenant has none of that key.',
-      resolve: async (_root, { jobKey }, { context, viewer }) =>
-        (await lessons.findJob(context.db, viewer, jobKey)) ?? null,
+      args: {
+        id: idArgument(t.arg, 'lessonJob', { description: 'The id of the job.' }),
+        jobKey: t.arg.string({ description: 'Or its `jobKey`.', validate: key }),
+      },
+      description: 'One job without its lessons; null when this tenant has none of that id or key.',
+      resolve: async (_root, { id, jobKey }, { context, viewer }) => {
+        if ((id ?? jobKey ?? undefined) === undefined || (id && jobKey))
+          throw new Malformed('id, jobKey: give one of them.');
+        return (await lessons.findJob(context.db, viewer, (id ?? jobKey) as string)) ?? null;
+      },
     }),
     lesson: t.field({
       type: lesson,
       nullable: true,
       args: {
-        jobKey: t.arg.string({ required: true, description: 'The `jobKey` of its job.', validate: key }),
-        lessonKey: t.arg.string({ required: true, description: 'Its id in the job.', validate: key }),
+        id: idArgument(t.arg, 'lesson', { description: 'The id of the lesson.' }),
+        jobKey: t.arg.string({ description: 'Or the `jobKey` of its job, …', validate: key }),
+        lessonKey: t.arg.string({ description: '… and its id in the job.', validate: key }),
       },
-      description: 'One lesson; null when this tenant has none of these keys.',
-      resolve: async (_root, { jobKey, lessonKey }, { context, viewer }) =>
-        (await lessons.findLesson(context.db, viewer, { jobID: jobKey, lektionId: lessonKey })) ?? null,
+      description: 'One lesson; null when this tenant has none of that id or of these keys.',
+      resolve: async (_root, { id, jobKey, lessonKey }, { context, viewer }) => {
+        const which = jobKey && lessonKey ? { jobID: jobKey, lektionId: lessonKey } : undefined;
+        if (id && !jobKey && !lessonKey) return (await lessons.findLessonById(context.db, viewer, id)) ?? null;
+        if (id || !which) throw new Malformed('id, jobKey, lessonKey: give the id, or both keys.');
+        return (await lessons.findLesson(context.db, viewer, which)) ?? null;
+      },
     }),
     lessonJobs: t.field({
       type: jobConnection,

@@ -7,7 +7,7 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { boundsOf, pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { readPerParent } from '../db/per-parent.ts';
+import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 
 export type LessonJob = {
@@ -97,15 +97,17 @@ export async function listJobs(
   page: PageRequest,
 ): Promise<Page<LessonJob>> {
   checkBatchUser(viewer);
-  const rows = await selectJobs(db, viewer, filter, page).execute();
-  const jobs = rows.map(({ personId, displayName, ...job }) => ({ ...job, createdBy: { personId, displayName } }));
-  return toPage(jobList, jobs, page);
+  return toPage(jobList, toJobs(await selectJobs(db, viewer, filter, page).execute()), page);
 }
+
+export type JobRow = Omit<LessonJob, 'createdBy'> & LessonJob['createdBy'];
+export const toJobs = (rows: readonly JobRow[]): LessonJob[] =>
+  rows.map(({ personId, displayName, ...job }) => ({ ...job, createdBy: { personId, displayName } }));
 
 export function selectJobs(
   db: Database,
   { mandatorId }: Viewer,
-  { jobID }: { jobID?: string | undefined },
+  { jobID, batchOf }: { jobID?: string | undefined; batchOf?: IdOfParent<string> },
   page: PageRequest,
 ) {
   return db
@@ -128,6 +130,7 @@ export function selectJobs(
     )
     .where('job.mandator_id', '=', mandatorId)
     .$if(jobID !== undefined, (query) => query.where('job.job_id', '=', jobID as string))
+    .$if(batchOf !== undefined, (query) => query.where('job.batch_id', '=', batchOf as IdOfParent<string>))
     .$call(pageById('job.id', page, 'desc'));
 }
 
@@ -152,7 +155,7 @@ export async function listLessons(
 }
 
 /** Lessons as the viewer may see them. */
-const toLessons = (viewer: Viewer, rows: readonly LessonRow[]): Lesson[] =>
+export const toLessons = (viewer: Viewer, rows: readonly LessonRow[]): Lesson[] =>
   rows.map((row): Lesson => {
     const { micros, job, sender, ...lesson } = row;
     const key: LessonKey = [micros, job, lesson.lektionId];
@@ -160,28 +163,7 @@ const toLessons = (viewer: Viewer, rows: readonly LessonRow[]): Lesson[] =>
     return { key, ...lesson, ...(hidden && occupiedOnly) };
   });
 
-type OfParent = { jobOf?: number; bookingOf?: number };
-
-const lessonsOf = {
-  job: readPerParent<Viewer, LessonFilter, LessonKey, LessonRow>((_db, parent, { viewer, filter, page }) =>
-    selectLessons(viewer, { ...filter, jobOf: parent as unknown as number }, page),
-  ),
-  booking: readPerParent<Viewer, LessonFilter, LessonKey, LessonRow>((_db, parent, { viewer, filter, page }) =>
-    selectLessons(viewer, { ...filter, bookingOf: parent as unknown as number }, page),
-  ),
-};
-
-/** `listLessons` of a job or a booking, for all that are asked about together. @throws Forbidden for a display */
-export async function listLessonsOf(
-  db: Database,
-  viewer: Viewer,
-  { of, id }: { of: keyof typeof lessonsOf; id: number },
-  page: PageRequest<LessonKey>,
-): Promise<Page<Lesson>> {
-  checkBatchUser(viewer);
-  const rows = await lessonsOf[of](db, { viewer, parent: id, filter: {}, page });
-  return toPage(lessonList, toLessons(viewer, rows), page);
-}
+type OfParent = { jobOf?: IdOfParent; bookingOf?: IdOfParent; batchOf?: IdOfParent<string> };
 
 /** @throws Forbidden for a display */
 export const findJob = async (db: Database, viewer: Viewer, jobID: string): Promise<LessonJob | undefined> =>
@@ -209,7 +191,7 @@ export async function findLessonById(db: Database, viewer: Viewer, id: string): 
 /** The booking of a lesson, which coupled lessons share. */
 export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson) => getBooking(db, viewer, bookingId);
 
-type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
+export type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
 
 /** Keeps a filter by content from finding what `listLessons` hides. */
 const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
@@ -225,7 +207,7 @@ export function selectLessons(
   page: PageRequest<LessonKey>,
 ): RawBuilder<LessonRow> {
   const { mandatorId } = viewer;
-  const { jobID, lektionId, ressourceName, from, to, status, jobOf, bookingOf } = filter;
+  const { jobID, lektionId, ressourceName, from, to, status, jobOf, bookingOf, batchOf } = filter;
   const { limit } = page;
   const { above, below, isRising } = boundsOf(page, filter.order === 'Descending');
   const isDescending = !isRising;
@@ -255,7 +237,7 @@ export function selectLessons(
       select lesson.beginn ${ofRoom} order by lesson.beginn ${direction} limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.beginn ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const found =
-    jobID === undefined && jobOf === undefined && bookingOf === undefined && !isFound
+    (jobID ?? jobOf ?? bookingOf ?? batchOf) === undefined && !isFound
       ? sql`
         select lesson.*, room.name from resource as room
         cross join lateral (
@@ -268,6 +250,7 @@ export function selectLessons(
         where lesson.mandator_id = ${mandatorId} and ${room} ${wanted}
           ${jobOf === undefined ? sql`` : sql`and lesson.job = ${jobOf}`}
           ${bookingOf === undefined ? sql`` : sql`and lesson.booking_id = ${bookingOf}`}
+          ${batchOf === undefined ? sql`` : sql`and lesson.job in (select id from lesson_job where mandator_id = ${mandatorId} and batch_id = ${batchOf})`}
           ${jobID === undefined ? sql`` : sql`and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})`}
         order by ${order} limit ${most}`;
   return sql<LessonRow>`

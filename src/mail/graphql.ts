@@ -1,25 +1,26 @@
 import type { Context } from '../context.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { idField, idFields } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import {
   type CalendarRoom,
   type CalendarStatus,
+  findCalendar,
+  findCalendarOf,
   getRoom,
+  type ListedCalendar,
   listConflicts,
   listStateChanges,
   listUnreadable,
   type MailConflict,
   most,
   overseeCalendars,
-  overseeTogether,
   pushWorks,
   type StateChange,
   statusValues,
   type UnreadableItem,
 } from './service.ts';
 
-/** A calendar and those that were listed with it, for which further fields are read together. */
-type ListedCalendar = CalendarStatus & { together: readonly CalendarStatus[] };
 /** What was read for calendars that were listed together. */
 const readings = new WeakMap<readonly CalendarStatus[], Map<unknown, Promise<Map<number, unknown[]>>>>();
 type Read<Row> = (db: Context['db'], calendars: readonly CalendarStatus[]) => Promise<Row[]>;
@@ -127,6 +128,7 @@ function addSubscription(builder: Builder) {
   const unreadable = addUnreadable(builder);
   const { state, change } = addChange(builder);
   return builder.objectRef<ListedCalendar>('MailSubscription').implement({
+    ...nodeOf('mailSubscription', ({ context, viewer }, id) => findCalendar(context.db, viewer, id)),
     description: 'How the calendar of a room on the mail server is doing.',
     fields: (t) => ({
       ...idFields(t, 'mailSubscription', ({ id }) => id, 'The id of the calendar.'),
@@ -227,11 +229,7 @@ export const addTypes: AddTypes = (builder) => {
       nullable: true,
       complexity: { field: 20, multiplier: 1 },
       description: 'How its calendar on the mail server is doing, for Admins; null where it has none.',
-      resolve: async ({ id }, _args, { context, viewer }) => {
-        const together = await overseeTogether(context.db, viewer, id);
-        const calendar = together.find(({ resourceId }) => resourceId === id);
-        return calendar ? { ...calendar, together } : null;
-      },
+      resolve: async ({ id }, _args, { context, viewer }) => (await findCalendarOf(context.db, viewer, id)) ?? null,
     }),
   );
   builder.queryField('mailSubscriptions', (t) =>
@@ -240,10 +238,7 @@ export const addTypes: AddTypes = (builder) => {
       complexity: { field: 1_000, multiplier: 10 },
       description:
         'How the calendars of the tenant on its mail server are doing, by the names of their rooms; none without one. For Admins.',
-      resolve: async (_root, _args, { context, viewer }) => {
-        const calendars = await overseeCalendars(context.db, viewer);
-        return calendars.map((calendar) => ({ ...calendar, together: calendars }));
-      },
+      resolve: (_root, _args, { context, viewer }) => overseeCalendars(context.db, viewer),
     }),
   );
 };

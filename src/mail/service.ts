@@ -18,7 +18,10 @@ export { pollCalendars, requestReadings } from './polling.ts';
 export {
   type CalendarRoom,
   type CalendarStatus,
+  findCalendar,
+  findCalendarOf,
   getRoom,
+  type ListedCalendar,
   listCalendarsOf,
   listConflicts,
   listStateChanges,
@@ -26,7 +29,6 @@ export {
   type MailConflict,
   most,
   overseeCalendars,
-  overseeTogether,
   pushWorks,
   type StateChange,
   statusValues,

@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import { type Database, stateIn } from '../db/database.ts';
-import { openGathering } from '../flow/gather.ts';
+import type { Database } from '../db/database.ts';
+import { answerPerParent } from '../db/per-parent.ts';
 import { type Fault, faults, type ServerKind, serverKinds } from '../mail-servers/service.ts';
 import { type SubscriptionState, standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
@@ -97,11 +97,11 @@ export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator
 const nextReading = sql<Date>`coalesce(
   (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id), ${nextRead})`;
 
-/** Lists the calendars of a tenant, or of all (null), or of some resources, that are not retired, by the names of their rooms. */
+/** Lists the calendars of a tenant, or of all (null), or some of them, that are not retired, by the names of their rooms. */
 export async function listCalendars(
   db: Database,
   mandatorId: number | null,
-  resourceIds: readonly number[] | null = null,
+  { ids = null, resourceIds = null }: { ids?: number[] | null; resourceIds?: number[] | null } = {},
 ): Promise<CalendarStatus[]> {
   const { rows } = await sql<CalendarStatus>`
     select calendar.id, calendar.mandator_id as "mandatorId", mandator.code as mandator,
@@ -135,6 +135,7 @@ export async function listCalendars(
     ) as heard on true
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
       and (${resourceIds}::integer[] is null or calendar.resource_id = any (${resourceIds}::integer[]))
+      and (${ids}::integer[] is null or calendar.id = any (${ids}::integer[]))
     order by mandator.code, resource.name_key, calendar.id`.execute(db);
   return rows;
 }
@@ -148,35 +149,40 @@ export type CalendarRoom = Resource;
 export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<CalendarRoom> =>
   getResource(db, viewer, resourceId);
 
+/** A calendar and those that were listed with it, for which further fields are read together. */
+export type ListedCalendar = CalendarStatus & { together: readonly CalendarStatus[] };
+const listed = (together: CalendarStatus[]): ListedCalendar[] =>
+  together.map((calendar) => ({ ...calendar, together }));
+
 /** Lists the calendars of the viewer's tenant. @throws Forbidden for a viewer who is no Admin */
-export async function overseeCalendars(db: Database, viewer: Viewer): Promise<CalendarStatus[]> {
+export async function overseeCalendars(db: Database, viewer: Viewer): Promise<ListedCalendar[]> {
   checkOverseer(viewer);
-  return await listCalendars(db, viewer.mandatorId);
+  return listed(await listCalendars(db, viewer.mandatorId));
 }
 
-const gatherCalendars = (db: Database) =>
-  openGathering<{ mandatorId: number; resourceId: number }, CalendarStatus[]>(async (questions) => {
-    const tenants = Map.groupBy(questions, ({ mandatorId }) => mandatorId);
-    const found = new Map(
-      await Promise.all(
-        [...tenants].map(async ([mandatorId, asked]) => {
-          const ids = asked.map(({ resourceId }) => resourceId);
-          return [mandatorId, await listCalendars(db, mandatorId, ids)] as const;
-        }),
-      ),
-    );
-    return questions.map(({ mandatorId }) => found.get(mandatorId) ?? []);
-  });
+const calendarsOfResources = answerPerParent<Viewer, null, number, ListedCalendar>(
+  async (db, resourceIds, { viewer: { mandatorId } }) =>
+    new Map(listed(await listCalendars(db, mandatorId, { resourceIds })).map((one) => [one.resourceId, one])),
+);
+const calendarsById = answerPerParent<Viewer, null, number, ListedCalendar>(
+  async (db, ids, { viewer: { mandatorId } }) =>
+    new Map(listed(await listCalendars(db, mandatorId, { ids })).map((one) => [one.id, one])),
+);
 
-/** The calendars of all resources that are asked about together, this one among them. @throws Forbidden */
-export async function overseeTogether(
+/** The calendar of a resource, for all resources that are asked about together. @throws Forbidden */
+export async function findCalendarOf(
   db: Database,
   viewer: Viewer,
   resourceId: number,
-): Promise<readonly CalendarStatus[]> {
+): Promise<ListedCalendar | undefined> {
   checkOverseer(viewer);
-  const { mandatorId } = viewer;
-  return await stateIn(db, gatherCalendars)(`${mandatorId} ${resourceId}`, { mandatorId, resourceId });
+  return await calendarsOfResources(db, { viewer, parent: resourceId, asked: null });
+}
+
+/** One calendar, for all that are asked about together. @throws Forbidden */
+export async function findCalendar(db: Database, viewer: Viewer, id: number): Promise<ListedCalendar | undefined> {
+  checkOverseer(viewer);
+  return await calendarsById(db, { viewer, parent: id, asked: null });
 }
 
 /** Whether pushes are expected to come. */

@@ -1,7 +1,9 @@
+import type { ArgBuilder } from '@pothos/core';
 import type { z } from 'zod';
 import { Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { judgedBy, partType } from '../graphql/body.ts';
-import type { AddTypes, Builder, GraphqlCall } from '../graphql/builder.ts';
+import { type AddTypes, type Builder, type GraphqlCall, type Types, typeNamed } from '../graphql/builder.ts';
+import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordType } from '../graphql/record.ts';
 import * as hours from './service.ts';
@@ -14,8 +16,9 @@ function addRecords(builder: Builder) {
   recordType(builder, 'OpeningRule', wire.openingRule);
   recordType(builder, 'OpeningException', wire.openingException);
   recordType(builder, 'OpenInterval', wire.openInterval);
-  recordType(builder, 'ResourceHours', wire.resourceHours);
+  const ofResource = recordType(builder, 'ResourceHours', wire.resourceHours);
   return {
+    ofResource,
     openingHours: recordType(builder, 'OpeningHours', wire.openingHours),
     ownRules: recordType(builder, 'OpeningRuleList', wire.ownRules),
     ownExceptions: recordType(builder, 'OpeningExceptionList', wire.ownExceptions),
@@ -24,7 +27,32 @@ function addRecords(builder: Builder) {
 
 type Records = ReturnType<typeof addRecords>;
 
-function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }: Records): void {
+/** On which dates, and in which zone. */
+const whenArguments = (t: ArgBuilder<Types>) => ({
+  from: t({
+    type: 'Date',
+    description: 'The first local date; today in the zone used when left out.',
+  }),
+  to: t({
+    type: 'Date',
+    description: 'The last local date, at most the 366th; six days after `from` when left out.',
+  }),
+  timezoneLocationId: idArgument(t, 'location', {
+    description: 'The location whose time zone is used, instead of that of the person who asks.',
+  }),
+});
+
+function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownExceptions }: Records): void {
+  builder.objectField(typeNamed<{ id: number }>('Resource'), 'openingHours', (t) =>
+    t.field({
+      type: ofResource,
+      args: whenArguments(t.arg),
+      complexity: { field: 50, multiplier: 1 },
+      description: 'When it is open, in clock times of the zone of the person who asks, and in UTC.',
+      resolve: async ({ id }, when, { context, viewer }) =>
+        wire.toResourceHours(await hours.getHoursOf(context.db, viewer, id, given(when))),
+    }),
+  );
   builder.queryFields((t) => {
     const resourceId = idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' });
     const locationId = idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' });
@@ -33,29 +61,13 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         type: openingHours,
         args: {
           locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }),
-          from: t.arg({
-            type: 'Date',
-            description: 'The first local date; today in the zone used when left out.',
-          }),
-          to: t.arg({
-            type: 'Date',
-            description: 'The last local date, at most the 366th; six days after `from` when left out.',
-          }),
-          timezoneLocationId: idArgument(t.arg, 'location', {
-            description: 'The location whose time zone is used, instead of that of the person who asks.',
-          }),
+          ...whenArguments(t.arg),
         },
         // The whole answer is computed, whichever members the query selects.
         complexity: 500,
         description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
-        resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
-          wire.toOpeningHours(
-            await hours.listForLocation(context.db, viewer, locationId, {
-              from: from ?? undefined,
-              to: to ?? undefined,
-              timezoneLocationId: timezoneLocationId ?? undefined,
-            }),
-          ),
+        resolve: async (_root, { locationId, ...when }, { context, viewer }) =>
+          wire.toOpeningHours(await hours.listForLocation(context.db, viewer, locationId, given(when))),
       }),
       openingRules: t.field({
         type: ownRules,

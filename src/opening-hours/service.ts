@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { mayShow, mayShowSome, roomsShown } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { answerPerParent } from '../db/per-parent.ts';
 import { type FieldError, Malformed, NotFound } from '../errors.ts';
 import { addDays, dayLength } from '../time/days.ts';
 import { localDateOf } from '../time/zones.ts';
@@ -112,6 +113,37 @@ export type HoursQuery = {
   timezoneLocationId?: number | undefined;
 };
 
+/** The hours of some resources of a location, on the dates asked for in the zone used. */
+function hoursIn(
+  location: LocationOfHours,
+  resources: LocationOfHours['resources'],
+  query: HoursQuery,
+  timeZone: string,
+): Pick<LocationHours, 'from' | 'to' | 'resources'> {
+  const { from, to } = readDates(query, timeZone);
+  const hoursOf = hoursByResource(location);
+  const convert = remember((hours) => openIntervals(hours, timeZone, from, to));
+  return {
+    from,
+    to,
+    resources: resources.map(({ id, name }) => {
+      const hours = hoursOf(id);
+      return {
+        resourceId: id,
+        resourceName: name,
+        weekly: hours.rules,
+        exceptions: hours.exceptions.filter(({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate),
+        intervals: convert(hours.all),
+      };
+    }),
+  };
+}
+
+type LocationOfHours = Awaited<ReturnType<typeof readHours>>[number];
+
+const zoneNamed = async (db: Database, viewer: Viewer, { timezoneLocationId: id }: HoursQuery) =>
+  id === undefined ? undefined : await readZone(db, viewer, id);
+
 /**
  * Lists the opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer,
  * else of the location itself (specification 2.5, contract 5.1). A display sees only its own rooms, and locations with
@@ -127,33 +159,50 @@ export async function listForLocation(
 ): Promise<LocationHours> {
   const [[location], named] = await Promise.all([
     readHours(db, viewer.mandatorId, { locationId }, datesAround(query)),
-    query.timezoneLocationId === undefined ? undefined : readZone(db, viewer, query.timezoneLocationId),
+    zoneNamed(db, viewer, query),
   ]);
   const resources = location?.resources.filter(({ id }) => mayShow(viewer, id)) ?? [];
   const ids = resources.map(({ id }) => id);
   if (!location || !mayShowSome(viewer, ids)) throw new NotFound('There is no location of this id.');
   const timeZone = named ?? (viewer.timeZone || location.timeZone);
-  const { from, to } = readDates(query, timeZone);
-  const hoursOf = hoursByResource(location);
-  const convert = remember((hours) => openIntervals(hours, timeZone, from, to));
   return {
     locationId: location.id,
     locationName: location.name,
     timeZone,
     timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location',
-    from,
-    to,
-    resources: resources.map(({ id, name }) => {
-      const hours = hoursOf(id);
-      return {
-        resourceId: id,
-        resourceName: name,
-        weekly: hours.rules,
-        exceptions: hours.exceptions.filter(({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate),
-        intervals: convert(hours.all),
-      };
-    }),
+    ...hoursIn(location, resources, query, timeZone),
   };
+}
+
+export type HoursOfResource = LocationHours['resources'][number];
+
+const hoursOfResources = answerPerParent<Viewer, HoursQuery, number, HoursOfResource>(
+  async (db, resourceIds, { viewer, asked }) => {
+    const [locations, named] = await Promise.all([
+      readHours(db, viewer.mandatorId, { resourceIds }, datesAround(asked)),
+      zoneNamed(db, viewer, asked),
+    ]);
+    const found = locations.flatMap((location) => {
+      const timeZone = named ?? (viewer.timeZone || location.timeZone);
+      return hoursIn(location, location.resources, asked, timeZone).resources;
+    });
+    return new Map(found.map((hours) => [hours.resourceId, hours]));
+  },
+);
+
+/**
+ * The opening hours of a resource, as `listForLocation` gives them, for all resources that are asked about together. Its caller
+ * has found that the viewer may see them.
+ */
+export async function getHoursOf(
+  db: Database,
+  viewer: Viewer,
+  resourceId: number,
+  query: HoursQuery,
+): Promise<HoursOfResource> {
+  const found = await hoursOfResources(db, { viewer, parent: resourceId, asked: query });
+  if (!found) throw new NotFound('There is no resource of this id.');
+  return found;
 }
 
 const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { id, maybeId, recordOf, text } from '../fields.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
 import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
-import type { LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
+import type { HoursOfResource, LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
 
 export { newException, newRule, openingPeriod } from './schema.ts';
 
@@ -120,6 +120,14 @@ const toIntervalRecord = (interval: OpenInterval) => ({
   ClockChange: interval.clockChange,
 });
 
+export const toResourceHours = ({ resourceId, resourceName, weekly, exceptions, intervals }: HoursOfResource) => ({
+  ResourceId: resourceId,
+  ResourceName: resourceName,
+  Weekly: weekly.map(toRuleRecord),
+  Exceptions: exceptions.map(toExceptionRecord),
+  Intervals: intervals.map(toIntervalRecord),
+});
+
 /** The record of contract 5.1. */
 export function toOpeningHours(hours: LocationHours) {
   return {
@@ -129,13 +137,7 @@ export function toOpeningHours(hours: LocationHours) {
     TimeZoneSource: hours.timeZoneSource,
     From: hours.from,
     To: hours.to,
-    Resources: hours.resources.map(({ resourceId, resourceName, weekly, exceptions, intervals }) => ({
-      ResourceId: resourceId,
-      ResourceName: resourceName,
-      Weekly: weekly.map(toRuleRecord),
-      Exceptions: exceptions.map(toExceptionRecord),
-      Intervals: intervals.map(toIntervalRecord),
-    })),
+    Resources: hours.resources.map(toResourceHours),
   };
 }
 

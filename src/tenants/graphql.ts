@@ -5,7 +5,7 @@ import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { idArgument } from '../graphql/ids.ts';
+import { globalId, idArgument } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { addChanges } from './record-graphql.ts';
@@ -168,7 +168,17 @@ function addOrganizers(builder: Builder, reference: ObjectRef<Types, { PersonId:
 
 function addTenant(builder: Builder): void {
   recordType(builder, 'TenantParameters', tenantParameters);
-  const tenant = recordType(builder, 'Tenant', tenantRecord, toTenantRecord);
+  const tenant = builder.objectRef<tenants.Tenant>('Tenant').implement({
+    ...nodeOf('tenant', async ({ context, viewer }, id) => {
+      const found = await tenants.getTenant(context.db, viewer);
+      return found.id === id ? found : null;
+    }),
+    description: tenantRecord.description ?? '',
+    fields: (t) => ({
+      id: t.id({ description: 'The id of the tenant.', resolve: ({ id }) => globalId('tenant', id) }),
+      ...recordFields(t, tenantRecord, toTenantRecord),
+    }),
+  });
   const parameters = partType(builder, 'ChangeTenantParametersInput', parameterChanges);
   const input = bodyType(builder, 'ChangeTenantInput', tenantChanges, new Map([[parameterChanges, parameters]]));
   builder.queryField('tenant', (t) =>

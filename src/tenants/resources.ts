@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { readPerParent } from '../db/per-parent.ts';
+import { type IdOfParent, readPerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
@@ -82,7 +82,7 @@ export async function listResources(
 }
 
 const resourcesOf = readPerParent<Viewer, ResourceFilter, number, Resource>((db, parent, { viewer, filter, page }) =>
-  selectResources(db, viewer, { ...filter, locationId: parent as unknown as number }, page),
+  selectResources(db, viewer, { ...filter, locationId: parent }, page),
 );
 
 /** `listResources` of a location, for all locations that are asked about together. @throws Forbidden for a display */
@@ -94,8 +94,10 @@ export async function listResourcesOf(
   page: PageRequest,
 ): Promise<Page<Resource>> {
   checkReader(viewer);
-  return toPage(resourceList, await resourcesOf(db, { viewer, parent: locationId, filter, page }), page);
+  return toPage(resourceList, await resourcesOf(db, { viewer, parent: locationId, asked: { filter, page } }), page);
 }
+
+type SoughtResources = Omit<ResourceFilter, 'locationId'> & { locationId?: IdOfParent | undefined };
 
 /**
  * The query of `listResources`. Location and name have an index; other filters scan the rows of the tenant in the order of
@@ -104,7 +106,7 @@ export async function listResourcesOf(
 export function selectResources(
   db: Database,
   viewer: Viewer,
-  { ids, locationId, kind, minCapacity, equipment, name, search, active }: ResourceFilter,
+  { ids, locationId, kind, minCapacity, equipment, name, search, active }: SoughtResources,
   page: PageRequest,
 ) {
   const hasAll = sql<boolean>`not exists (
@@ -121,7 +123,7 @@ export function selectResources(
     .select(columns)
     .$if(search !== undefined, (query) => query.where(isFound))
     .$if(ids !== undefined, (query) => query.where('id', '=', sql<number>`any (${ids}::integer[])`))
-    .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as number))
+    .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as IdOfParent))
     .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
     .$if(kind !== undefined, (query) => query.where(sql`name_key(kind)`, '=', sql`name_key(${kind})`))
     .$if(minCapacity !== undefined, (query) => query.where('capacity', '>=', minCapacity as number))

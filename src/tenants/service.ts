@@ -65,7 +65,7 @@ export {
   retireResource,
   selectResources,
 } from './resources.ts';
-export { changeTenant, getTenant } from './tenant.ts';
+export { changeTenant, getTenant, type Tenant } from './tenant.ts';
 export { readTenantFile, type TenantFile } from './tenant-file.ts';
 export {
   personRecord,

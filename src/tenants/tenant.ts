@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { isForOperator, type ParameterName, type Parameters, withDefaults } from './parameters.ts';
 
-export type Tenant = { mandator: string; name: string; parameters: Parameters; version: number };
+export type Tenant = { id: number; mandator: string; name: string; parameters: Parameters; version: number };
 /** Parameters that are left out stay. */
 export type TenantChanges = {
   name?: string;
@@ -14,7 +14,10 @@ export type TenantChanges = {
 };
 
 const tenantOf = (db: Database, { mandatorId }: Viewer) =>
-  db.selectFrom('mandator').where('id', '=', mandatorId).select(['code as mandator', 'name', 'parameters', 'version']);
+  db
+    .selectFrom('mandator')
+    .where('id', '=', mandatorId)
+    .select(['id', 'code as mandator', 'name', 'parameters', 'version']);
 
 type Row = Omit<Tenant, 'parameters'> & { parameters: unknown };
 const toTenant = (row: Row): Tenant => ({ ...row, parameters: withDefaults(row.parameters) });
@@ -51,7 +54,7 @@ export function changeTenant(
       .updateTable('mandator')
       .set({ name: wanted.name, parameters: JSON.stringify(wanted.parameters) })
       .where('id', '=', viewer.mandatorId)
-      .returning(['code as mandator', 'name', 'parameters', 'version'])
+      .returning(['id', 'code as mandator', 'name', 'parameters', 'version'])
       .executeTakeFirstOrThrow();
     const changed = toTenant(row);
     await recordAct(

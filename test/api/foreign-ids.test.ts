@@ -308,8 +308,8 @@ function graphqlPlaces(): Place[] {
   ] as const;
   return kinds.flatMap(([kind, type]) =>
     Object.values(type?.getFields() ?? {}).flatMap((field): Place[] => {
-      // They take ids of the graph alone, of any noun: test/graphql/graph.test.ts.
-      if (['node', 'nodes'].includes(field.name)) return [];
+      // They take ids of the graph alone, of any noun, or those made of keys that clients choose: test/graphql/graph.test.ts.
+      if (['node', 'nodes', 'lesson', 'lessonJob'].includes(field.name)) return [];
       const declared = field.args.map(({ name, type: of }) => `$${name}: ${of}`).join(', ');
       const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
       const head = declared ? `${kind} (${declared}) { ${field.name}(${passed})` : `${kind} { ${field.name}`;

@@ -218,8 +218,9 @@ const texts: Record<string, () => string> = {
 function fillerOf(input: Input, where: string): unknown {
   if (input.name === 'confirm') return true;
   if (!isNonNullType(input.type)) {
-    // A display shows at least one room.
-    if (input.name !== 'resourceIds' || where !== 'pairDisplay') return undefined;
+    // A display shows at least one room; a lesson and its job are named by their keys here.
+    const isNeeded = where === 'pairDisplay' ? input.name === 'resourceIds' : /Key$/.test(input.name);
+    if (!isNeeded || !['pairDisplay', 'lesson', 'lessonJob'].includes(where)) return undefined;
   }
   const type = getNamedType(input.type);
   const one = (): unknown => {

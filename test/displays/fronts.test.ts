@@ -36,7 +36,7 @@ function newBooking(hours: number, more: object = {}) {
 }
 
 const snapshotFields = `cursor serverTime asOf staleAfterSeconds trustUntil timeZone zoneOffsets { from offsetMinutes }
-  resource { id name locationId locationName kind capacity equipment active } status until
+  resource { id: resourceId name locationId locationName kind capacity equipment active } status until
   schedule { bookingId version kind occupies isTentative isRequested from to start end subject organizer classes teachers
     checkIn { required from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
   open { start end } start end nextChangeAt`;

@@ -48,7 +48,7 @@ async function readStream(token: string, onFrame: (frame: Record<string, unknown
     retryAttempts: 0,
   });
   const query = `subscription ($room: ID!) { display(resourceId: $room) { __typename
-    ... on DisplaySnapshot { resource { id } } ... on DisplayEnded { reason retryAfterSeconds } } }`;
+    ... on DisplaySnapshot { resource { id: resourceId } } ... on DisplayEnded { reason retryAfterSeconds } } }`;
   for await (const { data } of client.iterate<{ display: Record<string, unknown> }>({
     query,
     variables: { room: String(room) },

@@ -232,7 +232,7 @@ describe('POST displays', () => {
 
 test('pairDisplay over GraphQL', async () => {
   const pair = `mutation ($input: PairDisplayInput!) { pairDisplay(input: $input) {
-    __typename ... on Display { id name resourceIds resources { id name } mayBook privacy heardAt ageSeconds version }
+    __typename ... on Display { id name resourceIds resources { resourceId name } mayBook privacy heardAt ageSeconds version }
     ... on ValidationProblem { errors { code pointer } } ... on Problem { code } } }`;
   const outcome = async (input: object, caller = admin) => (await caller.ask(pair, { input })).data?.['pairDisplay'];
   const { Code: code, Token } = await askForPairing(service.url);
@@ -246,7 +246,7 @@ test('pairDisplay over GraphQL', async () => {
   expect(await outcome({ code, resourceIds: [room], name: 'G', mayBook: true })).toEqual({
     ...{ __typename: 'Display', id: expect.any(String), name: 'G', resourceIds: [room], mayBook: true },
     ...{
-      resources: [{ id: room, name: 'R001' }],
+      resources: [{ resourceId: room, name: 'R001' }],
       privacy: 'Title',
       heardAt: null,
       ageSeconds: null,

@@ -311,7 +311,7 @@ describe('over GraphQL a display', () => {
 test('of its location a display sees its own room alone', async () => {
   const { locationId } = service.tenant;
   const [own, hidden] = service.tenant.resources.map(({ id }) => String(id));
-  const { data } = await looking.ask('query ($id: ID!) { board(locationId: $id) { resource { id } } }', {
+  const { data } = await looking.ask('query ($id: ID!) { board(locationId: $id) { resource { id: resourceId } } }', {
     id: locationId,
   });
   expect(data).toEqual({ board: [{ resource: { id: own } }] });

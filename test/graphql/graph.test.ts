@@ -1,7 +1,7 @@
 /** The graph: nodes and connections after the rules that Relay publishes for servers, and what edges cost in statements. */
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { buildSchema, type GraphQLObjectType, getNamedType, isLeafType } from 'graphql';
+import { buildSchema, type GraphQLObjectType, getNamedType, isLeafType, isObjectType } from 'graphql';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { makeTenant } from '../_util/factories.ts';
@@ -12,6 +12,7 @@ type Tree = Record<string, unknown>;
 const rooms = Array.from({ length: 50 }, (_, n) => `R${String(n).padStart(2, '0')}`);
 const perRoom = 5;
 const day = '2090-01-02T';
+const schema = buildSchema(fs.readFileSync('src/graphql/schema.graphql', 'utf8'));
 let clone: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
 let tenant: Awaited<ReturnType<typeof makeTenant>>;
@@ -21,6 +22,8 @@ let series: number;
 let job: number;
 let pin: number;
 let token: number;
+/** One of each that only Admins read. */
+let [act, batch, calendar, display, group, mail, policy] = new Array<number | string>(7).fill('');
 
 /** In each room five bookings of an hour each: four of a user, of which two are a series, and a lesson. */
 beforeAll(async () => {
@@ -46,9 +49,12 @@ beforeAll(async () => {
       cross join repeated
       cross join lateral (select (${`${day}08:00Z`}::timestamptz) + interval '1 hour' * n as start) as slot
       returning *
+    ), batch as (
+      insert into batch (mandator_id, id, operation, job_count, request_id, created_by)
+      values (${tenant.mandatorId}, gen_random_uuid(), 'Create', 1, 'test', ${personId}) returning id
     ), job as (
       insert into lesson_job (mandator_id, job_id, batch_id, created_by)
-      values (${tenant.mandatorId}, 'J', gen_random_uuid(), ${personId}) returning id
+      select ${tenant.mandatorId}, 'J', id, ${personId}::int from batch returning id
     ), taught as (
       insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status)
       select mandator_id, job.id, 'L' || resource_id, booked.id, resource_id, lower(occupied), upper(occupied), 'Geplant'
@@ -62,7 +68,7 @@ beforeAll(async () => {
 /** A PIN for each person, a token for each room, a calendar for each but the first, and one display for the first two. */
 async function addBelongings(personId: number): Promise<void> {
   const ids = tenant.resources.map(({ id }) => id);
-  const { rows } = await sql<{ job: number; pin: number; token: number }>`
+  const { rows } = await sql<{ job: number; pin: number; token: number } & Record<string, number | string>>`
     with pins as (
       insert into pin (mandator_id, person_id, hash)
       select mandator_id, id, decode(md5('PIN ' || id), 'hex') from person where mandator_id = ${tenant.mandatorId}
@@ -74,6 +80,16 @@ async function addBelongings(personId: number): Promise<void> {
     ), calendars as (
       insert into mail_calendar (mandator_id, resource_id, kind, mailbox)
       select ${tenant.mandatorId}, room, 'Graph', room || '@school.example' from unnest(${ids.slice(1)}::int[]) as room
+      returning id
+    ), acts as (
+      insert into audit (mandator_id, person_id, action, subject, subject_id, request_id)
+      values (${tenant.mandatorId}, ${personId}, 'CreateResource', 'Resource', ${ids[0]}, 'test') returning id
+    ), groups as (
+      insert into person_group (mandator_id, name) values (${tenant.mandatorId}, 'Staff') returning id
+    ), policies as (
+      insert into policy (mandator_id, name) values (${tenant.mandatorId}, 'Halls') returning id
+    ), holidays as (
+      insert into holiday_calendar (mandator_id, name, closes) values (${tenant.mandatorId}, 'Public', true) returning id
     ), sign as (
       insert into display (mandator_id, person_id, created_by, privacy, token_hash, expires_at)
       values (${tenant.mandatorId}, ${tenant.person('Display').id}, ${personId}, 'BusyOnly', decode(md5('sign'), 'hex'), now() + interval '1 year')
@@ -83,10 +99,12 @@ async function addBelongings(personId: number): Promise<void> {
       select ${tenant.mandatorId}, sign.id, room from sign, unnest(${ids.slice(0, 2)}::int[]) as room
     )
     select (select id from lesson_job where mandator_id = ${tenant.mandatorId}) as job,
-      (select id from pins where person_id = ${personId}) as pin, (select min(id) from tokens) as token`.execute(
-    service.context.db,
-  );
+      (select id from pins where person_id = ${personId}) as pin, (select min(id) from tokens) as token,
+      (select id from acts) as act, (select id from batch where mandator_id = ${tenant.mandatorId}) as batch,
+      (select id from holidays) as calendar, (select id from sign) as display, (select id from groups) as "group",
+      (select min(id) from calendars) as mail, (select id from policies) as policy`.execute(service.context.db);
   ({ job, pin, token } = rows[0]!);
+  ({ act, batch, calendar, display, group, mail, policy } = rows[0]!);
 }
 afterAll(async () => {
   await service.stop();
@@ -113,7 +131,15 @@ const window = `filter: { from: "${day}00:00:00Z", to: "${day}23:00:00Z" }`;
 describe('nodes', () => {
   const node = 'query ($id: ID!) { node(id: $id) { __typename id } }';
 
-  test.each<[type: string, id: () => string]>([
+  const nodes: [type: string, id: () => string][] = [
+    ['Act', () => `act_${act}`],
+    ['Batch', () => `batch_${batch}`],
+    ['Display', () => `display_${display}`],
+    ['Group', () => `group_${group}`],
+    ['HolidayCalendar', () => `holidayCalendar_${calendar}`],
+    ['MailSubscription', () => `mailSubscription_${mail}`],
+    ['Policy', () => `policy_${policy}`],
+    ['Tenant', () => `tenant_${tenant.mandatorId}`],
     ['Booking', () => `booking_${booking}`],
     ['Series', () => `series_${series}`],
     ['Resource', () => `resource_${tenant.resources[0]!.id}`],
@@ -123,7 +149,16 @@ describe('nodes', () => {
     ['Lesson', () => `lesson_${job}_L${tenant.resources[0]!.id}`],
     ['Pin', () => `pin_${pin}`],
     ['CalendarToken', () => `calendarToken_${token}`],
-  ])('%s is read by its id, which is the same again', async (type, id) => {
+  ];
+
+  test('every type of them is read below', () => {
+    const types = Object.values(schema.getTypeMap()).filter(
+      (type) => isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node'),
+    );
+    expect(nodes.map(([type]) => type).sort()).toEqual(types.map(({ name }) => name).sort());
+  });
+
+  test.each(nodes)('%s is read by its id, which is the same again', async (type, id) => {
     expect((await ask(node, { id: id() })).data).toEqual({ node: { __typename: type, id: id() } });
   });
 
@@ -145,6 +180,10 @@ describe('nodes', () => {
     ['a lesson of a job beyond all', () => `lesson_${'9'.repeat(16)}_L1`],
     ['an unknown PIN', () => 'pin_2000000000'],
     ['an unknown token', () => 'calendarToken_2000000000'],
+    ['an unknown act', () => 'act_9000000000'],
+    ['an unknown holiday calendar', () => 'holidayCalendar_2000000000'],
+    ['an unknown calendar of a room', () => 'mailSubscription_2000000000'],
+    ['a foreign tenant', () => `tenant_${foreign.mandatorId}`],
   ])('%s gives null', async (_name, id) => {
     expect(await ask(node, { id: id() })).toMatchObject({ data: { node: null }, errors: undefined });
   });
@@ -163,12 +202,32 @@ describe('nodes', () => {
     expect((await ask(many, { ids: Array(101).fill('x') })).errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
   });
 
+  test('a lesson and a job are found by either id', async () => {
+    const lesson = `lesson_${job}_L${tenant.resources[0]!.id}`;
+    const keys = `jobKey: "J", lessonKey: "L${tenant.resources[0]!.id}"`;
+    const { data, errors } = await ask(`{ a: lesson(id: "${lesson}") { id } b: lesson(${keys}) { id }
+      c: lessonJob(id: "lessonJob_J") { id } d: lessonJob(id: "J") { id } e: lessonJob(jobKey: "J") { id } }`);
+    const [ofLesson, ofJob] = [{ id: lesson }, { id: 'lessonJob_J' }];
+    expect([errors, data]).toEqual([undefined, { a: ofLesson, b: ofLesson, c: ofJob, d: ofJob, e: ofJob }]);
+    for (const query of [
+      'lesson',
+      'lesson(jobKey: "J")',
+      `lesson(id: "x", ${keys})`,
+      'lessonJob',
+      'lessonJob(id: "J", jobKey: "J")',
+    ])
+      expect((await ask(`{ ${query} { id } }`)).errors).toMatchObject([
+        { message: expect.stringMatching(/^id, jobKey/), extensions: { code: 'BAD_USER_INPUT' } },
+      ]);
+  });
+
   test('have the rights of their own queries', async () => {
     const person = `person_${tenant.person('Admin').id}`;
     const refused = (await ask(node, { id: person }, 'user')).errors;
     expect(refused?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect((await ask(node, { id: `booking_${booking}` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
-    expect((await ask(node, { id: `pin_${pin}` }, 'user')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    for (const id of [`pin_${pin}`, `act_${act}`, `holidayCalendar_${calendar}`, `mailSubscription_${mail}`])
+      expect((await ask(node, { id }, 'user')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect((await ask(node, { id: `lesson_${job}_L1` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     service.admit('other', tenant, { personId: tenant.person('Admin').id });
     expect((await ask(node, { id: `calendarToken_${token}` }, 'other')).data).toEqual({ node: null });
@@ -329,6 +388,76 @@ describe('edges', () => {
     },
   );
 
+  const times = {
+    'hours of resources': `openingHours(from: "${day.slice(0, -1)}", to: "${day.slice(0, -1)}") { resourceName weekly { opens } intervals { start } }`,
+    'availability of resources': `availability(input: { from: "${day}08:00:00Z", to: "${day}14:00:00Z" }) { resourceName busy { start end } free { start } }`,
+  };
+
+  test.each(Object.entries(times))('%s take no more statements for many', async (_name, edge) => {
+    const read = (first: number) => ask(`{ resources(first: ${first}) { nodes { name ${edge} } } }`);
+    const { statements, errors } = await read(2);
+    expect(errors).toBeUndefined();
+    const many = await read(50);
+    expect([many.errors, many.statements]).toEqual([undefined, statements]);
+    const { nodes } = many.data!['resources'] as { nodes: Record<string, { resourceName: string }>[] };
+    const name = edge.slice(0, edge.indexOf('('));
+    expect(nodes.map((node) => node[name]?.resourceName)).toEqual(rooms);
+  });
+
+  test('hours and availability are those of the lists', async () => {
+    const id = tenant.resources[4]!.id;
+    const when = `from: "${day}08:00:00Z", to: "${day}14:00:00Z"`;
+    const spans = 'resourceName busy { start end } free { start end }';
+    const hours = 'resourceName intervals { start end source }';
+    const { data, errors } = await ask(
+      `query ($id: ID!, $location: ID!) {
+        availability(input: { ${when}, resourceIds: [$id] }) { ${spans} }
+        openingHours(locationId: $location, from: "2090-01-02") { resources { ${hours} } }
+        resource(id: $id) { availability(input: { ${when} }) { ${spans} } openingHours(from: "2090-01-02") { ${hours} } }
+      }`,
+      { id: String(id), location: String(tenant.locationId) },
+    );
+    expect(errors).toBeUndefined();
+    const found = data as {
+      availability: object[];
+      openingHours: { resources: object[] };
+      resource: { availability: object; openingHours: object };
+    };
+    expect(found.resource.availability).toEqual(found.availability[0]);
+    expect(found.resource.openingHours).toEqual(found.openingHours.resources[4]);
+    const retired = `{ resource(id: ${id}) { availability(input: { ${when} }) { resourceName } openingHours { resourceName } } }`;
+    await sql`update resource set active = false where id = ${id}`.execute(service.context.db);
+    const now = await ask(retired);
+    await sql`update resource set active = true where id = ${id}`.execute(service.context.db);
+    expect([now.errors, now.data]).toEqual([
+      undefined,
+      { resource: { availability: null, openingHours: { resourceName: 'R04' } } },
+    ]);
+  });
+
+  test('jobs and lessons of batches take no more statements for many, and are of their own batch', async () => {
+    const read = (first: number) =>
+      ask(
+        `{ batches(first: ${first}) { nodes { id jobs { nodes { jobKey batchId } } lessons(first: 3) { nodes { jobKey } } } } }`,
+      );
+    const { statements } = await read(1);
+    await sql`
+      with more as (
+        insert into batch (mandator_id, id, operation, job_count, request_id, created_by)
+        select ${tenant.mandatorId}, gen_random_uuid(), 'Create', 1, 'test', ${tenant.person('User').id}
+        from generate_series(1, 5) returning id
+      )
+      insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+      select ${tenant.mandatorId}, 'of ' || id, id, ${tenant.person('User').id} from more`.execute(service.context.db);
+    const many = await read(6);
+    expect([many.errors, many.statements]).toEqual([undefined, statements]);
+    const { nodes } = many.data!['batches'] as {
+      nodes: { id: string; jobs: { nodes: { batchId: string }[] }; lessons: { nodes: object[] } }[];
+    };
+    expect(nodes.map(({ jobs }) => jobs.nodes.map(({ batchId }) => batchId))).toEqual(nodes.map(({ id }) => [id]));
+    expect(nodes.map(({ lessons }) => lessons.nodes.length)).toEqual([0, 0, 0, 0, 0, 3]);
+  });
+
   test('each has its own belongings', async () => {
     const [first, second] = tenant.resources;
     const { data } = await ask(
@@ -359,7 +488,6 @@ describe('edges', () => {
 });
 
 describe('costs', () => {
-  const schema = buildSchema(fs.readFileSync('src/graphql/schema.graphql', 'utf8'));
   /** The fields of a type that are values. */
   const valuesOf = (name: string) =>
     Object.values((schema.getType(name) as GraphQLObjectType).getFields())

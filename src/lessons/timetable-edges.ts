@@ -1,0 +1,71 @@
+/** Jobs and lessons as edges of what they belong to, for all that are asked about together. */
+import { checkBatchUser } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readPerParent } from '../db/per-parent.ts';
+import {
+  type JobRow,
+  jobList,
+  type Lesson,
+  type LessonJob,
+  type LessonKey,
+  type LessonRow,
+  lessonList,
+  selectJobs,
+  selectLessons,
+  toJobs,
+  toLessons,
+} from './timetable.ts';
+
+const lessonsOf = {
+  job: readPerParent<Viewer, null, LessonKey, LessonRow>((_db, parent, { viewer, page }) =>
+    selectLessons(viewer, { jobOf: parent }, page),
+  ),
+  booking: readPerParent<Viewer, null, LessonKey, LessonRow>((_db, parent, { viewer, page }) =>
+    selectLessons(viewer, { bookingOf: parent }, page),
+  ),
+};
+const ofBatch = {
+  lessons: readPerParent<Viewer, null, LessonKey, LessonRow, string>(
+    (_db, parent, { viewer, page }) => selectLessons(viewer, { batchOf: parent }, page),
+    'uuid',
+  ),
+  jobs: readPerParent<Viewer, null, number, JobRow, string>(
+    (db, parent, { viewer, page }) => selectJobs(db, viewer, { batchOf: parent }, page),
+    'uuid',
+  ),
+};
+
+type Parent = { of: keyof typeof lessonsOf; id: number } | { of: 'batch'; id: string };
+
+/** The lessons of a job, of a booking, or of the jobs that a batch created. @throws Forbidden for a display */
+export async function listLessonsOf(
+  db: Database,
+  viewer: Viewer,
+  parent: Parent,
+  page: PageRequest<LessonKey>,
+): Promise<Page<Lesson>> {
+  checkBatchUser(viewer);
+  const asked = { filter: null, page };
+  const rows =
+    parent.of === 'batch'
+      ? await ofBatch.lessons(db, { viewer, parent: parent.id, asked })
+      : await lessonsOf[parent.of](db, { viewer, parent: parent.id, asked });
+  return toPage(lessonList, toLessons(viewer, rows), page);
+}
+
+/** The jobs that a batch created, and that are still there, newest first. @throws Forbidden for a display */
+export async function listJobsOf(
+  db: Database,
+  viewer: Viewer,
+  batchId: string,
+  page: PageRequest,
+): Promise<Page<LessonJob>> {
+  checkBatchUser(viewer);
+  return toPage(
+    jobList,
+    toJobs(await ofBatch.jobs(db, { viewer, parent: batchId, asked: { filter: null, page } })),
+    page,
+  );
+}
