@@ -68,8 +68,8 @@ export function consoleRoutes(): Router {
     const name = mandator.toLowerCase();
     if (name === mandator) return sendWebFile(request, guard(response), await renderPage(await read(), name, root));
     // The cookie of a session counts below the tenant's name in lower case.
-    const [, query = ''] = /(\?.*)$/.exec(request.originalUrl) ?? [];
-    response.redirect(`${root}${name}/console${query}`);
+    const { search } = new URL(request.originalUrl, 'http://console.invalid');
+    response.redirect(`${root}${name}/console${search}`);
   });
   router.all(pages, refuseMethod);
   return router;
