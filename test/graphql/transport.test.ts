@@ -1,8 +1,11 @@
 /** What happens around GraphQL: failures before it runs, the schema as text, and documents that are named by their hashes. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Unavailable } from '../../src/errors.ts';
+import { graphqlFailure } from '../../src/graphql/failures.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const origin = 'https://school.example';
@@ -49,6 +52,26 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
     });
     for (const name of ['x-request-id', 'access-control-allow-origin', ...names])
       expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)]);
+  });
+
+  test('no answer that the client reads, which gets a problem: it has named no type of GraphQL', async () => {
+    const answer = await send({ headers: { accept: 'image/png' } });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      406,
+      'application/problem+json; charset=utf-8',
+    ]);
+  });
+
+  test('what is not there for a moment says when to come again', () => {
+    const request = { headers: { accept: answerType }, originalUrl: '/school/graphql' } as unknown as IncomingMessage;
+    expect(graphqlFailure(request, new Unavailable('Come again.'), 'trace')).toEqual({
+      type: answerType,
+      body: {
+        errors: [
+          { message: 'Come again.', extensions: { code: 'UNAVAILABLE', retryAfterSeconds: 5, traceId: 'trace' } },
+        ],
+      },
+    });
   });
 
   test('in application/json for who asks for that, and a problem for who asks for neither', async () => {
