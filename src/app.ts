@@ -124,7 +124,7 @@ export function createApp(context: Context, health: Health): App {
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   app.use(consoleRoutes());
   app.use(pageRoutes());
-  app.use(entryRoutes(context.config, showEntry));
+  app.use(entryRoutes(context.config, () => tenants.findOnlyTenant(context), showEntry));
   return {
     handler: finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure }),
     upgrades: graphql.upgrades,

@@ -62,6 +62,7 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
 export async function welcome(context: Context, local: boolean, host: DemoHost): Promise<void> {
   const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider } = context.config;
   const addresses = [
+    `The console is at ${BaseUrl}/${local ? 'demo/console' : ''}`,
     `roomgate is ready at ${BaseUrl}`,
     `  REST      ${BaseUrl}/{mandator}/api/v2.0/jobs/create`,
     `  GraphQL   ${BaseUrl}/{mandator}/graphql`,

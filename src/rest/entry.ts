@@ -1,4 +1,4 @@
-/** The entries `/` and `/{mandator}`: links to REST, GraphQL, tokens and documentation, as JSON or as a page. */
+/** The entries `/` and `/{mandator}`: programs get links as JSON; browsers are led to the console, or asked for their tenant. */
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
@@ -49,16 +49,22 @@ function describeEntry(config: Config, mandator: string | null): Entry {
   };
 }
 
-/** @param showPage answers with the page */
+const mandatorForm = /^[a-z0-9_-]{1,64}$/i;
+const isMandator = (name: string) => mandatorForm.test(name) && !reservedNames.has(name.toLowerCase());
+
+/**
+ * @param findOnlyTenant the code of the tenant, if there is exactly one
+ * @param showPage answers with the page that asks for the tenant
+ */
 export function entryRoutes(
   config: Config,
+  findOnlyTenant: () => Promise<string | undefined>,
   showPage: (entry: Entry, request: Request, response: Response) => Promise<void> | void,
 ): Router {
   const router = Router();
   router.all(['/', '/:mandator'], async (request, response, next) => {
     const { mandator = null } = request.params as { mandator?: string };
-    if (mandator !== null && (!/^[a-z0-9_-]{1,64}$/i.test(mandator) || reservedNames.has(mandator.toLowerCase())))
-      return next();
+    if (mandator !== null && !isMandator(mandator)) return next();
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
     response.vary('Accept').setHeader('Cache-Control', 'no-cache');
@@ -66,8 +72,14 @@ export function entryRoutes(
     const wanted = request.accepts(['application/json', 'text/html']);
     if (!wanted) throw new NotAcceptable('This answers with application/json or text/html only; allow one in Accept.');
     const told = describeEntry(config, mandator);
-    if (wanted === 'text/html') await showPage(told, request, response);
-    else writeTagged(request, response, told);
+    if (wanted !== 'text/html') return writeTagged(request, response, told);
+    // The form of the page sends the name that somebody has entered.
+    const named = String(request.query['mandator'] ?? '').trim();
+    const tenant = mandator ?? (isMandator(named) ? named : await findOnlyTenant());
+    if (tenant === undefined) return await showPage(told, request, response);
+    // Relative, so that it also works below a path prefix of a proxy.
+    const up = mandator !== null && request.path.endsWith('/') ? '../' : '';
+    response.redirect(`${up}${tenant.toLowerCase()}/console`);
   });
   return router;
 }
@@ -86,7 +98,7 @@ const example: Entry = {
 };
 
 const text =
-  'With `Accept: text/html` a page for people, otherwise JSON. It needs no credential, and tells of no tenant.';
+  'JSON for programs. With `Accept: text/html` a browser is led to the console; at the root, unless there is exactly one tenant, a page asks for its name. It needs no credential.';
 
 /** The OpenAPI descriptions. */
 export const entryPaths: PathsAtRoot = () => ({

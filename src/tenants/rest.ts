@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { paging } from '../query-parameters.ts';
@@ -14,6 +15,10 @@ import * as wire from './wire.ts';
 
 const forDisplays = 'A display reads the status of its own resources only.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
+
+/** The code of the tenant, if there is exactly one and the database can be asked now. */
+export const findOnlyTenant = ({ db }: Context): Promise<string | undefined> =>
+  tenants.getOnlyTenant(db).catch(() => undefined);
 
 const tenantPath = '/v1.0/tenant';
 

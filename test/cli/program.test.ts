@@ -112,7 +112,7 @@ describe('exit code 0', () => {
     const serve: Host['serve'] = (tell) => tell(started, false);
     const { code, out } = await run({ serve }, 'serve');
     expect(code).toBe(0);
-    expect(out).toMatch(/^roomgate is ready at http:\/\/rooms\.example\n/);
+    expect(out).toMatch(/^The console is at http:\/\/rooms\.example\/\nroomgate is ready at http:\/\/rooms\.example\n/);
     expect((await run({ serve }, 'serve', '--json')).out).toBe(
       '{"BaseUrl":"http://rooms.example","IdpUrl":"http://id.example"}\n',
     );

@@ -294,7 +294,8 @@ test('a person has so many sessions and no more; the oldest end', async () => {
   const statuses = await Promise.all(cookies.map(async (cookie) => (await read(cookie)).status));
   expect(statuses).toEqual([401, 401, 200, 200, 200]);
   const together = await Promise.all(Array.from({ length: 8 }, () => signIn(pin)));
-  expect(together.filter(({ status }) => status !== 201)).toEqual([]);
+  // One that others have ended before its answer was written is told so.
+  for (const { status } of together) expect([201, 401]).toContain(status);
   const { count } = await service.context.db
     .selectFrom('session')
     .where('person_id', '=', service.tenant.person('Admin').id)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { makeTenant } from '../_util/factories.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -22,6 +23,7 @@ afterAll(async () => {
 
 const get = (path: string, accept?: string, of = service) =>
   fetch(of.url.startsWith('http://') ? of.url + path : local(of) + path, { headers: accept ? { Accept: accept } : {} });
+const led = (path: string) => fetch(service.url + path, { headers: { Accept: browser }, redirect: 'manual' });
 /** Where it really is, whatever its BaseUrl says. */
 const local = ({ context: { config } }: Service) => `http://127.0.0.1:${config.Port}`;
 
@@ -50,26 +52,43 @@ describe.each(['/', '/school', '/School', '/nobody'])('GET %s', (path) => {
     },
   );
 
-  test('of a browser: a page that leads on, and may run no script', async () => {
-    const answer = await get(path, browser);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  test('of a browser: it is led to the console', async () => {
+    const answer = await led(path);
     expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
-    const policy = answer.headers.get('content-security-policy') ?? '';
-    expect(policy).toMatch(/default-src 'none'/);
-    expect(policy).not.toMatch(/unsafe/);
-    const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link!);
-    expect(links).toEqual([...(mandator ? [`${mandator}/graphql`] : []), 'swagger', 'swagger/openapi.json']);
-    for (const link of links)
-      expect((await fetch(new URL(link, answer.url), { headers: { Accept: browser } })).status).toBe(200);
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      302,
+      `${mandator?.toLowerCase() ?? 'school'}/console`,
+    ]);
   });
 });
 
-test('the page leads on from an address with a slash at its end, too', async () => {
-  const answer = await get('/school/', browser);
-  const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(
-    ([, link]) => new URL(link!, answer.url).pathname,
-  );
-  expect(links).toEqual(['/school/graphql', '/swagger', '/swagger/openapi.json']);
+test.each([
+  ['/school/', '../school/console'],
+  ['/?mandator=%20Other%20', 'other/console'],
+  ['/?mandator=//evil.example', 'school/console'],
+  ['/?mandator=swagger', 'school/console'],
+  ['/?mandator=a%0d%0aSet-Cookie:x=1', 'school/console'],
+])('a browser at %s is led to %s', async (path, location) => {
+  const answer = await led(path);
+  expect([answer.status, answer.headers.get('location'), answer.headers.get('set-cookie')]).toEqual([
+    302,
+    location,
+    null,
+  ]);
+});
+
+test('where there are several tenants, a page asks which and names none', async () => {
+  await makeTenant(bare.context.db, { code: 'stranger' });
+  const answer = await get('/', browser, bare);
+  expect([answer.status, answer.headers.get('content-language') ?? 'en']).toEqual([200, 'en']);
+  const policy = answer.headers.get('content-security-policy') ?? '';
+  expect(policy).toMatch(/default-src 'none'.*form-action 'self'/);
+  expect(policy).not.toMatch(/unsafe/);
+  const text = await answer.text();
+  expect(text).toContain('name="mandator"');
+  expect(text).not.toMatch(/\bstranger\b|\/school|<a /);
+  const german = await fetch(`${local(bare)}/`, { headers: { Accept: browser, 'Accept-Language': 'de-CH, en;q=0.5' } });
+  expect(await german.text()).toContain('<html lang="de">');
 });
 
 test('camel case, ETag and HEAD as everywhere', async () => {
@@ -87,9 +106,6 @@ test('what is switched off is named nowhere', async () => {
     Rest: 'https://rooms.example/below/school/api',
     ...{ Tokens: null, OpenIdConfiguration: null, GraphiQL: null, Swagger: null, ApiDocument: null },
   });
-  const page = await (await get('/school', browser, bare)).text();
-  expect(page).not.toContain('<a ');
-  expect(page).toContain('switched off');
 });
 
 test.each([

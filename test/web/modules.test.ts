@@ -83,7 +83,9 @@ test('modules are kept for ever, name no package any more, and each that they na
     const text = await answer.text();
     if (!/\.(ts|m?js)$/.test(next)) continue;
     expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    for (const [, specifier = ''] of text.matchAll(/(?:^|[;}\s])(?:import|export)\b[^;'"`]*?["']([^"'\n]+)["']/g)) {
+    for (const [, specifier = ''] of text.matchAll(
+      /(?:^|[;}\s])(?:import\s*|(?:import|export)\b[^;'"`]*?\bfrom\s*)["']([^"'\n]+)["']/g,
+    )) {
       expect([next, specifier]).toEqual([next, expect.stringMatching(/^\.\.?\//)]);
       open.push(new URL(specifier, service.url + next).pathname);
     }
