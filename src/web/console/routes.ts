@@ -16,6 +16,12 @@ const everybody: readonly Role[] = ['User', 'Importer', 'Admin'];
 /** In the order of the navigation; the first is where people begin. A screen is one line here. */
 export const screens: readonly Screen[] = [
   { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, roles: everybody, load: () => import('./screens/rooms.ts') },
+  {
+    name: 'timetables',
+    title: { de: 'Stundenpläne', en: 'Timetables' },
+    roles: ['Importer', 'Admin'],
+    load: () => import('./screens/timetables.ts'),
+  },
 ];
 
 export const screenOf = (role: Role): Screen | undefined => {

@@ -4,6 +4,22 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Which batches; members that are left out do not count. */
+export type BatchFilter = {
+  /** Only those accepted after this instant. */
+  createdAfter?: string | null | undefined;
+  /** Only those accepted before this instant. */
+  createdBefore?: string | null | undefined;
+  /** In one of these states; the two running ones when left out. */
+  importStatus?: Array<ImportStatus> | null | undefined;
+  /** Only those that name a job of this `jobKey`, whatever became of it; the ended ones too, where `importStatus` lets them in. REST: `JobID`. */
+  jobKey?: string | null | undefined;
+  /** Only those of the person who asks. */
+  mine?: boolean | null | undefined;
+  /** Only those of this operation. */
+  operation?: JobOperation | null | undefined;
+};
+
 /** Which ones; members that are left out do not count. */
 export type BookingFilter = {
   /** Only those that were made or changed after this instant. */
@@ -81,6 +97,12 @@ export type ConflictHandling =
   | 'Fail'
   | 'Skip';
 
+/** What becomes of lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons. */
+export type ConflictRule =
+  | 'Displace'
+  | 'Fail'
+  | 'Skip';
+
 /** A booking, or a series of them, to be made. */
 export type CreateBookingInput = {
   /** Of a series: with Skip the bookings that meet others are left out, with Fail none is made then. */
@@ -121,6 +143,12 @@ export type DecisionInput = {
   verdict: Verdict;
 };
 
+/** Why a batch failed: its data, something technical, or it was cancelled. */
+export type FailureKind =
+  | 'Cancelled'
+  | 'Data'
+  | 'Technical';
+
 /** Which resources must be free, from when on and for how long; members that are left out do not count. */
 export type FreeInput = {
   /** Only those that have all of this. */
@@ -144,6 +172,19 @@ export type FreeInput = {
   /** Minutes after them that must be free as well; none when left out. */
   teardownMinutes?: number | null | undefined;
 };
+
+/** The state of a batch; LessonsCreated and LessonsImportFailed are final. */
+export type ImportStatus =
+  | 'AwaitingLessonCreation'
+  | 'AwaitingLessonProcessing'
+  | 'LessonsCreated'
+  | 'LessonsImportFailed';
+
+/** What a batch does with its jobs. */
+export type JobOperation =
+  | 'Create'
+  | 'Delete'
+  | 'Update';
 
 /** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
 export type LessonStatus =
@@ -191,6 +232,11 @@ export type Scope =
   | 'All'
   | 'Following'
   | 'This';
+
+/** An error fails the batch, a warning does not. */
+export type Severity =
+  | 'Error'
+  | 'Warning';
 
 /** What somebody has decided about a booking that waited for approval. */
 export type Verdict =
@@ -380,6 +426,57 @@ export type MeQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type MeQuery = { me: { __typename: 'Person', id: string, name: string, email: string, role: Role, timeZone: string, teacherCode: string | null }, tenant: { __typename: 'Tenant', name: string, mandator: string } };
 
+export type BatchStoryFragment = { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } };
+
+export type BatchesQueryVariables = Exact<{
+  filter?: BatchFilter | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type BatchesQuery = { batches: { __typename: 'BatchConnection', nodes: Array<{ __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type FollowBatchesSubscriptionVariables = Exact<{
+  states?: Array<ImportStatus> | ImportStatus | null | undefined;
+}>;
+
+
+export type FollowBatchesSubscription = { batches: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } };
+
+export type BatchDetailsQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type BatchDetailsQuery = { batch: { __typename: 'Batch', errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ __typename: 'OmittedErrors', severity: Severity, code: string, count: number }>, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } | null };
+
+export type BatchErrorsQueryVariables = Exact<{
+  id: string | number;
+  after?: string | null | undefined;
+}>;
+
+
+export type BatchErrorsQuery = { batch: { __typename: 'Batch', id: string, errors: { __typename: 'LessonErrorConnection', nodes: Array<{ __typename: 'LessonError', severity: Severity, index: number | null, jobKey: string | null, lessonIndex: number | null, lessonKey: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type FollowBatchSubscriptionVariables = Exact<{
+  batchId: string | number;
+}>;
+
+
+export type FollowBatchSubscription = { batchStatus: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } };
+
+export type CancelBatchMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type CancelBatchMutation = { cancelBatch:
+    | { __typename: 'BatchCancelled', batch: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+   };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -470,6 +567,30 @@ export const RoomBookingFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"RoomBooking"}) as unknown as TypedDocumentString<RoomBookingFragment, unknown>;
+export const BatchStoryFragmentDoc = new TypedDocumentString(`
+    fragment BatchStory on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  onConflict
+  createdAt
+  startedAt
+  finishedAt
+  queuePosition
+  createdBy {
+    personId
+    displayName
+  }
+}
+    `, {"fragmentName":"BatchStory"}) as unknown as TypedDocumentString<BatchStoryFragment, unknown>;
 export const LocationsDocument = new TypedDocumentString(`
     query Locations {
   locations {
@@ -1220,3 +1341,218 @@ export const MeDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<MeQuery, MeQueryVariables>;
+export const BatchesDocument = new TypedDocumentString(`
+    query Batches($filter: BatchFilter, $after: String) {
+  batches(filter: $filter, first: 200, after: $after) {
+    nodes {
+      ...BatchStory
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment BatchStory on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  onConflict
+  createdAt
+  startedAt
+  finishedAt
+  queuePosition
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<BatchesQuery, BatchesQueryVariables>;
+export const FollowBatchesDocument = new TypedDocumentString(`
+    subscription FollowBatches($states: [ImportStatus!]) {
+  batches(states: $states) {
+    ...BatchStory
+  }
+}
+    fragment BatchStory on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  onConflict
+  createdAt
+  startedAt
+  finishedAt
+  queuePosition
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<FollowBatchesSubscription, FollowBatchesSubscriptionVariables>;
+export const BatchDetailsDocument = new TypedDocumentString(`
+    query BatchDetails($id: ID!) {
+  batch(id: $id) {
+    ...BatchStory
+    errorMessages
+    omittedErrors {
+      severity
+      code
+      count
+    }
+  }
+}
+    fragment BatchStory on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  onConflict
+  createdAt
+  startedAt
+  finishedAt
+  queuePosition
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<BatchDetailsQuery, BatchDetailsQueryVariables>;
+export const BatchErrorsDocument = new TypedDocumentString(`
+    query BatchErrors($id: ID!, $after: String) {
+  batch(id: $id) {
+    id
+    errors(first: 200, after: $after) {
+      nodes {
+        severity
+        index
+        jobKey
+        lessonIndex
+        lessonKey
+        field
+        code
+        message
+        pointer
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<BatchErrorsQuery, BatchErrorsQueryVariables>;
+export const FollowBatchDocument = new TypedDocumentString(`
+    subscription FollowBatch($batchId: ID!) {
+  batchStatus(batchId: $batchId) {
+    ...BatchStory
+  }
+}
+    fragment BatchStory on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  onConflict
+  createdAt
+  startedAt
+  finishedAt
+  queuePosition
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<FollowBatchSubscription, FollowBatchSubscriptionVariables>;
+export const CancelBatchDocument = new TypedDocumentString(`
+    mutation CancelBatch($id: ID!) {
+  cancelBatch(id: $id) {
+    __typename
+    ... on BatchCancelled {
+      batch {
+        ...BatchStory
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment BatchStory on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  onConflict
+  createdAt
+  startedAt
+  finishedAt
+  queuePosition
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<CancelBatchMutation, CancelBatchMutationVariables>;

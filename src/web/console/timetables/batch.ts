@@ -1,0 +1,44 @@
+/** What people see of a batch. */
+import { momentText, ownZone } from '../clock.ts';
+import type { BatchStoryFragment, ImportStatus } from '../generated/graphql.ts';
+import { type Component, html } from '../parts/html.ts';
+import { t } from '../texts/timetables.ts';
+
+export type Batch = BatchStoryFragment;
+
+export const states: readonly ImportStatus[] = [
+  'AwaitingLessonCreation',
+  'AwaitingLessonProcessing',
+  'LessonsCreated',
+  'LessonsImportFailed',
+];
+
+export const hasEnded = ({ importStatus }: Pick<Batch, 'importStatus'>): boolean =>
+  importStatus === 'LessonsCreated' || importStatus === 'LessonsImportFailed';
+
+/** What it does: a check is named as one. */
+export const kindText = ({ operation, validateOnly }: Batch): string =>
+  validateOnly ? t().checkOf(t().operations[operation]) : t().operations[operation];
+
+export function stateText(batch: Batch): string {
+  const { importStatus, queuePosition, failureKind, validateOnly } = batch;
+  if (importStatus === 'LessonsCreated') return validateOnly ? t().isRight : t().isDone;
+  if (importStatus === 'LessonsImportFailed') return t().failures[failureKind ?? 'Technical'];
+  if (queuePosition !== null && queuePosition > 1) return t().waits(queuePosition);
+  return batch.startedAt ? t().runs : t().waits(1);
+}
+
+export const momentOf = (at: string | null): string => (at ? momentText(ownZone, Date.parse(at)) : '');
+
+/** How far it is, drawn and in words. */
+export const Progress: Component<{ batch: Batch }> = ({ batch }) => {
+  const { lessonCount, processedCount } = batch;
+  const text =
+    lessonCount === null ? stateText(batch) : `${stateText(batch)}: ${t().progress(processedCount, lessonCount)}`;
+  return html`
+    <div class="progress">
+      <progress aria-label=${t().progressOf} max=${lessonCount ?? undefined} value=${lessonCount === null ? undefined : processedCount}></progress>
+      <span>${text}</span>
+    </div>
+  `;
+};

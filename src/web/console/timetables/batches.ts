@@ -1,0 +1,141 @@
+/** All batches as a list, live. Which ones stands in the address. */
+import { useEffect, useState } from 'preact/hooks';
+import { addressWith, go, place } from '../address.ts';
+import { ask } from '../client.ts';
+import { BatchesDocument, type BatchesQuery, type BatchFilter, FollowBatchesDocument } from '../generated/graphql.ts';
+import { follow } from '../live.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Check, Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { table } from '../parts/table.ts';
+import { person } from '../session.ts';
+import { t } from '../texts/timetables.ts';
+import { type Batch, hasEnded, kindText, momentOf, states, stateText } from './batch.ts';
+
+type Wish = { state: string; mine: boolean; job: string };
+
+const isOpen = (batch: Batch) => !hasEnded(batch);
+const chosen: Record<string, (batch: Batch) => boolean> = {
+  open: isOpen,
+  done: ({ importStatus }) => importStatus === 'LessonsCreated',
+  failed: ({ importStatus }) => importStatus === 'LessonsImportFailed',
+};
+const statesOf = (state: string) => {
+  if (state === 'open') return states.slice(0, 2);
+  return state === 'done' ? states.slice(2, 3) : state === 'failed' ? states.slice(3) : states;
+};
+
+function readWish(): Wish {
+  const { state = '', mine, job = '' } = place.value;
+  return { state: state in chosen ? state : '', mine: mine === 'yes', job };
+}
+
+/** The batches of a filter, and whatever becomes of them. */
+function useBatches({ state, mine, job }: Wish) {
+  const [more, setMore] = useState(1);
+  const [live, setLive] = useState<ReadonlyMap<string, Batch>>(new Map());
+  const me = person.value?.id;
+  const asked = useAsked(
+    async (stop) => {
+      const filter: BatchFilter = { importStatus: [...statesOf(state)], mine, ...(job && { jobKey: job }) };
+      const nodes: Batch[] = [];
+      let after: string | null = null;
+      for (let page = 0; page < more; page++) {
+        const { batches }: BatchesQuery = await ask(BatchesDocument, { filter, after }, stop);
+        nodes.push(...(batches?.nodes ?? []));
+        after = batches?.pageInfo.hasNextPage ? batches.pageInfo.endCursor : null;
+        if (!after) break;
+      }
+      return { nodes, hasMore: after !== null };
+    },
+    [state, mine, job, more],
+  );
+  useEffect(
+    () =>
+      follow(
+        FollowBatchesDocument,
+        { states: [...states] },
+        {
+          next: ({ batches }) => batches && setLive((known) => new Map(known).set(batches.id, batches)),
+        },
+      ),
+    [],
+  );
+  const { nodes = [], hasMore = false } = asked.data ?? {};
+  const listed = new Set(nodes.map(({ id }) => id));
+  const newest = nodes[0]?.createdAt ?? '';
+  // Which jobs a new batch names is not told with it: with a filter by job it comes with the next reading.
+  const fresh = job
+    ? []
+    : [...live.values()].filter(
+        (batch) => !listed.has(batch.id) && batch.createdAt >= newest && (!mine || batch.createdBy.personId === me),
+      );
+  const rows = [...fresh, ...nodes]
+    .map((batch) => live.get(batch.id) ?? batch)
+    .filter((batch) => chosen[state]?.(batch) ?? true)
+    .toSorted((one, other) => other.createdAt.localeCompare(one.createdAt));
+  return { asked, rows, more: hasMore ? () => setMore((pages) => pages + 1) : undefined };
+}
+
+const Filters: Component<{ wish: Wish }> = ({ wish }) => {
+  const [typed, setTyped] = useState(wish.job);
+  useEffect(() => setTyped(wish.job), [wish.job]);
+  useEffect(() => {
+    if (typed === wish.job) return undefined;
+    const timer = setTimeout(() => go({ job: typed, page: undefined }, 'replace'), 250);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return html`
+    <div class="tools" role="group" aria-label=${t().which}>
+      ${h(Field, {
+        label: t().state,
+        value: wish.state,
+        choices: [
+          { value: '', text: t().allStates },
+          ...Object.keys(chosen).map((value) => ({ value, text: t().stateFilters[value] ?? value })),
+        ],
+        onInput: (state) => go({ state, page: undefined }),
+      })}
+      ${h(Field, { label: t().jobKey, type: 'search', value: typed, onInput: setTyped, maxLength: 128 })}
+      ${h(Check, { label: t().mine, checked: wish.mine, onChange: (mine) => go({ mine: mine ? 'yes' : undefined, page: undefined }) })}
+    </div>
+  `;
+};
+
+const open = (id: string) => (event: MouseEvent) => {
+  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go({ batch: id, filter: undefined, sort: undefined, page: undefined });
+};
+
+export const BatchList: Component<object> = () => {
+  const wish = readWish();
+  const { asked, rows, more } = useBatches(wish);
+  const isFiltered = Boolean(wish.state || wish.mine || wish.job);
+  const list = () =>
+    rows.length === 0
+      ? html`<p class="state">${isFiltered ? t().noneFits : t().noBatches}</p>`
+      : table<Batch>({
+          caption: t().batches,
+          name: 'timetables',
+          rows,
+          id: ({ id }) => id,
+          more,
+          columns: [
+            {
+              key: 'created',
+              title: t().sentAt,
+              value: ({ createdAt }) => createdAt,
+              show: ({ id, createdAt }) =>
+                html`<a href=${addressWith({ batch: id })} onClick=${open(id)}>${momentOf(createdAt)}</a>`,
+            },
+            { key: 'kind', title: t().what, value: kindText },
+            { key: 'by', title: t().sender, value: ({ createdBy }) => createdBy.displayName },
+            { key: 'status', title: t().state, value: stateText },
+            { key: 'lessons', title: t().lessons, align: 'end', value: ({ lessonCount }) => lessonCount },
+            { key: 'errors', title: t().errors, align: 'end', value: ({ errorCount }) => errorCount },
+            { key: 'warnings', title: t().warnings, align: 'end', value: ({ warningCount }) => warningCount },
+          ],
+        });
+  return html`${h(Filters, { wish })}${showAsked(asked, list)}`;
+};

@@ -1,0 +1,174 @@
+/** The story of one batch: how far it is, who sent it, what came of it, and what was wrong. */
+import { useEffect, useState } from 'preact/hooks';
+import { addressWith, go } from '../address.ts';
+import { act, ask, pages, type Refusal, Refused } from '../client.ts';
+import {
+  BatchDetailsDocument,
+  BatchErrorsDocument,
+  type BatchErrorsQuery,
+  CancelBatchDocument,
+  FollowBatchDocument,
+} from '../generated/graphql.ts';
+import { follow } from '../live.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
+import { RefusedBox } from '../parts/refused.ts';
+import { table } from '../parts/table.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/timetables.ts';
+import { type Batch, hasEnded, kindText, momentOf, Progress, stateText } from './batch.ts';
+
+export type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
+
+/** All errors and warnings, as they come. @throws Refused */
+async function* readErrors(id: string, stop?: AbortSignal): AsyncGenerator<BatchError[]> {
+  yield* pages(async (after) => (await ask(BatchErrorsDocument, { id, after }, stop)).batch?.errors);
+}
+
+/** A batch as it is now, followed until it has ended. */
+function useBatch(id: string | undefined) {
+  const asked = useAsked(
+    async (stop) => (id ? (await ask(BatchDetailsDocument, { id }, stop)).batch : undefined),
+    [id],
+  );
+  const [live, setLive] = useState<Batch>();
+  useEffect(() => {
+    setLive(undefined);
+    if (!id) return undefined;
+    const end = follow(
+      FollowBatchDocument,
+      { batchId: id },
+      {
+        next: ({ batchStatus }) => {
+          if (!batchStatus) return;
+          setLive(batchStatus);
+          if (!hasEnded(batchStatus)) return;
+          end();
+          asked.reload();
+        },
+      },
+    );
+    return end;
+  }, [id]);
+  const batch = live?.id === id ? live : asked.data;
+  return { asked, batch: batch ?? undefined };
+}
+
+/** What is wrong, in the language of the page where there is a text for its code; the words of the server say more. */
+function messageOf({ code, message }: BatchError): string {
+  const known = t().codes[code];
+  return known ? `${known} (${message})` : message;
+}
+
+const Errors: Component<{ id: string }> = ({ id }) => {
+  const [found, setFound] = useState<readonly BatchError[]>([]);
+  const [isReading, setReading] = useState(true);
+  const [refusal, setRefusal] = useState<Refusal>();
+  useEffect(() => {
+    const stop = new AbortController();
+    const read = async () => {
+      try {
+        for await (const some of readErrors(id, stop.signal)) setFound((before) => [...before, ...some]);
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (!(error instanceof Refused)) throw error;
+        setRefusal(error.refusal);
+      }
+      if (!stop.signal.aborted) setReading(false);
+    };
+    void read();
+    return () => stop.abort();
+  }, [id]);
+  return html`
+    ${h(RefusedBox, { refusal })}
+    ${table<BatchError & { number: number }>({
+      caption: t().findings,
+      name: `findings-${id}`,
+      rows: found.map((error, number) => ({ ...error, number })),
+      id: ({ number }) => String(number),
+      columns: [
+        { key: 'severity', title: t().severity, value: ({ severity }) => t().severities[severity] },
+        {
+          key: 'job',
+          title: t().jobKey,
+          value: ({ jobKey, index }) => jobKey ?? (index === null ? '' : `#${index + 1}`),
+        },
+        {
+          key: 'lesson',
+          title: t().lesson,
+          value: ({ lessonKey, lessonIndex }) => lessonKey ?? (lessonIndex === null ? '' : `#${lessonIndex + 1}`),
+        },
+        { key: 'field', title: t().field, value: ({ field }) => (field ? (t().fields[field] ?? field) : '') },
+        { key: 'code', title: t().code, value: ({ code }) => code },
+        { key: 'message', title: t().message, value: messageOf },
+      ],
+    })}
+    ${isReading && html`<p aria-busy="true">${t().reading}</p>`}
+  `;
+};
+
+const fact = (name: string, value: Child) =>
+  value !== '' && value !== null && value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`;
+
+const facts = (batch: Batch): Child => html`
+  <dl class="facts">
+    ${fact(t().what, kindText(batch))}
+    ${fact(t().state, stateText(batch))}
+    ${fact(t().sender, batch.createdBy.displayName)}
+    ${fact(t().sentAt, momentOf(batch.createdAt))}
+    ${fact(t().startedAt, momentOf(batch.startedAt))}
+    ${fact(t().endedAt, momentOf(batch.finishedAt))}
+    ${fact(t().queue, batch.queuePosition)}
+    ${fact(t().jobs, batch.jobCount)}
+    ${fact(t().lessons, batch.lessonCount)}
+    ${fact(t().created, batch.createdCount)}
+    ${fact(t().onConflict, t().conflictRules[batch.onConflict])}
+    ${fact(t().errors, batch.errorCount)}
+    ${fact(t().warnings, batch.warningCount)}
+    ${fact('BatchId', html`<code>${batch.id}</code>`)}
+  </dl>
+`;
+
+/** Asks the server to end a batch. */
+const CancelButton: Component<{ id: string }> = ({ id }) => {
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isAsked, setAsked] = useState(false);
+  const cancel = async () => {
+    setAsked(true);
+    const { refused } = await act(CancelBatchDocument, { id });
+    setAsked(false);
+    setRefusal(refused);
+    if (!refused) toast(t().cancelAsked);
+  };
+  return html`
+    <button type="button" class="danger" disabled=${isAsked} onClick=${() => void cancel()}>${t().cancelBatch}</button>
+    ${h(RefusedBox, { refusal })}
+  `;
+};
+
+const toList = (event: MouseEvent) => {
+  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go({ batch: undefined, filter: undefined, sort: undefined, page: undefined });
+};
+
+export const Story: Component<{ id: string }> = ({ id }) => {
+  const { asked, batch } = useBatch(id);
+  const show = () =>
+    batch &&
+    html`
+      <section class="panel" aria-label=${t().story}>
+        <div aria-live="polite">${!hasEnded(batch) && h(Progress, { batch })}</div>
+        ${facts(batch)}
+        ${!hasEnded(batch) && html`<div class="buttons">${h(CancelButton, { id })}</div>`}
+      </section>
+      ${batch.failureKind && batch.failureKind !== 'Data' && asked.data?.errorMessages && html`<p class="refused">${asked.data.errorMessages}</p>`}
+      ${batch.failureKind === 'Data' && html`<p>${t().nothingStored}</p>`}
+      ${hasEnded(batch) && batch.errorCount + batch.warningCount > 0 && batch.failureKind !== 'Cancelled' && html`<h2>${t().findings}</h2>${h(Errors, { id })}`}
+      ${(asked.data?.omittedErrors.length ?? 0) > 0 && html`<p>${t().omitted(asked.data?.omittedErrors.map(({ code, count }) => `${code}: ${count}`).join(', ') ?? '')}</p>`}
+    `;
+  return html`
+    <p><a href=${addressWith({ batch: undefined })} onClick=${toList}>← ${t().batches}</a></p>
+    ${showAsked(asked, show, { when: (data) => !data, text: t().unknownBatch })}
+  `;
+};
