@@ -577,7 +577,9 @@ describe('the scenarios use', () => {
     );
     expect(names).toContain('Query.batches(filter.mine)');
     expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
-    expect(unused(names)).toEqual([]);
+    // REST has no such: test/graphql/relay.test.ts reads every list backward, test/graphql/graph.test.ts by ids of the graph.
+    const alone = /\((last|before)\)$|^Query\.lesson(Job)?\(id\)$/;
+    expect(unused(names).filter((name) => !alone.test(name))).toEqual([]);
   });
 
   test('every code of an error and a warning', () => {
