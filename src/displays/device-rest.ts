@@ -40,7 +40,7 @@ export const pairingRoutes: Route[] = [
     method: 'POST',
     path: pairingsPath,
     summary: 'Ask to be paired',
-    description: `For a device that has no credential yet: it shows \`Code\`, and keeps \`Token\`, which counts once an Admin has confirmed the code within ${displays.codeMinutes} minutes. Of a tenant that does not exist it is told nothing else.`,
+    description: `For a device that has no credential yet: it shows \`Code\`, and keeps \`Token\`, which counts once an Admin has confirmed the code within ${displays.codeMinutes} minutes. 404 for a tenant that there is not, 422 for a room or a location that is not in use there.`,
     body: { schema: wire.pairingRequest, example: wire.examples.pairingRequest, mayBeEmpty: true },
     answers: {
       201: {
@@ -51,7 +51,7 @@ export const pairingRoutes: Route[] = [
     },
     handle: async (context, { request, body }) => {
       const mandator = String(request.params['mandator']);
-      const pairing = await displays.requestPairing(context, mandator, body.ResourceId, request.ip ?? '');
+      const pairing = await displays.requestPairing(context, mandator, toFields(body), request.ip ?? '');
       return { status: 201, body: wire.toPairingRecord(pairing) };
     },
   }),

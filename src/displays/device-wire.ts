@@ -146,6 +146,11 @@ export const pairingRequest = z
       .nullable()
       .default(null)
       .meta({ description: 'The room that the device is to show, for the case that the Admin names none.' }),
+    LocationId: sentId('location')
+      .max(mostId, `must be at most ${mostId}`)
+      .nullable()
+      .default(null)
+      .meta({ description: 'The location whose board the device is to show.' }),
   })
   .meta({ id: 'PairingRequest', description: 'A device that wants to be paired.' });
 

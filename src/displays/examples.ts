@@ -45,6 +45,8 @@ export const snapshot = {
         RoomNow: 'HS 101',
         StartBefore: null,
         EndBefore: null,
+        StartNow: null,
+        EndNow: null,
         TeachersBefore: null,
       },
     },

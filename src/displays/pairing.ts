@@ -1,6 +1,7 @@
 /**
  * Pairing (contract 9): a device asks for a **code** and shows it; an Admin confirms the code, and from then on the token of
- * the device is valid. The answer to a device does not reveal whether its tenant exists.
+ * the device is valid. A device whose address names no tenant, room or location is told so instead: the limit on requests of an
+ * address keeps strangers from listing them.
  */
 import { randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -19,6 +20,9 @@ import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 
 /** The device shows the code and keeps the token. */
 export type Pairing = { code: string; token: string; expiresAt: Date };
+
+/** Whose page a device has open: a room's, a location's, or it does not say. */
+export type AskedPage = { resourceId: number | null; locationId: number | null };
 
 /** The room whose page a device has open; `name` is null where no active room has this id. */
 export type AskedRoom = { id: number; name: string | null };
@@ -57,19 +61,18 @@ const normalizeCode = (code: string) =>
 
 /**
  * A code and a token for an unknown device.
- * @param mandator the name of the tenant, which need not exist
+ * @param asked whose page the device has open
  * @param address of the device
- * @throws NotFound when no tenant can have this name
+ * @throws NotFound for an unknown tenant; InvalidInput for a room or a location that is not in use there
  */
 export async function requestPairing(
   { db, config }: Context,
   mandator: string,
-  resourceId: number | null,
+  asked: AskedPage,
   address: string,
 ): Promise<Pairing> {
-  if (!/^[\w-]{1,64}$/.test(mandator))
-    throw new NotFound('No tenant has such a name; look at the address of the sign.');
   const name = mandator.toLowerCase();
+  await checkAsked(db, name, asked);
   const network = ipKeyGenerator(normalizeAddress(address), networkBits);
   await makePlace(db, name, network);
   const token = makeDisplayToken();
@@ -80,7 +83,7 @@ export async function requestPairing(
       .values({
         code,
         mandator: name,
-        resource_id: resourceId,
+        resource_id: asked.resourceId,
         network,
         token_hash: hashDisplayToken(config, token),
         expires_at: sql<Date>`now() + make_interval(mins => ${codeMinutes})`,
@@ -90,6 +93,30 @@ export async function requestPairing(
       .executeTakeFirst();
     if (made) return { code: shown(code), token, ...made };
   }
+}
+
+/** @throws NotFound, InvalidInput */
+async function checkAsked(db: Database, mandator: string, { resourceId, locationId }: AskedPage): Promise<void> {
+  const inUse = (table: 'resource' | 'location', id: number | null) =>
+    sql<boolean>`${id}::bigint is null or exists (select from ${sql.table(table)} as one
+      where one.mandator_id = mandator.id and one.id = ${id} and one.active)`;
+  const found = /^[\w-]{1,64}$/.test(mandator)
+    ? await db
+        .selectFrom('mandator')
+        .where('code', '=', mandator)
+        .select([inUse('resource', resourceId).as('hasResource'), inUse('location', locationId).as('hasLocation')])
+        .executeTakeFirst()
+    : undefined;
+  if (!found)
+    throw new NotFound(
+      'There is no such tenant; its code is the first part of the address of a sign: correct it there.',
+    );
+  const refuse = (field: string, code: string, what: string) => {
+    const message = `${field}: there is no ${what} of this id in use; it is the last part of the address of a sign: correct it there.`;
+    throw new InvalidInput(message, [{ field, pointer: `/${field}`, code, message }]);
+  };
+  if (!found.hasResource) refuse('ResourceId', 'UnknownResource', 'resource');
+  if (!found.hasLocation) refuse('LocationId', 'UnknownLocation', 'location');
 }
 
 /**

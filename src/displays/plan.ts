@@ -40,6 +40,9 @@ export type StoredSlot = {
   checkInFrom: number | null;
   checkInUntil: number;
   checkedInAt: number | null;
+  /** When it is now; of one that has moved away not the time that it had here. */
+  startNow: number;
+  endNow: number;
   /** Where it is now. */
   roomId: number;
   roomName: string;
@@ -92,6 +95,8 @@ left join lateral (
     'from', ${millis('booking.from')}, 'to', ${millis('booking.to')},
     'start', ${millis('booking.from + make_interval(mins => booking.setup_minutes)')},
     'end', ${millis('booking.to - make_interval(mins => booking.teardown_minutes)')},
+    'startNow', ${millis('lower(booking.occupied) + make_interval(mins => booking.setup_minutes)')},
+    'endNow', ${millis('upper(booking.occupied) - make_interval(mins => booking.teardown_minutes)')},
     'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', coalesce(organizer.name, booking.organizer_name), 'organizerId', booking.organizer_id,
     'checkInFrom', ${millis('booking.check_in_from')}, 'checkInUntil', ${millis('booking.check_in_until')},
     'checkedInAt', ${millis('booking.checked_in_at')}, 'roomId', booking.resource_id, 'roomName', case when booking.away then (

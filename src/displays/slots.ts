@@ -26,6 +26,7 @@ function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChang
   const isElsewhere =
     before != null && (lesson?.originId == null ? before.room !== slot.roomName : lesson.originId !== slot.roomId);
   const isAtAnotherTime = before != null && !slot.isAway && (before.start !== slot.start || before.end !== slot.end);
+  const isLater = slot.isAway && slot.isActive && (slot.startNow !== slot.start || slot.endNow !== slot.end);
   const teachersBefore = together(lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen)));
   const hasOthers = !isSame(teachersBefore, together(lessons.map(({ lehrpersonen }) => lehrpersonen)));
   const kind = kindOfChange(slot, { isElsewhere, isAtAnotherTime, hasOthers, lessons });
@@ -36,6 +37,8 @@ function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChang
       roomNow: isElsewhere ? slot.roomName : null,
       startBefore: isAtAnotherTime ? before.start : null,
       endBefore: isAtAnotherTime ? before.end : null,
+      startNow: isLater ? slot.startNow : null,
+      endNow: isLater ? slot.endNow : null,
       teachersBefore: before && hasOthers ? teachersBefore : null,
     }
   );

@@ -3,7 +3,14 @@
  * without network still changes on time; it is pure and imports nothing. Instants are milliseconds since 1970.
  */
 
-export type RoomStatus = 'FREE' | 'BUSY' | 'CHECK_IN_DUE' | 'ENDING_SOON' | 'CLOSED' | 'OUT_OF_SERVICE';
+export type RoomStatus =
+  | 'FREE'
+  | 'STARTING_SOON'
+  | 'BUSY'
+  | 'CHECK_IN_DUE'
+  | 'ENDING_SOON'
+  | 'CLOSED'
+  | 'OUT_OF_SERVICE';
 
 export type TimedSlot = {
   /** False for a lesson that is shown only because it was cancelled or has moved away. */
@@ -24,6 +31,9 @@ export type SlotChange = {
   roomNow: string | null;
   startBefore: number | null;
   endBefore: number | null;
+  /** Of one that has moved away: when it is there, where that is another time. */
+  startNow: number | null;
+  endNow: number | null;
   teachersBefore: string[] | null;
 };
 
@@ -69,6 +79,8 @@ export type RoomState<Slot extends TimedSlot = TimedSlot> = {
 const minute = 60_000;
 /** How long before its end a booking is "ending soon". */
 export const endsSoon = 10 * minute;
+/** How long before the next booking a free room is "starting soon". */
+export const startsSoon = 15 * minute;
 
 const waits = ({ checkIn }: TimedSlot, now: number) =>
   checkIn !== null && !checkIn.isDone && checkIn.from <= now && now < checkIn.until;
@@ -99,7 +111,8 @@ export function stateAt<Slot extends TimedSlot>(schedule: Schedule<Slot>, now: n
     // A booking may begin before the room opens.
     return state('CLOSED', Math.min(opens, next?.from ?? opens));
   }
-  return state('FREE', Math.min(open.end, next?.from ?? open.end));
+  const isSoon = next !== undefined && next.from - now <= startsSoon;
+  return state(isSoon ? 'STARTING_SOON' : 'FREE', Math.min(open.end, next?.from ?? open.end));
 }
 
 /** The end of the first slot and of those that follow it without a gap. */
@@ -119,7 +132,7 @@ function nextEdge({ slots, open }: Schedule, now: number): number | null {
     if (edge > now && edge < next) next = edge;
   };
   for (const { from, to, checkIn } of slots) {
-    for (const edge of [from, to - endsSoon, to]) meet(edge);
+    for (const edge of [from - startsSoon, from, to - endsSoon, to]) meet(edge);
     if (checkIn) for (const edge of [checkIn.from, checkIn.until]) meet(edge);
   }
   for (const { start, end } of open) for (const edge of [start, end]) meet(edge);

@@ -6,11 +6,19 @@ import { type DisplayHeartbeat, type DisplaySlot, type RoomSnapshot, slotChangeK
 
 export * as examples from './examples.ts';
 
-const roomStatuses = ['FREE', 'BUSY', 'CHECK_IN_DUE', 'ENDING_SOON', 'CLOSED', 'OUT_OF_SERVICE'] as const;
+const roomStatuses = [
+  'FREE',
+  'STARTING_SOON',
+  'BUSY',
+  'CHECK_IN_DUE',
+  'ENDING_SOON',
+  'CLOSED',
+  'OUT_OF_SERVICE',
+] as const;
 export const roomStatus = z.enum(roomStatuses).meta({
   id: 'RoomStatus',
   description:
-    'Whether a room can be used now: free, taken, waiting for a check-in, taken for ten minutes more at most, outside of its opening hours, or blocked or retired.',
+    'Whether a room can be used now: free, free for fifteen minutes more at most, taken, waiting for a check-in, taken for ten minutes more at most, outside of its opening hours, or blocked or retired.',
 });
 export const slotChangeKind = z.enum(slotChangeKinds).meta({
   id: 'SlotChangeKind',
@@ -29,6 +37,10 @@ export const slotChange = z
     RoomNow: maybeText(200, 'Where it is now; null where that is where it was to be.'),
     StartBefore: maybeInstant('When it was to begin; null where it begins and ends as it was to.'),
     EndBefore: maybeInstant('When it was to end; null where it begins and ends as it was to.'),
+    StartNow: maybeInstant(
+      'Of one that has moved away: when it begins there; null where that is when it was to begin here.',
+    ),
+    EndNow: maybeInstant('Of one that has moved away: when it ends there; null where that is when it was to end here.'),
     TeachersBefore: maybeNames('Who was to teach; null where that has not changed, and where it is not to be shown.'),
   })
   .meta({ id: 'SlotChange', description: 'How a lesson differs from what was first planned.' });
@@ -167,6 +179,8 @@ function toSlotRecord(slot: DisplaySlot) {
       RoomNow: change.roomNow,
       StartBefore: maybeWritten(change.startBefore),
       EndBefore: maybeWritten(change.endBefore),
+      StartNow: maybeWritten(change.startNow),
+      EndNow: maybeWritten(change.endNow),
       TeachersBefore: change.teachersBefore,
     },
   };

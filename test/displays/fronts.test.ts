@@ -38,7 +38,7 @@ function newBooking(hours: number, more: object = {}) {
 const snapshotFields = `cursor serverTime asOf staleAfterSeconds trustUntil timeZone zoneOffsets { from offsetMinutes }
   resource { id: resourceId name locationId locationName kind capacity equipment active } status until
   schedule { bookingId version kind occupies isTentative isRequested from to start end subject organizer classes teachers
-    checkIn { required from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
+    checkIn { required from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore startNow endNow teachersBefore } }
   open { start end } start end nextChangeAt`;
 const frameFields = `__typename ... on DisplaySnapshot { ${snapshotFields} } ... on DisplayHeartbeat { cursor asOf trustUntil }
   ... on DisplayEnded { reason retryAfterSeconds }`;

@@ -44,11 +44,8 @@ describe('POST displays/pairings', () => {
     expect(early.text).toContain('display pair');
   });
 
-  test('answers the same for a tenant that there is not, and is not stored readably', async () => {
-    const [known, unknown] = [await askForPairing(service.url), await askForPairing(service.url, 'nobody')];
-    expect(Object.keys(unknown)).toEqual(Object.keys(known));
-    expect(unknown.status).toBe(201);
-    expect((await self(unknown.Token, 'nobody')).status).toBe(401);
+  test('is not stored readably', async () => {
+    const known = await askForPairing(service.url);
     const { rows } = await sql`select to_jsonb(one)::text as text from display_pairing as one`.execute(
       service.context.db,
     );
@@ -60,6 +57,21 @@ describe('POST displays/pairings', () => {
       expect(await askForPairing(service.url, 'school', body)).toMatchObject({ status: 422 });
     expect((await fetch(`${service.url}/school/api/v1.0/displays/pairings`)).status).toBe(405);
     expect((await askForPairing(service.url, 'a%00b')).status).toBe(404);
+  });
+
+  test('404 for a tenant that there is not, 422 for a room or a location that is not in use there', async () => {
+    const { locationId } = service.tenant;
+    expect(await askForPairing(service.url, 'nobody')).toMatchObject({ status: 404, Code: 'NotFound' });
+    expect(await askForPairing(service.url, 'school', { ResourceId: rooms[0], LocationId: locationId })).toMatchObject({
+      status: 201,
+    });
+    for (const [tenant, body, Code] of [
+      ['school', { ResourceId: 2_000_000_000 }, 'UnknownResource'],
+      ['school', { LocationId: 2_000_000_000 }, 'UnknownLocation'],
+      ['stranger', { ResourceId: rooms[0] }, 'UnknownResource'],
+      ['stranger', { LocationId: locationId }, 'UnknownLocation'],
+    ] as const)
+      expect(await askForPairing(service.url, tenant, body)).toMatchObject({ status: 422, Errors: [{ Code }] });
   });
 
   describe('from many strangers', () => {
@@ -98,7 +110,7 @@ describe('POST displays/pairings', () => {
 
     test('of one network, a hundred at a time: the oldest gives way to the next', async () => {
       const codes: string[] = [];
-      for (let count = 0; count < 102; count++) codes.push((await askForPairing(service.url, `t${count}`)).Code);
+      for (let count = 0; count < 102; count++) codes.push((await askForPairing(service.url)).Code);
       const { rows } = await sql<{ code: string }>`select code from display_pairing`.execute(service.context.db);
       const left = rows.map(({ code }) => `${code.slice(0, 4)}-${code.slice(4)}`);
       expect(left.toSorted()).toEqual(codes.slice(2).toSorted());
@@ -204,9 +216,9 @@ describe('POST displays', () => {
     await sql`update display_pairing set expires_at = now()`.execute(service.context.db);
     expect((await admin.post('/displays', { Code: old.Code, ResourceIds: [rooms[0]] })).status).toBe(422);
     expect((await self(old.Token)).text).not.toContain('display pair');
-    const { Code, Token } = await askForPairing(service.url, 'STRANGER', { ResourceId: rooms[0] });
+    const { Code, Token } = await askForPairing(service.url, 'STRANGER');
     expect((await admin.post('/displays', { Code, ResourceIds: [rooms[0]] })).status).toBe(422);
-    // Nor does it get what is not its tenant's, not even what the device itself has named.
+    // Nor does it get what is not its tenant's.
     const { locationId } = service.tenant;
     const faults: [object, string][] = [
       [{}, 'MissingField'],
@@ -288,7 +300,9 @@ describe('roomgate display', () => {
   });
 
   test('a device that asks for a room that is not there: says so, and which options to use', async () => {
-    const { Code } = await askForPairing(service.url, 'school', { ResourceId: 99_999 });
+    const { Code } = await askForPairing(service.url, 'school', { ResourceId: rooms[0] });
+    // It was there when the device asked.
+    await sql`update display_pairing set resource_id = 99999`.execute(service.context.db);
     await expect(run('pair', Code)).rejects.toThrow(
       /^The device asks for room 99999, but no active room has this id: name rooms with --room NAME, or a location with --location NAME\.$/,
     );

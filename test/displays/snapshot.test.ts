@@ -70,7 +70,7 @@ const change = async (JobID: string, LektionId: string, changes: object) => {
 };
 const unchanged: SlotChange = {
   ...{ kind: 'Cancelled', roomBefore: null, roomNow: null },
-  ...{ startBefore: null, endBefore: null, teachersBefore: null },
+  ...{ startBefore: null, endBefore: null, startNow: null, endNow: null, teachersBefore: null },
 };
 
 describe('the window', () => {
@@ -201,7 +201,10 @@ describe('a lesson of an import', () => {
     ]);
     expect((await contentOf(0)).schedule[0]).toMatchObject({
       ...{ from: at(-1, 9).getTime(), to: at(-1, 10).getTime() },
-      change: { ...rooms, kind: 'MovedAway', roomNow: 'R3' },
+      change: {
+        ...{ ...rooms, kind: 'MovedAway', roomNow: 'R3' },
+        ...{ startNow: at(-1, 14).getTime(), endNow: at(-1, 15).getTime() },
+      },
     });
     // A room has another name, and lessons have been there nevertheless.
     await sql`update resource set name = 'Aula' where id = ${room(0)}`.execute(service.context.db);

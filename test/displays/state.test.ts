@@ -30,7 +30,9 @@ describe('the state of a room', () => {
   const office = { open: hours([480, 1_080]) };
   test.each<[string, Schedule<DisplaySlot>, number, RoomStatus, number | null, number | null]>([
     ['is FREE as far as is known', schedule([]), 540, 'FREE', null, 4_320],
-    ['is FREE until the next booking', schedule([meeting]), 540, 'FREE', 600, 600],
+    ['is FREE until the next booking', schedule([meeting]), 540, 'FREE', 600, 585],
+    ['is STARTING_SOON a quarter of an hour before', schedule([meeting]), 585, 'STARTING_SOON', 600, 600],
+    ['heeds no gone lesson that would begin', schedule([slot(600, 660, { occupies: false })]), 590, 'FREE', null, 600],
     ['is FREE until it closes', schedule([], office), 540, 'FREE', 1_080, 1_080],
     ['is BUSY from the first minute', schedule([meeting]), 600, 'BUSY', 660, 650],
     ['is FREE from the last minute', schedule([meeting]), 660, 'FREE', null, 4_320],
@@ -42,7 +44,7 @@ describe('the state of a room', () => {
     ['does not wait for who has come', schedule([done]), 600, 'BUSY', 660, 615],
     ['is CLOSED until it opens', schedule([], office), 400, 'CLOSED', 480, 480],
     ['is CLOSED for good', schedule([], office), 1_080, 'CLOSED', null, null],
-    ['is CLOSED until somebody is there', schedule([slot(420, 430)], office), 400, 'CLOSED', 420, 420],
+    ['is CLOSED until somebody is there', schedule([slot(420, 430)], office), 400, 'CLOSED', 420, 405],
     ['is BUSY though it is closed', schedule([slot(420, 470)], office), 430, 'BUSY', 470, 460],
     ['is OUT_OF_SERVICE while blocked', schedule([slot(600, 660, { isBlock: true })]), 655, 'OUT_OF_SERVICE', 660, 660],
     ['is OUT_OF_SERVICE once retired', schedule([meeting], { isActive: false }), 620, 'OUT_OF_SERVICE', null, 650],
@@ -143,7 +145,8 @@ function oracle(plan: Schedule<DisplaySlot>, at: number): [RoomStatus, number | 
   const dueSoon = waitsUntil(coming);
   if (dueSoon !== null) return ['CHECK_IN_DUE', within(dueSoon)];
   if (!isOpen(at)) return ['CLOSED', first((when) => isOpen(when) || taking(when) !== undefined)];
-  return ['FREE', first((when) => !isOpen(when) || taking(when) !== undefined)];
+  const status = coming && coming.from - at * minute <= 15 * minute ? 'STARTING_SOON' : 'FREE';
+  return [status, first((when) => !isOpen(when) || taking(when) !== undefined)];
 }
 
 test('is what an oracle says at each minute, and stays so until it says it changes', () => {

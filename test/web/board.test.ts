@@ -20,7 +20,7 @@ describeInBrowser('A board in a browser', () => {
     board.page.getByRole('listitem').filter({ has: board.page.getByRole('heading', { name: room, exact: true }) });
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService({ Role: 'Web' }), launchBrowser()]);
+    [service, browser] = await Promise.all([startService(), launchBrowser()]);
     school = await openSchool(service, 'haus', 12, rooms);
     const { token } = await school.pair({ LocationId: school.locationId });
     cable = await layCable(service.url);
@@ -46,6 +46,49 @@ describeInBrowser('A board in a browser', () => {
     expect(await tile('Raum 1').innerText()).toMatch(/Free/);
     await school.cancel(Id);
     await tile('Raum 2').getByText(/Free/).waitFor();
+  });
+
+  test('a lesson that has moved away stands struck out in its room, with where it is now and when, and the other way round', async () => {
+    const lesson = (RessourceName: string, from: number) => [
+      {
+        ...{ JobID: 'J' },
+        LektionList: [
+          { LektionId: '1', RessourceName, Titel: 'Optik', Beginn: school.at(from), Ende: school.at(from + 45) },
+        ],
+      },
+    ];
+    await school.importJobs(lesson('Raum 1', 60));
+    await school.importJobs(lesson('Raum 10', 120), 'update');
+    await tile('Raum 1')
+      .getByText(/moved to Raum 10, \d\d:\d\d–\d\d:\d\d/)
+      .waitFor();
+    expect(await tile('Raum 1').locator('s').innerText()).toMatch(/^\d\d:\d\d–\d\d:\d\d · Optik$/);
+    await tile('Raum 10').getByText('moved here').waitFor();
+    expect(await tile('Raum 10').locator('s').innerText()).toMatch(/^Raum 1, \d\d:\d\d–\d\d:\d\d$/);
+  });
+
+  test('on a small screen its rooms are on pages, what is now or has changed first; with reduced motion none turns by itself', async () => {
+    const { token } = await school.pair({ LocationId: school.locationId });
+    const { Id } = await school.book('Raum 3', -5, 60);
+    const small = await openSign(browser, service.url, school.board, { token, ahead: 0, width: 320, height: 480 });
+    await small.page.emulateMedia({ reducedMotion: 'reduce' });
+    await small.open(school.board);
+    const shown = () => small.page.getByRole('heading', { level: 2 }).allInnerTexts();
+    await small.shows('Page 1 of 2');
+    await until(async () => (await shown()).join() === 'Raum 1,Raum 3');
+    await small.page.clock.fastForward(minute);
+    await small.shows('Page 1 of 2');
+    await small.button('Next').tap();
+    await small.shows('Page 2 of 2');
+    expect(await shown()).toEqual(['Raum 2', 'Raum 10']);
+    expect(await small.violations()).toEqual([]);
+    await small.page.emulateMedia({ reducedMotion: 'no-preference' });
+    await small.open(school.board);
+    await small.shows('Page 1 of 2');
+    await small.page.clock.fastForward(16_000);
+    await small.shows('Page 2 of 2');
+    await small.close();
+    await school.cancel(Id);
   });
 
   test('a room that is retired says so, or is gone', async () => {

@@ -13,10 +13,10 @@ import {
   type ShownSlot,
 } from '../../src/web/display/frames.ts';
 import { german } from '../../src/web/display/german.ts';
-import { pageOf, spread } from '../../src/web/display/grid.ts';
+import { leastType, pageOf, spread } from '../../src/web/display/grid.ts';
 import { icons } from '../../src/web/display/icons.ts';
 import { chooseLanguage, type Language, loadText } from '../../src/web/display/language.ts';
-import { changeLine, instantLine, untilLine } from '../../src/web/display/lines.ts';
+import { changeParts, endOf, instantLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
 import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
@@ -76,12 +76,14 @@ describe('the texts', () => {
   });
 
   test('name each state by a word and an icon of its own', () => {
-    const states = ['FREE', 'BUSY', 'CHECK_IN_DUE', 'ENDING_SOON', 'CLOSED', 'OUT_OF_SERVICE'] satisfies RoomStatus[];
+    const states = [
+      ...(['FREE', 'STARTING_SOON', 'BUSY', 'CHECK_IN_DUE', 'ENDING_SOON', 'CLOSED', 'OUT_OF_SERVICE'] as const),
+    ] satisfies RoomStatus[];
     for (const language of languages) {
       const words = [...states, 'UNKNOWN' as const].map((state) => texts[language].states[state]);
-      expect(new Set(words).size).toBe(7);
+      expect(new Set(words).size).toBe(8);
     }
-    expect(new Set([...states, 'UNKNOWN' as const].map((state) => icons[state])).size).toBe(7);
+    expect(new Set([...states, 'UNKNOWN' as const].map((state) => icons[state])).size).toBe(8);
   });
 
   test('are of the language that is wished, or else of the browser', () => {
@@ -143,7 +145,8 @@ describe('the clock', () => {
 describe('what is said of a room', () => {
   test('turns at the minute', () => {
     const room = roomOf([slotOf(noon + 5 * minute, noon + 65 * minute)]);
-    expect(lookAt(room, noon + 5 * minute - 1).status).toBe('FREE');
+    expect(lookAt(room, noon - 10 * minute - 1).status).toBe('FREE');
+    expect(lookAt(room, noon + 5 * minute - 1).status).toBe('STARTING_SOON');
     expect(lookAt(room, noon + 5 * minute)).toMatchObject({ status: 'BUSY', until: noon + 65 * minute });
   });
 
@@ -186,18 +189,40 @@ describe('what is said of a room', () => {
     ]);
   });
 
+  test('names the days of times, but those that go without saying', () => {
+    const day = 1_440 * minute;
+    const line = (from: number, to: number, said?: number) =>
+      timesLine(texts.de, offsets, { start: noon + from * minute, end: noon + to * minute }, noon, said);
+    expect([line(0, 45), line(1_440, 1_485), line(1_440, 1_485, noon + day), line(0, 45, noon + day)]).toEqual([
+      ...['12:00–12:45', 'morgen 12:00–12:45', '12:00–12:45', 'heute 12:00–12:45'],
+    ]);
+    expect([line(600, 720), line(600, 780), line(-780, 60)]).toEqual([
+      ...['22:00–00:00', '22:00–morgen 01:00', '19.11. 23:00–heute 13:00'],
+    ]);
+  });
+
   test('tells old and new rooms, times and teachers of changed lessons', () => {
     const none = {
       roomBefore: null,
       roomNow: null,
       startBefore: null,
       endBefore: null,
+      startNow: null,
+      endNow: null,
       teachersBefore: null,
     };
     const lesson = (change: ShownSlot['change'], more = {}) =>
-      changeLine(texts.de, offsets, slotOf(noon, noon + 45 * minute, { kind: 'Lesson', change, ...more }));
-    expect(lesson({ ...none, kind: 'MovedAway', roomNow: 'HS 102' })).toBe('verlegt nach HS 102');
-    expect(lesson({ ...none, kind: 'MovedHere', roomBefore: 'HS 101' })).toBe('aus HS 101');
+      changeParts(texts.de, offsets, slotOf(noon, noon + 45 * minute, { kind: 'Lesson', change, ...more }), noon)
+        .map(({ says, was }) => [says, was && `~${was}~`].filter(Boolean).join(' '))
+        .join(' · ');
+    const away = { ...none, kind: 'MovedAway', roomNow: 'HS 102' } as const;
+    expect(lesson(away)).toBe('verlegt nach HS 102, 12:00–12:45');
+    const [startNow, endNow] = [noon + 120 * minute, noon + 165 * minute];
+    expect(lesson({ ...away, startNow, endNow })).toBe('verlegt nach HS 102, 14:00–14:45');
+    expect(endOf(slotOf(noon, noon + 45 * minute, { change: { ...away, startNow, endNow } }))).toBe(endNow);
+    const next = { startNow: startNow + 1_440 * minute, endNow: endNow + 1_440 * minute };
+    expect(lesson({ ...away, ...next })).toBe('verlegt nach HS 102, morgen 14:00–14:45');
+    expect(lesson({ ...none, kind: 'MovedHere', roomBefore: 'HS 101' })).toBe('hierher verlegt aus ~HS 101~');
     expect(lesson({ ...none, kind: 'Cancelled' })).toBe('entfällt');
     expect(
       lesson({
@@ -206,9 +231,9 @@ describe('what is said of a room', () => {
         startBefore: noon - 60 * minute,
         endBefore: noon - 15 * minute,
       }),
-    ).toBe('verschoben, vorher 11:00–11:45');
+    ).toBe('verschoben, statt ~11:00–11:45~');
     expect(lesson({ ...none, kind: 'Substituted', teachersBefore: ['Reiß'] }, { teachers: ['Lund'] })).toBe(
-      'Vertretung: Lund statt Reiß',
+      'Vertretung: Lund, statt ~Reiß~',
     );
     expect(lesson({ ...none, kind: 'Substituted' })).toBe('');
   });
@@ -231,8 +256,9 @@ describe('the bar of the day', () => {
 });
 
 describe('the board', () => {
-  test('shows 60 rooms on a big screen at once, and each room on exactly one page of a small one', () => {
-    expect(spread(60, 1_870, 980).pages).toBe(1);
+  test('shows 60 rooms on pages whose type can be read from 4 m, and each room on exactly one page', () => {
+    expect(spread(60, 1_870, 980, leastType(1_920, 1_080))).toEqual({ columns: 4, rows: 3, pages: 5, type: 28 });
+    expect([leastType(320, 600), leastType(800, 480), leastType(3_840, 2_160)]).toEqual([14, 14, 56]);
     const rooms = Array.from({ length: 61 }, (_, index) => index);
     for (const [width, height] of [
       [480, 700],

@@ -71,13 +71,14 @@ describeInBrowser('A door sign in a browser', () => {
 
   test('a lesson that an import has moved is on both signs, each naming the other room', async () => {
     const [before, after] = await Promise.all([show('A2'), show('A3')]);
+    const planned = { Beginn: school.at(10), Ende: school.at(55) };
     const lesson = (room: string) => [
       {
         JobID: 'J',
         LektionList: [
           {
             ...{ LektionId: '1', RessourceName: room, Titel: 'Harmonielehre' },
-            ...{ Beginn: school.at(10), Ende: school.at(55) },
+            ...planned,
           },
         ],
       },
@@ -85,7 +86,10 @@ describeInBrowser('A door sign in a browser', () => {
     await school.importJobs(lesson('A2'));
     await before.shows('Harmonielehre');
     await school.importJobs(lesson('A3'), 'update');
-    await Promise.all([before.shows('moved to A3'), after.shows('from A2')]);
+    await Promise.all([before.shows(/moved to A3, \d\d:\d\d–\d\d:\d\d/), after.shows('was A2')]);
+    const [times, title] = await before.page.locator('.gone').allInnerTexts();
+    expect([times, title]).toEqual([expect.stringMatching(/^\d\d:\d\d–\d\d:\d\d$/), 'Harmonielehre']);
+    expect(await after.page.locator('s').allInnerTexts()).toEqual(['A2']);
     await Promise.all([before.shows('Harmonielehre'), after.shows('Harmonielehre')]);
   });
 
@@ -97,6 +101,19 @@ describeInBrowser('A door sign in a browser', () => {
     await sign.page.clock.fastForward(60_000);
     await sign.status('FREE');
     expect(await sign.button(/.*/).count()).toBe(0);
+  });
+
+  test('an address without such a tenant, room or location says so, and what to do', async () => {
+    for (const [address, says] of [
+      ['/nobody/door-sign/1', /no tenant “nobody”.*code of the tenant.*\/nobody\/door-sign\/1/],
+      [school.url('door-sign', 999_999), /no room of the number 999999 here.*correct the address/],
+      [school.url('board', 999_999), /no location of the number 999999 here.*correct the address/],
+    ] as const) {
+      const sign = await visit(address, { token: '', width: 1_000 });
+      await sign.shows(/correct the address/);
+      expect(await sign.text()).toMatch(says);
+      expect(await sign.page.locator('.code').count()).toBe(0);
+    }
   });
 
   test('a sign that is revoked asks to be paired', async () => {
@@ -116,7 +133,7 @@ describeInBrowser('A door sign in a browser', () => {
     cable.cut();
     await sign.page.clock.fastForward(95_000);
     await sign.shows(/^As of \d\d:\d\d$/);
-    await sign.status('FREE');
+    await sign.status('STARTING_SOON');
     await sign.page.clock.fastForward(2 * minute);
     await sign.status('BUSY');
     await sign.page.clock.fastForward(10 * minute);
@@ -173,7 +190,7 @@ describeInBrowser('A door sign in a browser', () => {
     const texts = async () => new Set(await Promise.all(signs.map((sign) => sign.text())));
     // The minute may turn between two of them.
     if ((await texts()).size > 1) await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(await texts()).toEqual(new Set([expect.stringMatching(/Free until \d\d:\d\d/)]));
+    expect(await texts()).toEqual(new Set([expect.stringMatching(/free until \d\d:\d\d/)]));
   });
 
   test('"book now" by touch, pressed twice, books once, and is taken back', async () => {

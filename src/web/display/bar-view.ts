@@ -44,5 +44,5 @@ export function describeBar(
   open: readonly { start: number; end: number }[],
 ): string {
   const hours = open.filter(({ start, end }) => start < bar.end && end > bar.start);
-  return text.planOf(bar.slots.length, hours.map((one) => timesLine(text, offsets, one)).join(', '));
+  return text.planOf(bar.slots.length, hours.map((one) => timesLine(text, offsets, one, bar.start)).join(', '));
 }

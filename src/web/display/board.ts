@@ -1,13 +1,14 @@
 /** The page of all rooms of a location. */
 import { barKey, describeBar, drawBar } from './bar-view.ts';
-import { clockTime, isNight } from './clock.ts';
+import { drawChange } from './change-view.ts';
+import { clockTime, isNight, localDay } from './clock.ts';
 import { nextHoursBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
-import { byId, icon, make, show } from './dom.ts';
-import type { ShownRoom } from './frames.ts';
+import { byId, fitTiles, icon, make, show } from './dom.ts';
+import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
-import { pageOf, spread } from './grid.ts';
-import { changeLine, dateLine, instantLine, timesLine, titleLine, untilLine } from './lines.ts';
+import { leastType, pageOf, spread } from './grid.ts';
+import { dateLine, endOf, instantLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { openSession } from './session.ts';
 import { lookAt } from './sight.ts';
 import { startWatch, type Watch } from './watch.ts';
@@ -22,25 +23,38 @@ const turnEveryMs = 15_000;
 /** Then the pages turn again by themselves. */
 const pauseForMs = 300_000;
 
+/** Then nothing turns by itself. */
+const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+
 let page = 0;
 let turnedAt = 0;
-let isPaused = false;
+let isPaused = isStill;
+/** The rooms of this round of pages. */
+let round: ShownRoom['resource']['id'][] = [];
+
+/** Lessons of today that are cancelled or have moved away, until they are over wherever they are now. */
+const goneToday = ({ slots, zoneOffsets }: ShownRoom, now: number) =>
+  slots.filter(
+    (slot) => !slot.occupies && now < endOf(slot) && localDay(zoneOffsets, slot.start) === localDay(zoneOffsets, now),
+  );
 
 function tile(room: ShownRoom, now: number): HTMLElement {
   const { zoneOffsets, resource } = room;
   const sight = lookAt(room, now);
   const { status, current, next } = sight;
   const bar = nextHoursBar(room, now, shownHours);
-  const line = (label: string, slot: typeof current) =>
-    slot &&
-    make(
-      'p',
-      { class: 'line' },
-      [`${label} ${timesLine(text, zoneOffsets, slot)}`, titleLine(text, slot), changeLine(text, zoneOffsets, slot)]
-        .filter(Boolean)
-        .join(' · '),
-    );
-  const changed = room.slots.find(({ occupies, start, end }) => !occupies && start <= now && now < end);
+  const times = (slot: ShownSlot) => timesLine(text, zoneOffsets, slot, now);
+  const lines = (label: string, slot: typeof current) =>
+    slot
+      ? [
+          make('p', { class: 'line' }, `${label} ${times(slot)} `, make('b', {}, titleLine(text, slot))),
+          drawChange(text, zoneOffsets, slot, now),
+        ]
+      : [];
+  const gone = goneToday(room, now).flatMap((slot) => [
+    make('p', { class: 'line' }, make('s', {}, `${times(slot)} · ${titleLine(text, slot)}`)),
+    drawChange(text, zoneOffsets, slot, now),
+  ]);
   const age = sight.age === 'fresh' ? '' : text.asOf(instantLine(text, zoneOffsets, room.asOf, now));
   const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
   const isShort = until === text.until(instantLine(text, zoneOffsets, sight.until ?? now, now));
@@ -54,8 +68,9 @@ function tile(room: ShownRoom, now: number): HTMLElement {
       make('h2', {}, resource.name),
       make('p', { class: 'word' }, isShort ? `${text.states[status]} ${until}` : text.states[status]),
       make('p', { class: 'line' }, [isShort ? '' : until, age].filter(Boolean).join(' · ')),
-      line(text.now, current ?? changed),
-      line(text.after, next),
+      ...lines(text.now, current),
+      ...gone,
+      ...lines(text.after, next),
     ),
     ...drawBar(bar, describeBar(text, zoneOffsets, bar, room.open)),
   );
@@ -71,6 +86,7 @@ function tileKey(room: ShownRoom, now: number): unknown {
     until,
     current?.bookingId,
     next?.bookingId,
+    goneToday(room, now).length,
     age !== 'fresh' && room.asOf,
     barKey(nextHoursBar(room, now, shownHours)),
   ];
@@ -92,15 +108,48 @@ function drawNotice(rooms: ShownRoom[], now: number): void {
 
 function drawPages(all: number): void {
   byId('pages').hidden = all < 2;
-  show(byId('pages'), [page, all, isPaused], () => {
-    const button = make('button', { type: 'button', id: 'pause' }, isPaused ? text.resume : text.pause);
-    button.addEventListener('click', () => {
-      isPaused = !isPaused;
+  const button = (id: string, label: string, act: () => void) => {
+    const element = make('button', { type: 'button', id }, label);
+    element.addEventListener('click', () => {
+      act();
       turnedAt = performance.now();
       draw();
     });
-    return [make('span', {}, text.page(page + 1, all)), button];
-  });
+    return element;
+  };
+  const turn = (by: number) => {
+    page = (page + by + all) % all;
+    isPaused = true;
+  };
+  show(byId('pages'), [page, all, isPaused], () => [
+    make('strong', {}, text.page(page + 1, all)),
+    button('back', text.back, () => turn(-1)),
+    button('forward', text.forward, () => turn(1)),
+    !isStill &&
+      button('pause', isPaused ? text.resume : text.pause, () => {
+        isPaused = !isPaused;
+      }),
+  ]);
+}
+
+/** Where something is on, begins soon or has changed; then the free rooms; then those that cannot be used. */
+function rank(room: ShownRoom, now: number): number {
+  const { status } = lookAt(room, now);
+  if (goneToday(room, now).length > 0) return 0;
+  return status === 'FREE' ? 1 : status === 'CLOSED' || status === 'OUT_OF_SERVICE' || status === 'UNKNOWN' ? 2 : 0;
+}
+
+/** On several pages what is now comes first; the order stays for a round, so that no room changes pages meanwhile. */
+function inRound(rooms: ShownRoom[], now: number): ShownRoom[] {
+  const known = new Map(rooms.map((room) => [room.resource.id, room]));
+  const isSame = round.length === rooms.length && round.every((id) => known.has(id));
+  if (page === 0 || !isSame) {
+    const ranks = new Map(rooms.map((room) => [room, rank(room, now)]));
+    round = [...rooms]
+      .sort((one, other) => (ranks.get(one) ?? 0) - (ranks.get(other) ?? 0))
+      .map(({ resource }) => resource.id);
+  }
+  return round.flatMap((id) => known.get(id) ?? []);
 }
 
 function draw(): void {
@@ -115,7 +164,10 @@ function draw(): void {
   const dark = isNight(first.zoneOffsets, now) || states.every((status) => status === 'CLOSED');
   root.dataset['theme'] = parameters.get('theme') || (dark ? 'night' : 'day');
   const place = first.resource.locationName;
-  const free = text.freeOf(states.filter((status) => status === 'FREE').length, rooms.length);
+  const free = text.freeOf(
+    states.filter((status) => status === 'FREE' || status === 'STARTING_SOON').length,
+    rooms.length,
+  );
   const heading = sights.some(({ age }) => age === 'lost') ? '' : free;
   document.title = `${place} – ${text.rooms}`;
   show(byId('title'), [place, heading], () => [make('h1', {}, place), make('p', {}, heading)]);
@@ -126,21 +178,22 @@ function draw(): void {
   ]);
   drawNotice(rooms, now);
   const box = byId('rooms');
-  const grid = spread(rooms.length, box.clientWidth, box.clientHeight);
-  if (performance.now() - turnedAt > (isPaused ? pauseForMs : turnEveryMs)) {
+  const grid = spread(rooms.length, box.clientWidth, box.clientHeight, leastType(innerWidth, innerHeight));
+  if (!isStill && performance.now() - turnedAt > (isPaused ? pauseForMs : turnEveryMs)) {
     isPaused = false;
     page++;
     turnedAt = performance.now();
   }
   page %= grid.pages;
   drawPages(grid.pages);
-  const onPage = pageOf(rooms, grid, page);
+  const onPage = grid.pages > 1 ? pageOf(inRound(rooms, now), grid, page) : rooms;
   const keys = onPage.map((room) => tileKey(room, now));
-  show(box, [grid, keys], () => {
+  const isNew = show(box, [grid, keys, box.clientWidth, box.clientHeight], () => {
     box.style.gridTemplate = `repeat(${grid.rows}, minmax(0, 1fr)) / repeat(${grid.columns}, minmax(0, 1fr))`;
     box.style.setProperty('--room', `${grid.type}px`);
     return onPage.map((room) => tile(room, now));
   });
+  if (isNew) fitTiles([...box.querySelectorAll<HTMLElement>('.words')]);
 }
 
 async function main(): Promise<void> {

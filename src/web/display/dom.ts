@@ -45,6 +45,24 @@ export function scale(box: HTMLElement, most = 1, least = 0): void {
   }
 }
 
+/**
+ * Scales the type of each box to the largest factor with which it fits, if it can be without breaking words; what fits with
+ * none loses its last lines.
+ */
+export function fitTiles(boxes: readonly HTMLElement[]): void {
+  const isOver = (box: HTMLElement) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+  let open = boxes;
+  for (const wrap of ['normal', 'anywhere'])
+    for (const factor of [1.3, 1.15, 1, 0.9, 0.8]) {
+      for (const box of open) {
+        box.style.overflowWrap = wrap;
+        box.style.setProperty('--fit', String(factor));
+      }
+      open = open.filter(isOver);
+    }
+  for (const box of open) while (isOver(box) && box.children.length > 2) box.lastElementChild?.remove();
+}
+
 export function icon(name: keyof typeof icons): SVGElement {
   const space = 'http://www.w3.org/2000/svg';
   const svg = document.createElementNS(space, 'svg');

@@ -30,7 +30,7 @@ export type ReceivedFrame =
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
 zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity active }
 schedule { bookingId version kind occupies isTentative isRequested from to start end subject organizer classes teachers
-checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
+checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore startNow endNow teachersBefore } }
 open { start end } end }`;
 const frameFields = `{ __typename ...Plan ... on DisplayHeartbeat { cursor serverTime asOf trustUntil }
 ... on DisplayEnded { reason serverTime retryAfterSeconds } } }
@@ -49,7 +49,8 @@ export const documents = {
   health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',
 };
 
-const instantNames = /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore)$/;
+const instantNames =
+  /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore|startNow|endNow)$/;
 
 /** Parses JSON with every instant as a number. */
 export function parseInstants(text: string): unknown {

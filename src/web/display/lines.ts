@@ -14,11 +14,12 @@ export function dateLine(text: Text, offsets: ZoneOffsets, instant: number): str
   return `${text.days[weekday(offsets, instant)]}, ${date(text, offsets, instant)}`;
 }
 
-/** A clock time, with its day where that is not today. */
-export function instantLine(text: Text, offsets: ZoneOffsets, instant: number, now: number): string {
+/** A clock time, with its day where that is not `said`, which goes without saying: today, or the day of a heading. */
+export function instantLine(text: Text, offsets: ZoneOffsets, instant: number, now: number, said = now): string {
   const time = clockTime(offsets, instant);
+  if (localDay(offsets, instant) === localDay(offsets, said)) return time;
   const days = localDay(offsets, instant) - localDay(offsets, now);
-  if (days === 0) return time;
+  if (days === 0) return text.todayAt(time);
   if (days === 1) return text.tomorrowAt(time);
   const named = days > 1 && days < 7 ? text.weekdays[weekday(offsets, instant)] : date(text, offsets, instant);
   return `${named} ${time}`;
@@ -39,12 +40,19 @@ export function untilLine(text: Text, offsets: ZoneOffsets, sight: Sight, asOf: 
   if (until === null) return '';
   if (status === 'CHECK_IN_DUE') return text.checkInUntil(at(until));
   if (status === 'CLOSED') return text.opens(at(until));
+  if (status === 'STARTING_SOON') return text.freeUntil(at(until));
   const line = text.until(at(until));
   return current && current.start > now && status === 'BUSY' ? `${text.reserved(at(current.start))}, ${line}` : line;
 }
 
-export function timesLine(text: Text, offsets: ZoneOffsets, { start, end }: { start: number; end: number }): string {
-  return text.range(clockTime(offsets, start), clockTime(offsets, end));
+export type Span = { start: number; end: number };
+
+/** From when until when, each with its day where that does not go without saying. */
+export function timesLine(text: Text, offsets: ZoneOffsets, { start, end }: Span, now: number, said = now): string {
+  const from = instantLine(text, offsets, start, now, said);
+  // Midnight ends a day.
+  const isSameDay = localDay(offsets, end - 1) === localDay(offsets, start);
+  return text.range(from, isSameDay ? clockTime(offsets, end) : instantLine(text, offsets, end, now, start));
 }
 
 /** The subject, or the kind where the subject may not be shown. */
@@ -58,29 +66,31 @@ export function peopleLine({ classes, teachers, organizer, change }: ShownSlot):
   return [...(classes ?? []), ...leaders].join(' · ');
 }
 
-/** What has changed since the first plan; empty where nothing has. */
-export function changeLine(text: Text, offsets: ZoneOffsets, slot: ShownSlot): string {
-  const { change } = slot;
-  if (!change) return '';
-  const { kind, roomBefore, roomNow, startBefore, endBefore, teachersBefore } = change;
-  const before =
-    startBefore !== null && endBefore !== null && (startBefore !== slot.start || endBefore !== slot.end)
-      ? timesLine(text, offsets, { start: startBefore, end: endBefore })
-      : '';
-  const parts: string[] = [];
-  if (kind === 'Cancelled') parts.push(text.cancelled);
-  if (kind === 'MovedAway') parts.push(roomNow ? text.movedTo(roomNow) : text.movedAway);
-  if (kind === 'MovedHere' && roomBefore) parts.push(text.movedFrom(roomBefore));
-  if (before && (kind === 'Rescheduled' || kind === 'MovedHere')) parts.push(text.rescheduled(before));
-  if (teachersBefore?.length && kind !== 'Cancelled' && kind !== 'MovedAway')
-    parts.push(
-      [
-        slot.teachers?.length ? text.substituted(slot.teachers.join(', ')) : '',
-        text.insteadOf(teachersBefore.join(', ')),
-      ]
-        .filter(Boolean)
-        .join(' '),
-    );
-  else if (kind === 'Substituted' && slot.teachers?.length) parts.push(text.substituted(slot.teachers.join(', ')));
-  return parts.join(' · ');
+/** What is new, and what it was before, to be struck out. */
+export type ChangePart = { says: string; was: string };
+
+/** What has changed since the first plan; empty where nothing has. @param said the day that goes without saying */
+export function changeParts(text: Text, offsets: ZoneOffsets, slot: ShownSlot, now: number, said = now): ChangePart[] {
+  const { change, start, end, teachers } = slot;
+  if (!change) return [];
+  const { kind, roomBefore, roomNow, startBefore, endBefore, startNow, endNow, teachersBefore } = change;
+  const times = (span: Span) => timesLine(text, offsets, span, now, said);
+  if (kind === 'Cancelled') return [{ says: text.cancelled, was: '' }];
+  if (kind === 'MovedAway') {
+    const span = times({ start: startNow ?? start, end: endNow ?? end });
+    return [{ says: roomNow ? text.movedTo(`${roomNow}, ${span}`) : text.movedAway, was: '' }];
+  }
+  const parts: ChangePart[] = [];
+  const isAtAnotherTime = startBefore !== null && endBefore !== null && (startBefore !== start || endBefore !== end);
+  const before = isAtAnotherTime ? times({ start: startBefore, end: endBefore }) : '';
+  if (kind === 'MovedHere') parts.push({ says: text.movedHere, was: [roomBefore, before].filter(Boolean).join(', ') });
+  else if (before) parts.push({ says: text.rescheduled, was: before });
+  const substitute = teachers?.length ? text.substituted(teachers.join(', ')) : '';
+  if (teachersBefore?.length)
+    parts.push({ says: [substitute, text.insteadOf].filter(Boolean).join(', '), was: teachersBefore.join(', ') });
+  else if (kind === 'Substituted' && substitute) parts.push({ says: substitute, was: '' });
+  return parts;
 }
+
+/** The last instant at which somebody may look for it: of a lesson that has moved to a later time the end of that. */
+export const endOf = ({ end, change }: ShownSlot) => Math.max(end, change?.endNow ?? end);

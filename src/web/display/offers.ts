@@ -17,7 +17,7 @@ const shortest = 5 * minute;
 /** In the order in which they are shown. */
 export function offersAt(snapshot: ShownRoom, sight: Sight, now: number): Offer[] {
   const { status, current, next, until } = sight;
-  if (status === 'FREE') return bookings(now, until ?? snapshot.end);
+  if (status === 'FREE' || status === 'STARTING_SOON') return bookings(now, until ?? snapshot.end);
   const offers: Offer[] = [];
   if (!current) return offers;
   if (status === 'CHECK_IN_DUE') offers.push({ act: 'checkIn', slot: current });

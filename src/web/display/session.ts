@@ -90,11 +90,11 @@ export function showCard(
 }
 
 /**
- * Shows codes until an Admin has confirmed one; the device then has a token.
- * @param room the resource that is suggested to the Admin
+ * Shows codes until an Admin has confirmed one; the device then has a token. Where the address is wrong it says so.
+ * @param kind what the page shows
  * @param why a reason to show
  */
-export async function pair(session: Session, room: string | null, why: string | null): Promise<void> {
+export async function pair(session: Session, kind: 'sign' | 'board', why: string | null): Promise<void> {
   const { text } = session;
   const say = (lines: (string | Node)[], key: string) =>
     showCard(session, {
@@ -104,18 +104,19 @@ export async function pair(session: Session, room: string | null, why: string | 
     });
   say([make('p', { role: 'status' }, text.pairing)], '');
   for (let wait = 2; ; wait = Math.min(60, wait * 2)) {
-    const code = await askForCode(session, room).catch(() => null);
-    if (code) {
+    const code = await askForCode(session, kind).catch(() => null);
+    if (typeof code === 'number') {
+      // It may be made later.
+      wait = 30;
+      showCard(session, wrongAddress(session, kind, code));
+      await pause(wait * (1 + Math.random()));
+    } else if (code) {
       wait = 2;
       say(
         [
           make('p', {}, text.pairHow),
           make('p', { class: 'code', role: 'status' }, code.code),
-          make(
-            'p',
-            {},
-            make('code', {}, `roomgate display pair ${code.code} --mandator ${session.tenant.split('/').slice(-2)[0]}`),
-          ),
+          make('p', {}, make('code', {}, `roomgate display pair ${code.code} --mandator ${codeOfTenant(session)}`)),
           make('p', { class: 'fine' }, text.pairWait),
         ],
         code.code,
@@ -130,12 +131,30 @@ export async function pair(session: Session, room: string | null, why: string | 
 
 type Code = { code: string; token: string; pollSeconds: number; validFor: number };
 
-async function askForCode(session: Session, room: string | null): Promise<Code | null> {
+const codeOfTenant = ({ tenant }: Session) => decodeURIComponent(tenant.split('/').at(-2) ?? '');
+
+/** @param status 404: no such tenant; 422: no such room or location */
+function wrongAddress(session: Session, kind: 'sign' | 'board', status: number) {
+  const { text, id } = session;
+  const [title, how] =
+    status === 404
+      ? [text.noTenant(codeOfTenant(session)), text.noTenantHow]
+      : [kind === 'sign' ? text.noRoom(id) : text.noLocation(id), text.noPlaceHow];
+  return {
+    title,
+    lines: [make('p', { role: 'status' }, how), make('p', {}, make('code', {}, location.pathname))],
+    key: title,
+  };
+}
+
+/** @returns the status of the answer where the address of the page is wrong */
+async function askForCode(session: Session, kind: 'sign' | 'board'): Promise<Code | 404 | 422 | null> {
   const response = await session.ask('pairings', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(room === null ? {} : { ResourceId: Number(room) }),
+    body: JSON.stringify({ [kind === 'sign' ? 'ResourceId' : 'LocationId']: Number(session.id) }),
   });
+  if (response.status === 404 || response.status === 422) return response.status;
   if (!response.ok) return null;
   const { code, token, expiresAt, pollSeconds } = await response.json();
   // Both instants are of the server's clock; the device's may be wrong.

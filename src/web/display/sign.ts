@@ -1,12 +1,13 @@
 /** The page of one room. */
 import { barKey, describeBar, drawBar } from './bar-view.ts';
+import { drawChange } from './change-view.ts';
 import { clockTime, isNight, localDay } from './clock.ts';
 import { dayBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, scale, show } from './dom.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
-import { changeLine, dateLine, dayLine, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
+import { dateLine, dayLine, endOf, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { offersAt } from './offers.ts';
 import { openSession, type Session } from './session.ts';
 import { lookAt, type Sight } from './sight.ts';
@@ -51,16 +52,19 @@ function drawNotice(room: ShownRoom, { age, status, until }: Sight, now: number)
   ]);
 }
 
-function details(room: ShownRoom, slot: ShownSlot): (HTMLElement | false)[] {
+/** @param said the day that goes without saying */
+function details(room: ShownRoom, slot: ShownSlot, now: number, said = now): (HTMLElement | false)[] {
   const uncertain = slot.isRequested ? text.requested : slot.isTentative && text.tentative;
   const people = [peopleLine(slot), uncertain].filter(Boolean).join(' · ');
-  const change = changeLine(text, room.zoneOffsets, slot);
   return [
     make('p', { class: slot.occupies ? 'subject' : 'subject gone' }, titleLine(text, slot)),
-    Boolean(change) && make('p', { class: 'change' }, change),
+    drawChange(text, room.zoneOffsets, slot, now, said),
     Boolean(people) && make('p', { class: 'people' }, people),
   ];
 }
+
+const timesOf = (room: ShownRoom, slot: ShownSlot, now: number, said = now) =>
+  make('p', { class: slot.occupies ? 'times' : 'times gone' }, timesLine(text, room.zoneOffsets, slot, now, said));
 
 /** The present booking, and lessons that were cancelled or have moved away. */
 function drawState(room: ShownRoom, sight: Sight, now: number): void {
@@ -68,20 +72,17 @@ function drawState(room: ShownRoom, sight: Sight, now: number): void {
   const { status, current } = sight;
   const word = text.states[status];
   const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
-  const gone = room.slots.filter(({ occupies, start, end }) => !occupies && start <= now && now < end).slice(0, 2);
+  const gone = room.slots.filter((slot) => !slot.occupies && slot.start <= now && now < endOf(slot)).slice(0, 2);
   const slots = [...(current ? [current] : []), ...gone];
-  const isNew = show(byId('now'), [status, until, slots, byId('now').clientHeight, size()], () => [
-    make('h2', { id: 'word' }, icon(status), make('span', {}, word)),
-    make('p', { class: 'until' }, until),
-    ...slots.map((slot) =>
-      make(
-        'div',
-        { class: 'event' },
-        make('p', { class: 'times' }, timesLine(text, zoneOffsets, slot)),
-        ...details(room, slot),
-      ),
-    ),
-  ]);
+  const isNew = show(
+    byId('now'),
+    [status, until, slots, localDay(zoneOffsets, now), byId('now').clientHeight, size()],
+    () => [
+      make('h2', { id: 'word' }, icon(status), make('span', {}, word)),
+      make('p', { class: 'until' }, until),
+      ...slots.map((slot) => make('div', { class: 'event' }, timesOf(room, slot, now), ...details(room, slot, now))),
+    ],
+  );
   document.title = `${[word, until].filter(Boolean).join(' ')} – ${room.resource.name}`;
   // For screen readers, only when it changes.
   show(byId('said'), [status, until], () => [`${word} ${until}`]);
@@ -114,9 +115,9 @@ function drawNext(room: ShownRoom, sight: Sight, now: number): void {
       rows.push(
         make(
           'li',
-          {},
-          make('p', { class: 'times' }, timesLine(text, zoneOffsets, slot)),
-          make('div', {}, ...details(room, slot)),
+          slot.change ? { class: 'changed' } : {},
+          timesOf(room, slot, now, slot.start),
+          make('div', {}, ...details(room, slot, now, slot.start)),
         ),
       );
     }
@@ -135,10 +136,14 @@ function shorten(list: HTMLElement): void {
   const more = make('li', { class: 'none' });
   while (isTooLong() && list.children.length > (dropped ? 2 : 1)) {
     more.remove();
-    const last = list.lastElementChild;
-    if (last && !last.className) dropped++;
-    last?.remove();
-    while (list.lastElementChild?.className === 'day') list.lastElementChild.remove();
+    const rows = [...list.children].reverse();
+    // What has changed stays longest.
+    const last = rows.find(({ className }) => !className) ?? rows.find(({ className }) => className === 'changed');
+    if (!last) return;
+    dropped++;
+    last.remove();
+    for (const day of list.querySelectorAll('.day'))
+      if (!day.nextElementSibling || day.nextElementSibling.className === 'day') day.remove();
     if (dropped) {
       more.textContent = text.more(dropped);
       list.append(more);

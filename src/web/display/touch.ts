@@ -1,8 +1,9 @@
 /** The buttons of a sign, and the results of their actions. */
 import { type ActResult, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
-import { clockTime, type ZoneOffsets } from './clock.ts';
+import type { ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';
+import { instantLine } from './lines.ts';
 import type { Offer } from './offers.ts';
 import { type Session, within } from './session.ts';
 
@@ -67,20 +68,21 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
       enter({ kind: 'sure' }, sureForMs);
       return;
     }
-    void call(keyOf(offer), mutationOf(offer, session.id, now, random(), text), doneLine(offer, offsets), true);
+    void call(keyOf(offer), mutationOf(offer, session.id, now, random(), text), doneLine(offer, now, offsets), true);
   }
 
-  function doneLine(offer: Offer, offsets: ZoneOffsets): string {
+  function doneLine(offer: Offer, now: number, offsets: ZoneOffsets): string {
+    const at = (instant: number) => instantLine(text, offsets, instant, now);
     if (offer.act === 'checkIn') return text.checkedIn;
     if (offer.act === 'end') return text.ended;
-    if (offer.act === 'extend') return text.extended(clockTime(offsets, offer.slot.end + offer.minutes * 60_000));
-    return text.booked(clockTime(offsets, offer.end));
+    if (offer.act === 'extend') return text.extended(at(offer.slot.end + offer.minutes * 60_000));
+    return text.booked(at(offer.end));
   }
 
   /** The text of a button, and its purpose for screen readers. */
-  function label(offer: Offer, offsets: ZoneOffsets): [string, string] {
+  function label(offer: Offer, now: number, offsets: ZoneOffsets): [string, string] {
     if (offer.act === 'book') return [text.minutes(offer.minutes), text.bookNow];
-    if (offer.act === 'bookUntil') return [text.bookUntil(clockTime(offsets, offer.end)), text.bookNow];
+    if (offer.act === 'bookUntil') return [text.bookUntil(instantLine(text, offsets, offer.end, now)), text.bookNow];
     if (offer.act === 'extend') return [text.extend(offer.minutes), text.extending];
     if (offer.act === 'checkIn') return [text.checkIn, ''];
     return [phase.kind === 'sure' ? text.endSure : text.end, ''];
@@ -99,7 +101,7 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
   return {
     isBusy: () => phase.kind !== 'ready',
     draw(offers, now, offsets, off) {
-      const labels = offers.map((offer) => label(offer, offsets));
+      const labels = offers.map((offer) => label(offer, now, offsets));
       show(box, [phase, off, labels], () => {
         if (phase.kind === 'said') return said(phase);
         const working = phase.kind === 'working' ? phase.what : null;

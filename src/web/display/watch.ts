@@ -187,7 +187,7 @@ export function startWatch(watching: Watching): Watch {
   async function run(): Promise<never> {
     let why: string | null = null;
     for (;;) {
-      if (!session.token) await pair(session, kind === 'sign' ? session.id : null, why);
+      if (!session.token) await pair(session, kind, why);
       if (watch.rooms.size) showCard(session, null);
       else showCard(session, { title: session.text.connecting, lines: [], key: 'connecting' });
       await follow();

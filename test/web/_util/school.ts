@@ -6,6 +6,7 @@ import type { Service } from '../../_util/service.ts';
 export const minute = 60_000;
 export const school = {
   free: 'HS 101',
+  startingSoon: 'Naturwissenschaftlicher Vorbereitungsraum',
   busy: 'HS 102',
   endingSoon: 'HS 103',
   checkInDue: 'SR 201',
@@ -14,6 +15,8 @@ export const school = {
   /** Of one lesson that has moved from the first to the second. */
   movedFrom: 'Labor 1',
   movedTo: 'Labor 2',
+  /** Of a lesson that is cancelled. */
+  cancelled: 'Labor 3',
 } as const;
 
 type Stored = { Id: number } & Record<string, unknown>;
@@ -105,29 +108,19 @@ export async function openSchool(
 export async function fillSchool({ book, call, roomId, at, importJobs }: School): Promise<void> {
   const checkedIn = { CheckInMinutes: 15 };
   await call('PATCH', `/resources/${roomId(school.checkInDue)}`, checkedIn, { 'If-Match': '"1"' });
-  const lesson = (room: string) => [
-    {
-      JobID: 'plan',
-      LektionList: [
-        {
-          ...{
-            LektionId: '1',
-            RessourceName: room,
-            Beginn: at(15),
-            Ende: at(60),
-            Titel: 'Organische Chemie',
-          },
-          ...{ Klassen: ['BIO-2A'], Lehrpersonen: ['Dr. M. Suter'] },
-        },
-      ],
-    },
-  ];
+  const lesson = (LektionId: string, RessourceName: string, from: number, more: object = {}) => ({
+    ...{ LektionId, RessourceName, Beginn: at(from), Ende: at(from + 45), Titel: 'Organische Chemie' },
+    ...{ Klassen: ['BIO-2A'], Lehrpersonen: ['Dr. M. Suter'], ...more },
+  });
+  const plan = (...LektionList: object[]) => [{ JobID: 'plan', LektionList }];
   const move = async () => {
-    await importJobs(lesson(school.movedFrom));
-    await importJobs(lesson(school.movedTo), 'update');
+    await importJobs(plan(lesson('1', school.movedFrom, 60), lesson('2', school.cancelled, 90, { Titel: 'Optik' })));
+    const changed = [lesson('1', school.movedTo, 80), { LektionId: '2', Status: 'Entfaellt' }];
+    await importJobs(plan(...changed), 'update');
   };
   await Promise.all([
     book(school.free, 120, 180, { Subject: 'Elternabend' }),
+    book(school.startingSoon, 9, 60, { Subject: 'Sicherheitsunterweisung' }),
     book(school.busy, -20, 40, { Subject: 'Vorstellungsgespräche' }),
     book(school.busy, 60, 120, { Subject: 'Fachschaft Mathematik' }),
     book(school.endingSoon, -40, 8, { Subject: 'Probe' }),

@@ -7,6 +7,7 @@ import { launchBrowser } from './browser.ts';
 import { openStates } from './sign-states.ts';
 
 const sizes = [
+  [320, 568],
   [480, 800],
   [800, 480],
   [1280, 800],

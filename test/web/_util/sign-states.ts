@@ -19,6 +19,8 @@ const ofRooms: readonly RoomState[] = [
   { name: 'check-in-due', room: rooms.checkInDue, status: 'CHECK_IN_DUE', button: /^(Check in|Einchecken)$/ },
   { name: 'closed', room: rooms.closed, status: 'CLOSED' },
   { name: 'out-of-service', room: rooms.outOfService, status: 'OUT_OF_SERVICE' },
+  { name: 'starting-soon', room: rooms.startingSoon, status: 'STARTING_SOON' },
+  { name: 'cancelled', room: rooms.cancelled, status: 'FREE', button: /15 min/ },
   { name: 'moved-away', room: rooms.movedFrom, status: 'FREE', button: /15 min/ },
   { name: 'moved-here', room: rooms.movedTo, status: 'FREE' },
 ];
@@ -56,6 +58,9 @@ export async function openStates(service: Service, browser: Browser) {
     const sign = await openSign(browser, cable.url, school.sign(rooms.free), { ahead: 0, ...look });
     await sign.page.locator('.code').waitFor();
     await see('pairing', sign);
+    await sign.open('/nobody/door-sign/1');
+    await sign.shows('/nobody/door-sign/1');
+    await see('wrong-address', sign);
     await sign.open(school.sign(rooms.busy), token);
     await sign.status('BUSY');
     cable.cut();
