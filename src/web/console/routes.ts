@@ -2,13 +2,11 @@
 import { place } from './address.ts';
 import type { Role } from './generated/graphql.ts';
 import type { Language } from './look.ts';
-import type { Component } from './parts/html.ts';
+import type { Staged } from './parts/stage.ts';
 
-export type Screen = {
-  name: string;
+export type Screen = Staged & {
   title: Record<Language, string>;
   roles: readonly Role[];
-  load: () => Promise<{ Screen: Component<object> }>;
 };
 
 const everybody: readonly Role[] = ['User', 'Importer', 'Admin'];
@@ -21,6 +19,12 @@ export const screens: readonly Screen[] = [
     title: { de: 'Stundenpläne', en: 'Timetables' },
     roles: ['Importer', 'Admin'],
     load: () => import('./screens/timetables.ts'),
+  },
+  {
+    name: 'master',
+    title: { de: 'Stammdaten', en: 'Master data' },
+    roles: ['Admin'],
+    load: () => import('./screens/master.ts'),
   },
 ];
 

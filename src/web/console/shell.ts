@@ -6,10 +6,11 @@ import { isSessionLost, type Refusal } from './client.ts';
 import { clockText, minutesAt, ownZone } from './clock.ts';
 import { lostSince, tryNow } from './live.ts';
 import { type Language, language, languages, type Theme, theme, themes } from './look.ts';
-import { type Child, type Component, h, html } from './parts/html.ts';
+import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';
 import { RefusedBox } from './parts/refused.ts';
 import { SignInAgain, SignInPage } from './parts/sign-in.ts';
+import { Stage } from './parts/stage.ts';
 import { Toasts } from './parts/toast.ts';
 import { type Screen, screenOf, screens } from './routes.ts';
 import { options, person, readOptions, signOut } from './session.ts';
@@ -71,27 +72,6 @@ function Connection() {
       <button type="button" onClick=${tryNow}>${t().again}</button>
     </div>
   `;
-}
-
-type Loaded = { name: string; Screen: Component<object> } | { name: string; failed: true };
-
-function Stage({ screen }: { screen: Screen }) {
-  const [loaded, setLoaded] = useState<Loaded>();
-  const load = () => {
-    const { name } = screen;
-    screen.load().then(
-      ({ Screen }) => setLoaded({ name, Screen }),
-      () => setLoaded({ name, failed: true }),
-    );
-  };
-  useEffect(load, [screen]);
-  if (loaded?.name !== screen.name) return html`<p class="state" aria-busy="true">${t().loading}</p>`;
-  if ('failed' in loaded)
-    return html`<div class="state">
-      <p>${t().failed} ${t().newVersion}</p>
-      <button type="button" onClick=${() => location.reload()}>${t().reload}</button>
-    </div>`;
-  return h(loaded.Screen, {});
 }
 
 const toContent = (event: Event) => {

@@ -53,6 +53,8 @@ export async function openConsole(browser: Browser, service: Service, options: C
     /** The rules of WCAG 2.2 AA, and of good practice, that it breaks, with where. */
     async violations(): Promise<string[]> {
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
+      // What is still fading in has not yet its contrast.
+      await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
       const { violations } = await page.evaluate<Found>(`axe.run({ resultTypes: ['violations'] })`);
       return violations.map(
         ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,

@@ -4,6 +4,19 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** What an act was about. */
+export type AuditSubject =
+  | 'Booking'
+  | 'Display'
+  | 'Group'
+  | 'HolidayCalendar'
+  | 'Location'
+  | 'Person'
+  | 'Pin'
+  | 'Policy'
+  | 'Resource'
+  | 'Tenant';
+
 /** Which batches; members that are left out do not count. */
 export type BatchFilter = {
   /** Only those accepted after this instant. */
@@ -92,6 +105,38 @@ export type ChangeBookingInput = {
   teardownMinutes?: number | null | undefined;
 };
 
+/** What to change. */
+export type ChangeLocationInput = {
+  /** Whether it is in use; locations are retired, never deleted. */
+  active?: boolean | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name?: string | null | undefined;
+  /** IANA name of its zone. */
+  timeZone?: string | null | undefined;
+};
+
+/** What to change; null clears a capacity, a mailbox, the check-in or the policy. */
+export type ChangeResourceInput = {
+  /** Whether it can be booked; resources are retired, never deleted. */
+  active?: boolean | null | undefined;
+  /** For how many persons; null where nobody has counted. */
+  capacity?: number | null | undefined;
+  /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
+  checkInMinutes?: number | null | undefined;
+  /** What is there. */
+  equipment?: Array<string> | null | undefined;
+  /** What it is: Room, Hall, Laboratory, … */
+  kind?: string | null | undefined;
+  /** The location where it is. */
+  locationId?: string | number | null | undefined;
+  /** The address of its calendar on the mail server; null where it has none. */
+  mailbox?: string | null | undefined;
+  /** Unique at its location, in whatever case. */
+  name?: string | null | undefined;
+  /** The policy that says who may see and book it; null where everybody may. */
+  policyId?: string | number | null | undefined;
+};
+
 /** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
 export type ConflictHandling =
   | 'Fail'
@@ -135,6 +180,34 @@ export type CreateBookingInput = {
   teardownMinutes?: number | null | undefined;
 };
 
+/** A location to be made. */
+export type CreateLocationInput = {
+  /** Unique in the tenant, in whatever case. */
+  name: string;
+  /** IANA name of its zone. */
+  timeZone: string;
+};
+
+/** A resource to be made. */
+export type CreateResourceInput = {
+  /** For how many persons; null where nobody has counted. */
+  capacity?: number | null | undefined;
+  /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
+  checkInMinutes?: number | null | undefined;
+  /** What is there. */
+  equipment?: Array<string> | null | undefined;
+  /** What it is: Room, Hall, Laboratory, … */
+  kind?: string | null | undefined;
+  /** The location where it is. */
+  locationId: string | number;
+  /** The address of its calendar on the mail server; null where it has none. */
+  mailbox?: string | null | undefined;
+  /** Unique at its location, in whatever case. */
+  name: string;
+  /** The policy that says who may see and book it; null where everybody may. */
+  policyId?: string | number | null | undefined;
+};
+
 /** What is decided about a booking that waits for approval. */
 export type DecisionInput = {
   /** Why; others read it in the booking. */
@@ -172,6 +245,12 @@ export type FreeInput = {
   /** Minutes after them that must be free as well; none when left out. */
   teardownMinutes?: number | null | undefined;
 };
+
+/** What becomes of the bookings of a retired resource: they stay, are cancelled, or move to another one. */
+export type FutureBookings =
+  | 'Cancel'
+  | 'Keep'
+  | 'Move';
 
 /** The state of a batch; LessonsCreated and LessonsImportFailed are final. */
 export type ImportStatus =
@@ -220,6 +299,16 @@ export type ResourceFilter = {
   search?: string | null | undefined;
 };
 
+/** How to retire a resource. */
+export type RetireResourceInput = {
+  /** With Move: with Skip the bookings that meet others stay at the retired resource, with Fail nothing is done then. */
+  conflictHandling?: ConflictHandling | null | undefined;
+  /** Keep, Cancel (blocks too) or Move (blocks stay) what persons have booked and has not begun. */
+  futureBookings: FutureBookings;
+  /** With Move: the resource that takes the bookings, each at its time. */
+  resourceId?: string | number | null | undefined;
+};
+
 /** What a person may do (contract 3). */
 export type Role =
   | 'Admin'
@@ -242,6 +331,130 @@ export type Severity =
 export type Verdict =
   | 'Approved'
   | 'Declined';
+
+export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
+
+export type MasterRoomFragment = { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
+
+export type MasterLocationsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MasterLocationsQuery = { locations: Array<{ __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }> | null };
+
+export type MasterLocationQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type MasterLocationQuery = { location: { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number } | null };
+
+export type MasterRoomsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type MasterRoomQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
+
+export type PolicyNamesQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type PolicyNamesQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', id: string, name: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type LatestActQueryVariables = Exact<{
+  subject?: AuditSubject | null | undefined;
+  id: string | number;
+}>;
+
+
+export type LatestActQuery = { audit: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', at: string, person: { __typename: 'PersonReference', displayName: string } | null, changes: Array<{ __typename: 'MemberChange', member: string, from: string | null, to: string | null }> }> } | null };
+
+export type RetirementPreviewQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type RetirementPreviewQuery = { retirementPreview: { __typename: 'RetirementPreview', version: number, bookings: number, series: number, blocks: number, lessons: number, mailItems: number, displays: number, hasMailCalendar: boolean, lastEnd: string | null } | null };
+
+export type CreateLocationMutationVariables = Exact<{
+  input: CreateLocationInput;
+}>;
+
+
+export type CreateLocationMutation = { createLocation:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeLocationMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeLocationInput;
+}>;
+
+
+export type ChangeLocationMutation = { changeLocation:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type CreateResourceMutationVariables = Exact<{
+  input: CreateResourceInput;
+}>;
+
+
+export type CreateResourceMutation = { createResource:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeResourceMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeResourceInput;
+}>;
+
+
+export type ChangeResourceMutation = { changeResource:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type RetireResourceMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: RetireResourceInput;
+}>;
+
+
+export type RetireResourceMutation = { retireResource:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Retired', cancelled: number, moved: number, version: number, kept: { __typename: 'UpcomingBookings', bookings: number, blocks: number, lessons: number }, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
 
 type Refused_ConflictProblem_Fragment = { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> };
 
@@ -495,6 +708,30 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const MasterLocationFragmentDoc = new TypedDocumentString(`
+    fragment MasterLocation on Location {
+  id
+  name
+  timeZone
+  active
+  version
+}
+    `, {"fragmentName":"MasterLocation"}) as unknown as TypedDocumentString<MasterLocationFragment, unknown>;
+export const MasterRoomFragmentDoc = new TypedDocumentString(`
+    fragment MasterRoom on Resource {
+  id
+  name
+  locationId
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}
+    `, {"fragmentName":"MasterRoom"}) as unknown as TypedDocumentString<MasterRoomFragment, unknown>;
 export const RefusedFragmentDoc = new TypedDocumentString(`
     fragment Refused on Problem {
   __typename
@@ -591,6 +828,387 @@ export const BatchStoryFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"BatchStory"}) as unknown as TypedDocumentString<BatchStoryFragment, unknown>;
+export const MasterLocationsDocument = new TypedDocumentString(`
+    query MasterLocations {
+  locations {
+    ...MasterLocation
+  }
+}
+    fragment MasterLocation on Location {
+  id
+  name
+  timeZone
+  active
+  version
+}`) as unknown as TypedDocumentString<MasterLocationsQuery, MasterLocationsQueryVariables>;
+export const MasterLocationDocument = new TypedDocumentString(`
+    query MasterLocation($id: ID!) {
+  location(id: $id) {
+    ...MasterLocation
+  }
+}
+    fragment MasterLocation on Location {
+  id
+  name
+  timeZone
+  active
+  version
+}`) as unknown as TypedDocumentString<MasterLocationQuery, MasterLocationQueryVariables>;
+export const MasterRoomsDocument = new TypedDocumentString(`
+    query MasterRooms($after: String) {
+  resources(first: 200, after: $after) {
+    nodes {
+      ...MasterRoom
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment MasterRoom on Resource {
+  id
+  name
+  locationId
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}`) as unknown as TypedDocumentString<MasterRoomsQuery, MasterRoomsQueryVariables>;
+export const MasterRoomDocument = new TypedDocumentString(`
+    query MasterRoom($id: ID!) {
+  resource(id: $id) {
+    ...MasterRoom
+  }
+}
+    fragment MasterRoom on Resource {
+  id
+  name
+  locationId
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}`) as unknown as TypedDocumentString<MasterRoomQuery, MasterRoomQueryVariables>;
+export const PolicyNamesDocument = new TypedDocumentString(`
+    query PolicyNames($after: String) {
+  policies(first: 200, after: $after) {
+    nodes {
+      id
+      name
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PolicyNamesQuery, PolicyNamesQueryVariables>;
+export const LatestActDocument = new TypedDocumentString(`
+    query LatestAct($subject: AuditSubject, $id: ID!) {
+  audit(filter: { subject: $subject, subjectId: $id }, first: 1) {
+    nodes {
+      at
+      person {
+        displayName
+      }
+      changes {
+        member
+        from
+        to
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LatestActQuery, LatestActQueryVariables>;
+export const RetirementPreviewDocument = new TypedDocumentString(`
+    query RetirementPreview($id: ID!) {
+  retirementPreview(resourceId: $id) {
+    version
+    bookings
+    series
+    blocks
+    lessons
+    mailItems
+    displays
+    hasMailCalendar
+    lastEnd
+  }
+}
+    `) as unknown as TypedDocumentString<RetirementPreviewQuery, RetirementPreviewQueryVariables>;
+export const CreateLocationDocument = new TypedDocumentString(`
+    mutation CreateLocation($input: CreateLocationInput!) {
+  createLocation(input: $input) {
+    __typename
+    ... on Location {
+      ...MasterLocation
+    }
+    ...Refused
+  }
+}
+    fragment MasterLocation on Location {
+  id
+  name
+  timeZone
+  active
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreateLocationMutation, CreateLocationMutationVariables>;
+export const ChangeLocationDocument = new TypedDocumentString(`
+    mutation ChangeLocation($id: ID!, $version: Int!, $input: ChangeLocationInput!) {
+  changeLocation(id: $id, version: $version, input: $input) {
+    __typename
+    ... on Location {
+      ...MasterLocation
+    }
+    ...Refused
+  }
+}
+    fragment MasterLocation on Location {
+  id
+  name
+  timeZone
+  active
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangeLocationMutation, ChangeLocationMutationVariables>;
+export const CreateResourceDocument = new TypedDocumentString(`
+    mutation CreateResource($input: CreateResourceInput!) {
+  createResource(input: $input) {
+    __typename
+    ... on Resource {
+      ...MasterRoom
+    }
+    ...Refused
+  }
+}
+    fragment MasterRoom on Resource {
+  id
+  name
+  locationId
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreateResourceMutation, CreateResourceMutationVariables>;
+export const ChangeResourceDocument = new TypedDocumentString(`
+    mutation ChangeResource($id: ID!, $version: Int!, $input: ChangeResourceInput!) {
+  changeResource(id: $id, version: $version, input: $input) {
+    __typename
+    ... on Resource {
+      ...MasterRoom
+    }
+    ...Refused
+  }
+}
+    fragment MasterRoom on Resource {
+  id
+  name
+  locationId
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangeResourceMutation, ChangeResourceMutationVariables>;
+export const RetireResourceDocument = new TypedDocumentString(`
+    mutation RetireResource($id: ID!, $version: Int!, $input: RetireResourceInput!) {
+  retireResource(id: $id, version: $version, input: $input) {
+    __typename
+    ... on Retired {
+      cancelled
+      moved
+      version
+      kept {
+        bookings
+        blocks
+        lessons
+      }
+      conflicts {
+        bookingId
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<RetireResourceMutation, RetireResourceMutationVariables>;
 export const LocationsDocument = new TypedDocumentString(`
     query Locations {
   locations {

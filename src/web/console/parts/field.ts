@@ -24,6 +24,8 @@ export type FieldProperties = {
   /** Only for readers of the screen. */
   hideLabel?: boolean;
   placeholder?: string;
+  /** What others have typed here. */
+  suggestions?: readonly string[];
   /** Beside the input. */
   children?: Child;
 };
@@ -40,6 +42,7 @@ export function Field(properties: FieldProperties) {
     hideLabel = false,
     children,
     autofocus,
+    suggestions,
     ...rest
   } = properties;
   const id = useId();
@@ -58,11 +61,12 @@ export function Field(properties: FieldProperties) {
     ? html`<select ...${common}>${choices.map(({ value, text }) => html`<option key=${value} value=${value}>${text}</option>`)}</select>`
     : type === 'textarea'
       ? html`<textarea rows="3" ...${common}></textarea>`
-      : html`<input type=${type} ...${common} />`;
+      : html`<input type=${type} list=${suggestions && `${id}-list`} ...${common} />`;
   return html`
     <div class="field ${fault ? 'wrong' : ''}">
       <label for=${id} class=${hideLabel ? 'unseen' : ''}>${label}</label>
       <div class="input">${input}${children}</div>
+      ${suggestions && html`<datalist id="${id}-list">${suggestions.map((text) => html`<option value=${text}></option>`)}</datalist>`}
       ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
       ${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}
     </div>

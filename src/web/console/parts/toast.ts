@@ -43,7 +43,8 @@ const undoSeconds = 8;
 
 export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = {}): void {
   const id = (count += 1);
-  shown.value = [...shown.value.slice(-2), { id, text, kind: 'done', ...more }];
+  for (const older of shown.value.slice(0, -2)) close(older.id);
+  shown.value = [...shown.value, { id, text, kind: 'done', ...more }];
   announce(text);
   // Who points at messages or has the focus in them is reading.
   const leave = () =>
@@ -66,7 +67,7 @@ export function later(text: string, act: () => void, back: () => void): void {
 }
 
 export const Toasts = () => html`
-  <div id="toasts">
+  <section id="toasts" aria-label=${t().messages}>
     ${shown.value.map(
       ({ id, text, kind, undo: canUndo, closeText }) => html`
         <div class="toast ${kind}" key=${id}>
@@ -76,6 +77,6 @@ export const Toasts = () => html`
         </div>
       `,
     )}
-  </div>
+  </section>
   <p role="status" class="unseen">${said.value}</p>
 `;

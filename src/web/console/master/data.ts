@@ -1,0 +1,41 @@
+/** Whole lists that the parts of the master data share. */
+import { ask, pages } from '../client.ts';
+import {
+  type MasterLocationFragment,
+  MasterLocationsDocument,
+  type MasterRoomFragment,
+  MasterRoomsDocument,
+  PolicyNamesDocument,
+} from '../generated/graphql.ts';
+
+export type Room = MasterRoomFragment;
+export type Location = MasterLocationFragment;
+export type Named = { id: string; name: string };
+
+const order = new Intl.Collator(undefined, { numeric: true });
+const byName = (one: { name: string }, other: { name: string }): number => order.compare(one.name, other.name);
+
+/** All pages of a list, by name. */
+async function readAll<Node extends { name: string }>(read: Parameters<typeof pages<Node>>[0]): Promise<Node[]> {
+  const all: Node[] = [];
+  for await (const nodes of pages(read)) all.push(...nodes);
+  return all.sort(byName);
+}
+
+export const readLocations = async (stop?: AbortSignal): Promise<Location[]> =>
+  ((await ask(MasterLocationsDocument, {}, stop)).locations ?? []).toSorted(byName);
+
+export const readRooms = (stop?: AbortSignal): Promise<Room[]> =>
+  readAll(async (after) => (await ask(MasterRoomsDocument, { after }, stop)).resources);
+
+export const readPolicyNames = (stop?: AbortSignal): Promise<Named[]> =>
+  readAll(async (after) => (await ask(PolicyNamesDocument, { after }, stop)).policies);
+
+export const nameIn = (list: readonly Named[], id: string | null | undefined): string =>
+  list.find((each) => each.id === id)?.name ?? '';
+
+export const choicesOf = (list: readonly Named[]) => list.map(({ id, name }) => ({ value: id, text: name }));
+
+/** A number that was typed; null where nothing was. */
+export const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+export const textOf = (value: number | string | null | undefined): string => (value == null ? '' : String(value));

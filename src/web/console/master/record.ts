@@ -1,0 +1,131 @@
+/**
+ * A record in a form. What is typed stands above what was read, and only that is sent, in the version that was read. When
+ * somebody else was faster, the new state is read, what was typed stays, and the form says who has changed what.
+ */
+import { useState } from 'preact/hooks';
+import { ask, type Refusal } from '../client.ts';
+import { clockText, minutesAt, ownZone } from '../clock.ts';
+import { type AuditSubject, LatestActDocument, type LatestActQuery } from '../generated/graphql.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { submit } from '../parts/field.ts';
+import { type Child, h, html } from '../parts/html.ts';
+import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/master.ts';
+
+type Versioned = { id: string; version: number; name: string };
+type Answer<Record> = { done: Record; refused?: never } | { refused: Refusal; done?: never };
+
+export type RecordPlan<Values extends object, Read extends Versioned> = {
+  /** Null: a new one. */
+  record: Read | null;
+  subject: AuditSubject;
+  valuesOf: (record: Read | null) => Values;
+  read: (id: string) => Promise<Read | null | undefined>;
+  create: (values: Values) => Promise<Answer<Read>>;
+  change: (record: Read, changes: Partial<Values>) => Promise<Answer<Read>>;
+  /** It has been saved, or a saved change was undone. */
+  onSaved: (record: Read) => void;
+};
+
+type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
+type Stale = { act: Act | undefined; isGone: boolean };
+
+/** The latest act on it says who was faster; an earlier release, or a tenant file, may have left none. */
+const readAct = async (subject: AuditSubject, id: string): Promise<Act | undefined> =>
+  (await ask(LatestActDocument, { subject, id })).audit?.nodes[0];
+
+export function useRecord<Values extends object, Read extends Versioned>(plan: RecordPlan<Values, Read>) {
+  const { subject, valuesOf, read, create, change, onSaved } = plan;
+  const [base, setBase] = useState(plan.record);
+  const [typed, setTyped] = useState<Partial<Values>>({});
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [stale, setStale] = useState<Stale>();
+  const [isBusy, setBusy] = useState(false);
+  const before = valuesOf(base);
+  const values: Values = { ...before, ...typed };
+  const members = Object.keys(typed) as (keyof Values)[];
+  const changed = members.filter((key) => values[key] !== before[key]);
+  const pick = (from: Values) => Object.fromEntries(changed.map((key) => [key, from[key]])) as Partial<Values>;
+
+  async function readAgain({ id }: Read): Promise<void> {
+    const now = await read(id);
+    if (now) setBase(now);
+    setStale({ act: now ? await readAct(subject, id) : undefined, isGone: !now });
+    setRefusal(undefined);
+  }
+  async function undo(after: Read): Promise<void> {
+    const { done, refused } = await change(after, pick(before));
+    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    else onSaved(done);
+  }
+  async function send(): Promise<boolean> {
+    if (base && changed.length === 0) return true;
+    const { done, refused } = await (base ? change(base, pick(values)) : create(values));
+    if (refused) {
+      setRefusal(refused);
+      if (refused.code === 'PreconditionFailed' && base) await readAgain(base);
+      return false;
+    }
+    toast(base ? t().changed(done.name) : t().made(done.name), base ? { undo: () => void undo(done) } : {});
+    onSaved(done);
+    return true;
+  }
+  return {
+    base,
+    values,
+    refusal,
+    stale,
+    isBusy,
+    set: (changes: Partial<Values>) => setTyped((last) => ({ ...last, ...changes })),
+    async save(): Promise<boolean> {
+      if (isBusy) return false;
+      setBusy(true);
+      return await send().finally(() => setBusy(false));
+    },
+  };
+}
+
+const staleText = ({ act, isGone }: Stale): Child => {
+  if (isGone) return t().isGone;
+  const who = act?.person?.displayName ?? t().somebody;
+  const when = act ? clockText(minutesAt(ownZone, Date.parse(act.at))) : '';
+  const changes = act?.changes ?? [];
+  return html`
+    <p>${t().changedBy(who, when)}</p>
+    ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(t().members[member] ?? member, from, to)}</li>`)}</ul>`}
+    <p>${t().typedStays}</p>
+  `;
+};
+
+type RecordDialogProperties = {
+  title: string;
+  draft: Pick<ReturnType<typeof useRecord>, 'base' | 'refusal' | 'stale' | 'isBusy' | 'save'>;
+  /** Whose faults stand at the fields. */
+  fields: readonly string[];
+  onClose: () => void;
+  wide?: boolean;
+  children: Child;
+  /** Beside the button that saves. */
+  more?: Child;
+};
+
+export function RecordDialog({ title, draft, fields, onClose, wide = false, children, more }: RecordDialogProperties) {
+  const { base, refusal, stale, isBusy, save } = draft;
+  const send = async () => {
+    if (await save()) onClose();
+  };
+  const form = html`
+    <form onSubmit=${submit(send)}>
+      ${stale && html`<div class="stale" role="alert">${staleText(stale)}</div>`}
+      ${children}
+      ${h(RefusedBox, { refusal, fields })}
+      <div class="buttons">
+        ${more}
+        <span class="gap"></span>
+        <button class="main" disabled=${isBusy || stale?.isGone}>${base ? t().save : t().make}</button>
+      </div>
+    </form>
+  `;
+  return h(Dialog, { title, onClose, wide, children: form });
+}

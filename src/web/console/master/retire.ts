@@ -1,0 +1,117 @@
+/** Retiring a room: what is still to come there, then what becomes of it. */
+import { useState } from 'preact/hooks';
+import { act, ask, type Refusal } from '../client.ts';
+import { momentText } from '../clock.ts';
+import {
+  ChangeResourceDocument,
+  type FutureBookings,
+  RetirementPreviewDocument,
+  RetireResourceDocument,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { Check, Field, submit } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt, RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { rangeIn } from '../rooms/conflict.ts';
+import { t } from '../texts/master.ts';
+import { choicesOf, nameIn, type Room } from './data.ts';
+
+type RetirementProperties = {
+  room: Room;
+  rooms: readonly Room[];
+  timeZone: string;
+  onDone: () => void;
+  onClose: () => void;
+};
+
+const counted = ['bookings', 'series', 'blocks', 'lessons', 'mailItems', 'displays'] as const;
+const futures: readonly FutureBookings[] = ['Keep', 'Cancel', 'Move'];
+
+export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZone, onDone, onClose }) => {
+  const { id, name } = room;
+  const asked = useAsked(async (stop) => (await ask(RetirementPreviewDocument, { id }, stop)).retirementPreview, [id]);
+  const [futureBookings, setFuture] = useState<FutureBookings>('Keep');
+  const [resourceId, setTarget] = useState('');
+  const [skips, setSkips] = useState(false);
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setBusy] = useState(false);
+  const others = rooms.filter((other) => other.active && other.id !== id);
+  const target = resourceId || (others[0]?.id ?? '');
+
+  async function putBack(version: number): Promise<void> {
+    const { refused } = await act(ChangeResourceDocument, { id, version, input: { active: true } });
+    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    onDone();
+  }
+  async function retire(version: number): Promise<void> {
+    const isMove = futureBookings === 'Move';
+    setBusy(true);
+    const { done, refused } = await act(RetireResourceDocument, {
+      id,
+      version,
+      input: { futureBookings, ...(isMove && { resourceId: target, conflictHandling: skips ? 'Skip' : 'Fail' }) },
+    });
+    setBusy(false);
+    setRefusal(refused);
+    if (refused) {
+      if (refused.code === 'PreconditionFailed') asked.reload();
+      return;
+    }
+    // What was cancelled or moved stays so: the room alone could be put back.
+    const undo = done.cancelled + done.moved === 0 ? () => void putBack(done.version) : undefined;
+    toast(t().retiredNow(name, done.cancelled, done.moved), { undo });
+    onDone();
+    onClose();
+  }
+  const body = showAsked(asked, (preview) => {
+    if (!preview) return html`<p>${t().isGone}</p>`;
+    const there = counted.filter((what) => preview[what] > 0);
+    const hasBookings = preview.bookings + preview.blocks > 0;
+    return html`
+      <form onSubmit=${submit(() => isBusy || retire(preview.version))}>
+        <h3>${t().ahead}</h3>
+        ${
+          there.length === 0
+            ? html`<p>${t().nothingAhead}</p>`
+            : html`<ul>${there.map((what) => html`<li>${t().counts[what](preview[what])}</li>`)}</ul>`
+        }
+        ${preview.lastEnd && html`<p>${t().lastEnd(momentText(timeZone, Date.parse(preview.lastEnd)))}</p>`}
+        ${preview.hasMailCalendar && html`<p>${t().mailStops}</p>`}
+        ${
+          hasBookings &&
+          h(Field, {
+            label: t().whatThen,
+            value: futureBookings,
+            onInput: (text) => setFuture(text as FutureBookings),
+            choices: futures.map((value) => ({ value, text: t().futures[value] })),
+          })
+        }
+        ${
+          futureBookings === 'Move' &&
+          html`
+          ${h(Field, { label: t().moveTo, value: target, onInput: setTarget, choices: choicesOf(others), fault: faultAt(refusal, 'resourceId') })}
+          ${h(Check, { label: t().skipOccupied, checked: skips, onChange: setSkips })}`
+        }
+        ${h(RefusedBox, { refusal, fields: ['resourceId'] })}
+        ${
+          refusal &&
+          refusal.conflicts.length > 0 &&
+          html`
+          <p>${t().inTheWay(refusal.conflicts.length)}</p>
+          <ul>${refusal.conflicts
+            .slice(0, 8)
+            .map(
+              ({ subject, kind, resourceId: at, start, end }) =>
+                html`<li>${subject ?? kind} (${nameIn(rooms, at)}, ${rangeIn(timeZone, start, end)})</li>`,
+            )}</ul>`
+        }
+        <div class="buttons end">
+          <button class="danger" disabled=${isBusy}>${t().retireNow}</button>
+        </div>
+      </form>
+    `;
+  });
+  return h(Dialog, { title: t().retireTitle(name), onClose, children: body });
+};

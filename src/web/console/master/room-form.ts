@@ -1,0 +1,141 @@
+/** The form of a room: made, changed, moved to another location, retired and taken back into use. */
+import { useState } from 'preact/hooks';
+import { act, ask } from '../client.ts';
+import {
+  ChangeResourceDocument,
+  type ChangeResourceInput,
+  CreateResourceDocument,
+  MasterRoomDocument,
+} from '../generated/graphql.ts';
+import { Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt, sayRefusal } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/master.ts';
+import { choicesOf, type Location, type Named, nameIn, numberOf, type Room, textOf } from './data.ts';
+import { RecordDialog, useRecord } from './record.ts';
+import { Retirement } from './retire.ts';
+
+type Values = {
+  name: string;
+  locationId: string;
+  kind: string;
+  capacity: string;
+  equipment: string;
+  mailbox: string;
+  checkInMinutes: string;
+  policyId: string;
+};
+
+const fields = ['name', 'locationId', 'kind', 'capacity', 'equipment', 'mailbox', 'checkInMinutes', 'policyId'];
+
+/** What was typed, as the API takes it; only the members that are there. */
+function inputOf({
+  capacity,
+  equipment,
+  mailbox,
+  checkInMinutes,
+  policyId,
+  ...plain
+}: Partial<Values>): ChangeResourceInput {
+  const items = (text: string) => text.split(',').flatMap((item) => item.trim() || []);
+  return {
+    ...plain,
+    ...(capacity !== undefined && { capacity: numberOf(capacity) }),
+    ...(equipment !== undefined && { equipment: [...new Set(items(equipment))] }),
+    ...(mailbox !== undefined && { mailbox: mailbox.trim() || null }),
+    ...(checkInMinutes !== undefined && { checkInMinutes: numberOf(checkInMinutes) }),
+    ...(policyId !== undefined && { policyId: policyId || null }),
+  };
+}
+
+type RoomFormProperties = {
+  room: Room | null;
+  rooms: readonly Room[];
+  locations: readonly Location[];
+  policies: readonly Named[];
+  /** Where a new one is made. */
+  locationId: string;
+  onSaved: () => void;
+  onClose: () => void;
+};
+
+export const RoomForm: Component<RoomFormProperties> = (properties) => {
+  const { room, rooms, locations, policies, onSaved, onClose } = properties;
+  const [isRetiring, setRetiring] = useState(false);
+  const inUse = locations.filter(({ active, id }) => active || id === room?.locationId);
+  const change = ({ id, version }: Room, input: ChangeResourceInput) =>
+    act(ChangeResourceDocument, { id, version, input });
+  const draft = useRecord<Values, Room>({
+    record: room,
+    subject: 'Resource',
+    valuesOf: (read) => ({
+      name: read?.name ?? '',
+      locationId: read?.locationId ?? (properties.locationId || inUse[0]?.id) ?? '',
+      kind: read?.kind ?? 'Room',
+      capacity: textOf(read?.capacity),
+      equipment: read?.equipment.join(', ') ?? '',
+      mailbox: textOf(read?.mailbox),
+      checkInMinutes: textOf(read?.checkInMinutes),
+      policyId: textOf(read?.policyId),
+    }),
+    read: async (id) => (await ask(MasterRoomDocument, { id })).resource,
+    create: ({ name, locationId, ...others }) =>
+      act(CreateResourceDocument, { input: { ...inputOf(others), name, locationId } }),
+    change: (read, changes) => change(read, inputOf(changes)),
+    onSaved,
+  });
+  const { base, values, set, refusal } = draft;
+  const setActive = async (read: Room, active: boolean) => {
+    const { done, refused } = await change(read, { active });
+    if (refused) return toast(sayRefusal(refused), { kind: 'fault' });
+    toast(t().changed(done.name), { undo: () => void setActive(done, !active) });
+    onSaved();
+    onClose();
+  };
+  const input = (member: keyof Values, more: Partial<Parameters<typeof Field>[0]> = {}) =>
+    h(Field, {
+      label: t().members[member] ?? member,
+      value: values[member],
+      onInput: (text) => set({ [member]: text }),
+      fault: faultAt(refusal, member),
+      ...more,
+    });
+  const isMoving = base && values.locationId !== base.locationId;
+  if (base && isRetiring)
+    return h(Retirement, {
+      room: base,
+      rooms,
+      timeZone: locations.find(({ id }) => id === base.locationId)?.timeZone ?? 'UTC',
+      onDone: onSaved,
+      onClose,
+    });
+  return h(RecordDialog, {
+    title: base?.name ?? t().newRoom,
+    draft,
+    fields,
+    onClose,
+    children: html`
+      ${input('name', { required: true, autofocus: true, maxLength: 100 })}
+      ${input('locationId', { choices: choicesOf(inUse) })}
+      ${isMoving && html`<p class="hint">${t().moves(nameIn(locations, base.locationId), nameIn(locations, values.locationId))}</p>`}
+      <div class="fields">
+        ${input('kind', { hint: t().kindHint, maxLength: 50, suggestions: [...new Set(rooms.map(({ kind }) => kind))].sort() })}
+        ${input('capacity', { type: 'number', min: 0 })}
+      </div>
+      ${input('equipment', { hint: t().equipmentHint })}
+      ${input('mailbox', { hint: t().mailboxHint, type: 'email' })}
+      ${input('checkInMinutes', { hint: t().checkInHint, type: 'number', min: 1 })}
+      ${input('policyId', { choices: [{ value: '', text: t().noPolicy }, ...choicesOf(policies)] })}
+    `,
+    more:
+      base &&
+      html`
+        ${
+          base.active
+            ? html`<button type="button" class="danger" onClick=${() => setRetiring(true)}>${t().retire}</button>`
+            : html`<button type="button" onClick=${() => void setActive(base, true)}>${t().putBack}</button>`
+        }
+      `,
+  });
+};

@@ -1,0 +1,25 @@
+/** Loads the module of a screen, or of a part of one, and shows it. */
+import { useEffect, useState } from 'preact/hooks';
+import { t } from '../texts/shell.ts';
+import { type Component, h, html } from './html.ts';
+
+export type Staged = { name: string; load: () => Promise<{ Screen: Component<object> }> };
+type Loaded = { name: string; Screen: Component<object> } | { name: string; failed: true };
+
+export function Stage({ screen }: { screen: Staged }) {
+  const [loaded, setLoaded] = useState<Loaded>();
+  useEffect(() => {
+    const { name } = screen;
+    screen.load().then(
+      ({ Screen }) => setLoaded({ name, Screen }),
+      () => setLoaded({ name, failed: true }),
+    );
+  }, [screen]);
+  if (loaded?.name !== screen.name) return html`<p class="state" aria-busy="true">${t().loading}</p>`;
+  if ('failed' in loaded)
+    return html`<div class="state">
+      <p>${t().failed} ${t().newVersion}</p>
+      <button type="button" onClick=${() => location.reload()}>${t().reload}</button>
+    </div>`;
+  return h(loaded.Screen, {});
+}

@@ -1,0 +1,35 @@
+/** Master data: what there is to book, when it is open, who may do what. Each part has a module of its own. */
+import { addressWith, goToScreen, place } from '../address.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { Stage, type Staged } from '../parts/stage.ts';
+import { t } from '../texts/master.ts';
+
+/** In the order in which a new school needs them. */
+const parts: readonly Staged[] = [
+  { name: 'rooms', load: () => import('../master/rooms.ts') },
+  { name: 'locations', load: () => import('../master/locations.ts') },
+];
+
+export const Screen: Component<object> = () => {
+  const current = parts.find(({ name }) => name === place.value['part']) ?? parts[0];
+  const open = (name: string) => (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    goToScreen('master', { part: name });
+  };
+  return html`
+    <div class="page master">
+      <h1 class="unseen">${t().title}</h1>
+      <nav class="tabs" aria-label=${t().title}>
+        ${parts.map(
+          ({ name }) => html`
+            <a key=${name} href=${addressWith({ screen: 'master', part: name }, {})} aria-current=${name === current?.name ? 'page' : undefined} onClick=${open(name)}>
+              ${t().parts[name as keyof ReturnType<typeof t>['parts']]}
+            </a>
+          `,
+        )}
+      </nav>
+      ${current && h(Stage, { screen: current })}
+    </div>
+  `;
+};
