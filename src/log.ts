@@ -90,11 +90,13 @@ function standardError(level: string): DestinationStream {
   };
 }
 
+const nowhere: DestinationStream = { write() {} };
+
 /**
  * Writes JSON lines to `destination`: standard error by default, so that a command's output stays clean. On a terminal that
  * default writes readable lines.
  */
-export function openLog(level: string, destination: DestinationStream = standardError(level)) {
+export function openLog(level: string, destination = level === 'silent' ? nowhere : standardError(level)) {
   return pino(
     {
       level,

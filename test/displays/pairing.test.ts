@@ -118,7 +118,7 @@ describe('POST displays/pairings', () => {
   });
 
   test('is limited by address', async () => {
-    const limited = await startService({ Limits__TokenRequestsPerMinute: '2' });
+    const limited = await startService({ Role: 'Web', Limits__TokenRequestsPerMinute: '2' });
     try {
       const statuses: number[] = [];
       for (let count = 0; count < 3; count++) statuses.push((await askForPairing(limited.url)).status);

@@ -17,7 +17,7 @@ let mine: ReturnType<typeof connect>;
 let theirs: Client;
 let close: () => Promise<void>;
 beforeAll(async () => {
-  service = await startService({}, ['R1', 'R2', 'R3', 'R4', 'R5']);
+  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5']);
   cable = await layCable(service.url);
   mine = connect(`${cable.url}/school/graphql`, await service.signIn());
   ({ client: theirs, close } = connect(`${service.url}/school/graphql`, await service.signIn(service.tenant, 'Admin')));

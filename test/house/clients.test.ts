@@ -25,7 +25,7 @@ let token: string;
 let worker: { url: string; stop(): Promise<void> };
 
 beforeAll(async () => {
-  service = await startService({}, ['R1']);
+  service = await startService({ Role: 'Web' }, ['R1']);
   token = await service.signIn();
   directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-clients-'));
   const { context, ready, stop } = await startServer(

@@ -208,7 +208,7 @@ describe('PostgreSQL', () => {
     await new Promise((resolve) => free.close(resolve));
     const url = `http://127.0.0.1:${port}`;
     await server.stop('SIGINT');
-    const start = () => startProgram(server.url, { Port: String(port) });
+    const start = () => startProgram(server.url, { Role: 'Worker', Port: String(port) });
     const reach = () =>
       until('/healthz is 200', async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.status === 200);
 

@@ -222,7 +222,7 @@ describe('two processes that start on an empty database at once', () => {
     url.pathname = `/empty_${process.pid}`;
     await sql`create database ${sql.id(url.pathname.slice(1))} template template0`.execute(db);
     try {
-      const both = [startProgram(url.href), startProgram(url.href)];
+      const both = [1, 2].map(() => startProgram(url.href, { Role: 'Worker' }));
       const urls = await Promise.all(both.map(({ ready }) => ready));
       await until('both are ready', async () => {
         const answers = await Promise.all(urls.map((root) => fetch(`${root}/readyz`)));

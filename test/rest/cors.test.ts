@@ -23,11 +23,12 @@ let token = '';
 
 beforeAll(async () => {
   service = await startService({
+    Role: 'Web',
     Cors__Origins: `${app}, http://localhost:5173`,
     Limits__TokenRequestsPerMinute: '60',
     Limits__BodyBytes: '2000',
   });
-  closed = await startService();
+  closed = await startService({ Role: 'Web' });
   token = await service.signIn();
 });
 afterAll(async () => {

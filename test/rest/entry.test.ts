@@ -8,8 +8,9 @@ let service: Service;
 let bare: Service;
 
 beforeAll(async () => {
-  service = await startService({ SwaggerEnabled: 'true', GraphiQLEnabled: 'true' });
+  service = await startService({ Role: 'Web', SwaggerEnabled: 'true', GraphiQLEnabled: 'true' });
   bare = await startService({
+    Role: 'Web',
     SwaggerEnabled: 'false',
     GraphiQLEnabled: 'false',
     IdentityProvider__Mode: 'None',

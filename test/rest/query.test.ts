@@ -6,8 +6,8 @@ let strict: Service;
 const tokens = new Map<Service, string>();
 
 beforeAll(async () => {
-  lenient = await startService();
-  strict = await startService({ StrictQueryParameters: 'true' });
+  lenient = await startService({ Role: 'Web' });
+  strict = await startService({ Role: 'Web', StrictQueryParameters: 'true' });
   for (const service of [lenient, strict]) tokens.set(service, await service.signIn());
 });
 afterAll(async () => {

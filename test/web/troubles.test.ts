@@ -21,7 +21,7 @@ describeInBrowser('A door sign that hangs for a year', () => {
   const link = (state: string) => sign.page.locator(`html[data-link="${state}"]`).waitFor({ state: 'attached' });
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService(), launchBrowser()]);
+    [service, browser] = await Promise.all([startService({ Role: 'Web' }), launchBrowser()]);
     cable = await layCable(service.url);
     school = await openSchool(service, 'haus', 12, ['A1', 'A2']);
     ({ token } = await school.pair({ LocationId: school.locationId, MayBook: true }));
