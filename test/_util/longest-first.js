@@ -1,25 +1,28 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Runs the slowest test files first: those that wait longest or start most programs. Jest itself knows them only from earlier
- * runs, which a fresh clone lacks.
+ * Runs the slowest test files first: those that compute most, wait longest or start most programs. Jest itself knows
+ * them only from earlier runs, which a fresh clone lacks.
  */
 const longest = [
-  'lessons/takeover',
-  'db/liveness',
-  'house/faults',
-  'house/benches',
-  'house/lifecycle',
-  'lessons/crash',
-  'lessons/trouble',
-  'lessons/races',
-  'lessons/order',
-  'mail/worker',
-  'mail/model',
   'api/scenarios',
-  'web/door-sign',
   'house/fuzz',
+  'house/benches',
+  'lessons/takeover',
+  'house/faults',
+  'db/liveness',
+  'lessons/trouble',
+  'rest/openapi',
+  'mail/worker',
+  'house/lifecycle',
+  'lessons/order',
+  'lessons/crash',
+  'lessons/races',
+  'mail-inbox/inbox',
+  'lessons/update',
   'graphql/hardening',
+  'web/door-sign',
+  'mail/model',
 ].map((file) => `/test/${file}.test.ts`);
 
 const rankOf = ({ path }) => {
