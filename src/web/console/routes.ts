@@ -26,6 +26,12 @@ export const screens: readonly Screen[] = [
     roles: ['Admin'],
     load: () => import('./screens/master.ts'),
   },
+  {
+    name: 'activity',
+    title: { de: 'Geschehen', en: 'Activity' },
+    roles: ['Admin'],
+    load: () => import('./screens/activity.ts'),
+  },
 ];
 
 export const screenOf = (role: Role): Screen | undefined => {

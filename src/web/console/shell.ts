@@ -1,13 +1,13 @@
 /** The frame of all screens: sections, account, connection, messages. */
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { addressWith, goToScreen } from './address.ts';
 import { isSessionLost, type Refusal } from './client.ts';
 import { clockText, minutesAt, ownZone } from './clock.ts';
 import { lostSince, tryNow } from './live.ts';
 import { type Language, language, languages, type Theme, theme, themes } from './look.ts';
 import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';
+import { ScreenLink } from './parts/link.ts';
 import { RefusedBox } from './parts/refused.ts';
 import { SignInAgain, SignInPage } from './parts/sign-in.ts';
 import { Stage } from './parts/stage.ts';
@@ -16,25 +16,19 @@ import { type Screen, screenOf, screens } from './routes.ts';
 import { options, person, readOptions, signOut } from './session.ts';
 import { t } from './texts/shell.ts';
 
-const isPlain = (event: MouseEvent) => event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
-
 function Sections({ current }: { current: Screen | undefined }) {
   const role = person.value?.role ?? 'User';
-  const open = (name: string) => (event: MouseEvent) => {
-    if (!isPlain(event)) return;
-    event.preventDefault();
-    goToScreen(name);
-  };
   return html`
     <nav aria-label=${t().navigation}>
       ${screens
         .filter(({ roles }) => roles.includes(role))
-        .map(
-          ({ name, title }) => html`
-            <a key=${name} href=${addressWith({ screen: name }, {})} aria-current=${name === current?.name ? 'page' : undefined} onClick=${open(name)}>
-              ${title[language.value]}
-            </a>
-          `,
+        .map(({ name, title }) =>
+          h(ScreenLink, {
+            key: name,
+            screen: name,
+            isCurrent: name === current?.name,
+            children: title[language.value],
+          }),
         )}
     </nav>
   `;

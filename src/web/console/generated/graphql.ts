@@ -4,6 +4,22 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Which acts; members that are left out do not count. */
+export type ActFilter = {
+  /** Only acts of these words, in whatever case: `change resource`. */
+  action?: string | null | undefined;
+  /** Only acts from this instant on. */
+  from?: string | null | undefined;
+  /** Only what this person has done. */
+  personId?: string | number | null | undefined;
+  /** Only acts about such a thing. */
+  subject?: AuditSubject | null | undefined;
+  /** Only acts about what has this id; where it is one of REST, best with `subject`. */
+  subjectId?: string | number | null | undefined;
+  /** Only acts before this instant. */
+  to?: string | null | undefined;
+};
+
 /** What an act was about. */
 export type AuditSubject =
   | 'Booking'
@@ -271,6 +287,15 @@ export type LessonStatus =
   | 'Geplant'
   | 'Vertretung';
 
+/** Why a mail server did not give what it was asked for. */
+export type MailFaultKind =
+  | 'AccessLost'
+  | 'StateLost'
+  | 'Throttled'
+  | 'TooLarge'
+  | 'Unreachable'
+  | 'Unreadable';
+
 /** What is made: a booking, or a block. */
 export type NewBookingKind =
   | 'Block'
@@ -331,6 +356,50 @@ export type Severity =
 export type Verdict =
   | 'Approved'
   | 'Declined';
+
+export type SignsToMindQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type SignsToMindQuery = { displays: { __typename: 'DisplayConnection', nodes: Array<{ __typename: 'Display', id: string, name: string, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, health: { __typename: 'DisplayHealth', battery: number | null, note: string | null } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type MailToMindQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MailToMindQuery = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, lastReadAt: string | null, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> | null };
+
+export type WorkToMindQueryVariables = Exact<{
+  since: string;
+}>;
+
+
+export type WorkToMindQuery = { batches: { __typename: 'BatchConnection', nodes: Array<{ __typename: 'Batch', id: string, restId: string, createdAt: string, operation: JobOperation, validateOnly: boolean, failureKind: FailureKind | null, errorCount: number, createdBy: { __typename: 'PersonReference', displayName: string } }> } | null, bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null };
+
+export type PinsToMindQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type PinsToMindQuery = { admins: { __typename: 'PersonConnection', nodes: Array<{ __typename: 'Person', id: string, name: string, pins: { __typename: 'PinConnection', nodes: Array<{ __typename: 'Pin', id: string, label: string | null, expiresAt: string | null, revokedAt: string | null }> } | null }> } | null, importers: { __typename: 'PersonConnection', nodes: Array<{ __typename: 'Person', id: string, name: string, pins: { __typename: 'PinConnection', nodes: Array<{ __typename: 'Pin', id: string, label: string | null, expiresAt: string | null, revokedAt: string | null }> } | null }> } | null };
+
+export type PersonToMindFragment = { __typename: 'Person', id: string, name: string, pins: { __typename: 'PinConnection', nodes: Array<{ __typename: 'Pin', id: string, label: string | null, expiresAt: string | null, revokedAt: string | null }> } | null };
+
+export type ActsQueryVariables = Exact<{
+  filter: ActFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type ActsQuery = { audit: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string, at: string, action: string, subject: AuditSubject | null, subjectName: string | null, requestId: string, person: { __typename: 'PersonReference', personId: string, displayName: string } | null, changes: Array<{ __typename: 'MemberChange', member: string, from: string | null, to: string | null }> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type ActingPersonsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ActingPersonsQuery = { persons: { __typename: 'PersonConnection', nodes: Array<{ __typename: 'Person', id: string, name: string }> } | null };
+
+export type FailedBatchesSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FailedBatchesSubscription = { batches: { __typename: 'Batch', id: string } };
 
 export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
 
@@ -708,6 +777,20 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const PersonToMindFragmentDoc = new TypedDocumentString(`
+    fragment PersonToMind on Person {
+  id
+  name
+  pins(first: 20) {
+    nodes {
+      id
+      label
+      expiresAt
+      revokedAt
+    }
+  }
+}
+    `, {"fragmentName":"PersonToMind"}) as unknown as TypedDocumentString<PersonToMindFragment, unknown>;
 export const MasterLocationFragmentDoc = new TypedDocumentString(`
     fragment MasterLocation on Location {
   id
@@ -828,6 +911,146 @@ export const BatchStoryFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"BatchStory"}) as unknown as TypedDocumentString<BatchStoryFragment, unknown>;
+export const SignsToMindDocument = new TypedDocumentString(`
+    query SignsToMind($after: String) {
+  displays(first: 200, after: $after) {
+    nodes {
+      id
+      name
+      createdAt
+      expiresAt
+      revokedAt
+      heardAt
+      silentSince
+      health {
+        battery
+        note
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SignsToMindQuery, SignsToMindQueryVariables>;
+export const MailToMindDocument = new TypedDocumentString(`
+    query MailToMind {
+  mailSubscriptions {
+    id
+    mailbox
+    lastReadAt
+    resource {
+      id
+      name
+    }
+    fault {
+      kind
+      text
+    }
+    conflictCount
+    unreadableCount
+  }
+}
+    `) as unknown as TypedDocumentString<MailToMindQuery, MailToMindQueryVariables>;
+export const WorkToMindDocument = new TypedDocumentString(`
+    query WorkToMind($since: DateTime!) {
+  batches(
+    filter: { importStatus: [LessonsImportFailed], createdAfter: $since }
+    first: 50
+  ) {
+    nodes {
+      id
+      restId
+      createdAt
+      operation
+      validateOnly
+      failureKind
+      errorCount
+      createdBy {
+        displayName
+      }
+    }
+  }
+  bookings(filter: { toDecide: true }, first: 50) {
+    nodes {
+      id
+    }
+    pageInfo {
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkToMindQuery, WorkToMindQueryVariables>;
+export const PinsToMindDocument = new TypedDocumentString(`
+    query PinsToMind {
+  admins: persons(filter: { role: Admin, active: true }, first: 25) {
+    nodes {
+      ...PersonToMind
+    }
+  }
+  importers: persons(filter: { role: Importer, active: true }, first: 25) {
+    nodes {
+      ...PersonToMind
+    }
+  }
+}
+    fragment PersonToMind on Person {
+  id
+  name
+  pins(first: 20) {
+    nodes {
+      id
+      label
+      expiresAt
+      revokedAt
+    }
+  }
+}`) as unknown as TypedDocumentString<PinsToMindQuery, PinsToMindQueryVariables>;
+export const ActsDocument = new TypedDocumentString(`
+    query Acts($filter: ActFilter!, $after: String) {
+  audit(filter: $filter, first: 100, after: $after) {
+    nodes {
+      id
+      at
+      action
+      subject
+      subjectName
+      requestId
+      person {
+        personId
+        displayName
+      }
+      changes {
+        member
+        from
+        to
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ActsQuery, ActsQueryVariables>;
+export const ActingPersonsDocument = new TypedDocumentString(`
+    query ActingPersons {
+  persons(filter: { role: Admin }, first: 200) {
+    nodes {
+      id
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ActingPersonsQuery, ActingPersonsQueryVariables>;
+export const FailedBatchesDocument = new TypedDocumentString(`
+    subscription FailedBatches {
+  batches(states: [LessonsImportFailed]) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<FailedBatchesSubscription, FailedBatchesSubscriptionVariables>;
 export const MasterLocationsDocument = new TypedDocumentString(`
     query MasterLocations {
   locations {

@@ -1,0 +1,126 @@
+/** Who changed what: filters in the address, and what was before and after. */
+import { useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import { ask } from '../client.ts';
+import { addDays, instantOf, isDay, momentText, ownZone } from '../clock.ts';
+import {
+  type ActFilter,
+  ActingPersonsDocument,
+  ActsDocument,
+  type ActsQuery,
+  type AuditSubject,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Field } from '../parts/field.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
+import { table } from '../parts/table.ts';
+import { t } from '../texts/activity.ts';
+
+type Act = NonNullable<ActsQuery['audit']>['nodes'][number];
+type Change = Act['changes'][number];
+
+const members = ['who', 'noun', 'action', 'from', 'to'] as const;
+
+function filterOf({ who, noun, action, from, to }: Readonly<Record<string, string>>): ActFilter {
+  return {
+    ...(who && { personId: who }),
+    ...(noun && { subject: noun as AuditSubject }),
+    ...(action && { action }),
+    ...(isDay(from) && { from: new Date(instantOf(ownZone, from, 0)).toISOString() }),
+    ...(isDay(to) && { to: new Date(instantOf(ownZone, addDays(to, 1), 0)).toISOString() }),
+  };
+}
+
+/** `change resource` in the language of the viewer; in the words of the API where there are no others. */
+function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>): string {
+  const verb = t().verbs[action.split(' ')[0] ?? ''];
+  return verb && subject ? `${t().nouns[subject] ?? subject} ${verb}` : action;
+}
+
+const hasValue = (value: string | null) => value !== null && value !== '';
+/** Of persons the audit keeps no values. */
+const isKept = ({ from, to }: Pick<Change, 'from' | 'to'>) => from !== null || to !== null;
+
+const plain = (change: Change): string =>
+  `${change.member}: ${isKept(change) ? `${change.from ?? '–'} → ${change.to ?? '–'}` : t().hidden}`;
+
+function showChange({ member, from, to }: Change): Child {
+  const before = hasValue(from) ? html`<del>${from}</del>` : html`<span class="hint">${t().nothingBefore}</span>`;
+  const after = hasValue(to) ? html`<ins>${to}</ins>` : html`<span class="hint">${t().nothingBefore}</span>`;
+  return html`<div><dt>${member}</dt><dd>${isKept({ from, to }) ? html`${hasValue(from) && html`${before} → `}${after}` : t().hidden}</dd></div>`;
+}
+
+/** Pages are read from the newest on, as many as were asked for. */
+async function readActs(filter: ActFilter, pageCount: number, stop: AbortSignal) {
+  const acts: Act[] = [];
+  let after: string | null = null;
+  for (let page = 0; page < pageCount; page += 1) {
+    const { audit }: ActsQuery = await ask(ActsDocument, { filter, after }, stop);
+    acts.push(...(audit?.nodes ?? []));
+    after = audit?.pageInfo.hasNextPage ? audit.pageInfo.endCursor : null;
+    if (!after) break;
+  }
+  return { acts, hasMore: after !== null };
+}
+
+export const Acts: Component<object> = () => {
+  const wanted = filterOf(place.value);
+  const [pageCount, setPageCount] = useState(1);
+  const key = JSON.stringify(wanted);
+  const asked = useAsked((stop) => readActs(wanted, pageCount, stop), [key, pageCount]);
+  const persons = useAsked(async (stop) => (await ask(ActingPersonsDocument, {}, stop)).persons?.nodes ?? [], []);
+  const put = (name: (typeof members)[number]) => (value: string) => {
+    setPageCount(1);
+    go({ [name]: value, page: undefined }, 'replace');
+  };
+  const now = place.value;
+  const all = (text: string) => ({ value: '', text });
+  const actions = [...new Set([...(asked.data?.acts ?? []).map(({ action }) => action), now['action'] ?? ''])];
+  const isFiltered = members.some((name) => now[name]);
+  return html`
+    <section class="panel">
+      <h2>${t().audit}</h2>
+      <div class="fields">
+        ${h(Field, { label: t().who, value: now['who'] ?? '', onInput: put('who'), choices: [all(t().anybody), ...(persons.data ?? []).map(({ id, name }) => ({ value: id, text: name }))] })}
+        ${h(Field, { label: t().noun, value: now['noun'] ?? '', onInput: put('noun'), choices: [all(t().anyNoun), ...Object.entries(t().nouns).map(([value, text]) => ({ value, text }))] })}
+        ${h(Field, { label: t().action, value: now['action'] ?? '', onInput: put('action'), choices: [all(t().anyAction), ...actions.filter(Boolean).map((action) => ({ value: action, text: action }))] })}
+        ${h(Field, { label: t().from, type: 'date', value: now['from'] ?? '', onInput: put('from') })}
+        ${h(Field, { label: t().to, type: 'date', value: now['to'] ?? '', onInput: put('to') })}
+        ${isFiltered && html`<button type="button" onClick=${() => go(Object.fromEntries(members.map((name) => [name, undefined])), 'replace')}>${t().clear}</button>`}
+      </div>
+      ${showAsked(
+        asked,
+        ({ acts, hasMore }) =>
+          table({
+            caption: t().audit,
+            name: 'audit',
+            rows: acts,
+            id: ({ id }) => id,
+            more: hasMore ? () => setPageCount(pageCount + 1) : undefined,
+            columns: [
+              {
+                key: 'at',
+                title: t().at,
+                value: ({ at }) => at,
+                show: ({ at }) => momentText(ownZone, Date.parse(at)),
+              },
+              { key: 'person', title: t().who, value: ({ person }) => person?.displayName ?? t().operator },
+              {
+                key: 'what',
+                title: t().what,
+                value: (act) => [actionText(act), act.subjectName].filter(Boolean).join(': '),
+                show: (act) => html`${actionText(act)}<br /><b>${act.subjectName}</b>`,
+              },
+              {
+                key: 'changes',
+                title: t().changes,
+                value: ({ changes }) => changes.map(plain).join('; '),
+                show: ({ changes }) => changes.length > 0 && html`<dl class="changes">${changes.map(showChange)}</dl>`,
+              },
+            ],
+          }),
+        { when: ({ acts }) => acts.length === 0, text: t().noActs },
+      )}
+    </section>
+  `;
+};

@@ -1,0 +1,125 @@
+/** What needs attention first: signs, calendars, imports, requests and PINs, each with the screen where it is mended. */
+import { ask, pages } from '../client.ts';
+import { dayAt, dayText, momentText, ownZone } from '../clock.ts';
+import {
+  MailToMindDocument,
+  type MailToMindQuery,
+  type PersonToMindFragment,
+  PinsToMindDocument,
+  SignsToMindDocument,
+  type SignsToMindQuery,
+  WorkToMindDocument,
+  type WorkToMindQuery,
+} from '../generated/graphql.ts';
+import { t } from '../texts/activity.ts';
+
+export type Matter = {
+  key: string;
+  level: 'fault' | 'warning';
+  text: string;
+  screen: string;
+  members?: Record<string, string>;
+};
+
+type Sign = NonNullable<SignsToMindQuery['displays']>['nodes'][number];
+type Calendar = NonNullable<MailToMindQuery['mailSubscriptions']>[number];
+
+const day = 86_400_000;
+const lowBattery = 15;
+const [batchDays, signDays, pinDays] = [7, 14, 30];
+
+const moment = (at: string) => momentText(ownZone, Date.parse(at));
+const date = (at: string) => dayText(dayAt(ownZone, Date.parse(at)), 'medium');
+const isWithin = (at: string, days: number) => Date.parse(at) - Date.now() < days * day;
+
+function* ofSign({ id, name, silentSince, expiresAt, revokedAt, health }: Sign): Generator<Matter> {
+  if (revokedAt) return;
+  const of = { screen: 'signs', members: { sign: id } };
+  if (silentSince) yield { key: `silent ${id}`, level: 'fault', text: t().silent(name, moment(silentSince)), ...of };
+  if (isWithin(expiresAt, signDays))
+    yield { key: `ends ${id}`, level: 'warning', text: t().signsEnd(name, date(expiresAt)), ...of };
+  const { battery = null, note = null } = health ?? {};
+  if (battery !== null && battery <= lowBattery)
+    yield { key: `battery ${id}`, level: 'warning', text: t().battery(name, battery), ...of };
+  if (note) yield { key: `note ${id}`, level: 'warning', text: t().note(name, note), ...of };
+}
+
+function* ofCalendar({ id, resource, fault, conflictCount, unreadableCount }: Calendar): Generator<Matter> {
+  const of = { screen: 'mail', members: { calendar: id } };
+  const { name } = resource;
+  if (fault) {
+    const why = t().mailFaults[fault.kind] ?? fault.text;
+    yield { key: `fault ${id}`, level: 'fault', text: t().mailFault(name, why), ...of };
+  }
+  if (conflictCount > 0)
+    yield { key: `conflicts ${id}`, level: 'warning', text: t().conflicts(name, conflictCount), ...of };
+  if (unreadableCount > 0)
+    yield { key: `unreadable ${id}`, level: 'warning', text: t().unreadable(name, unreadableCount), ...of };
+}
+
+function* ofWork({ batches, bookings }: WorkToMindQuery): Generator<Matter> {
+  for (const { id, createdAt, createdBy, validateOnly, failureKind, errorCount } of batches?.nodes ?? [])
+    if (!validateOnly && failureKind !== 'Cancelled')
+      yield {
+        key: id,
+        level: 'fault',
+        screen: 'timetables',
+        members: { batch: id },
+        text: t().batch(createdBy.displayName, moment(createdAt), errorCount),
+      };
+  const { nodes = [], pageInfo } = bookings ?? {};
+  if (nodes.length > 0)
+    yield {
+      key: 'requests',
+      level: 'warning',
+      screen: 'rooms',
+      text: t().requests(nodes.length, pageInfo?.hasNextPage === true),
+    };
+}
+
+function* ofPerson({ name, pins }: PersonToMindFragment): Generator<Matter> {
+  for (const { id, label, expiresAt, revokedAt } of pins?.nodes ?? []) {
+    if (revokedAt || !expiresAt || !isWithin(expiresAt, pinDays)) continue;
+    const ended = Date.parse(expiresAt) < Date.now();
+    if (ended && Date.now() - Date.parse(expiresAt) > batchDays * day) continue;
+    const text = (ended ? t().pinEnded : t().pinEnds)(name, label, date(expiresAt));
+    yield { key: id, level: 'warning', text, screen: 'master', members: { part: 'persons' } };
+  }
+}
+
+/** What the texts are made of; they are made when they are shown, in the present language. */
+export type Minded = {
+  signs: Sign[];
+  calendars: readonly Calendar[];
+  work: WorkToMindQuery;
+  persons: PersonToMindFragment[];
+};
+
+export async function readAttention(stop: AbortSignal): Promise<Minded> {
+  const since = new Date(Date.now() - batchDays * day).toISOString();
+  async function readSigns(): Promise<Sign[]> {
+    const signs: Sign[] = [];
+    for await (const some of pages(async (after) => (await ask(SignsToMindDocument, { after }, stop)).displays))
+      signs.push(...some);
+    return signs;
+  }
+  const [signs, { mailSubscriptions }, work, { admins, importers }] = await Promise.all([
+    readSigns(),
+    ask(MailToMindDocument, {}, stop),
+    ask(WorkToMindDocument, { since }, stop),
+    ask(PinsToMindDocument, {}, stop),
+  ]);
+  const persons = [...(admins?.nodes ?? []), ...(importers?.nodes ?? [])];
+  return { signs, calendars: mailSubscriptions ?? [], work, persons };
+}
+
+/** Faults first. */
+export function mattersOf({ signs, calendars, work, persons }: Minded): Matter[] {
+  const all = [
+    ...signs.flatMap((sign) => [...ofSign(sign)]),
+    ...calendars.flatMap((calendar) => [...ofCalendar(calendar)]),
+    ...ofWork(work),
+    ...persons.flatMap((person) => [...ofPerson(person)]),
+  ];
+  return all.toSorted((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'));
+}

@@ -1,0 +1,46 @@
+/** Activity: what needs attention first, then who changed what. */
+import { Acts } from '../activity/acts.ts';
+import { mattersOf, readAttention } from '../activity/attention.ts';
+import { FailedBatchesDocument } from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { ScreenLink } from '../parts/link.ts';
+import { useRefresh } from '../parts/refresh.ts';
+import { RefusedBox } from '../parts/refused.ts';
+import { t } from '../texts/activity.ts';
+
+const Attention: Component<object> = () => {
+  const asked = useAsked(readAttention, []);
+  const { reload } = asked;
+  useRefresh(reload, FailedBatchesDocument);
+  const body = showAsked(asked, (minded) => {
+    const matters = mattersOf(minded);
+    if (matters.length === 0) return html`<p class="state">${t().nothing}</p>`;
+    return html`<ul class="matters">
+      ${matters.map(
+        ({ key, level, text, screen, members }) => html`<li key=${key} class=${level}>
+          <b class="level">${t().levels[level]}</b><span>${text}</span>
+          ${h(ScreenLink, { screen, ...(members && { members }), children: t().open[screen] ?? screen })}
+        </li>`,
+      )}
+    </ul>`;
+  });
+  return html`
+    <section class="panel" aria-busy=${asked.isLoading}>
+      <div class="tools">
+        <h2>${t().attention}</h2><span class="gap"></span>
+        <button type="button" onClick=${reload}>${t().refresh}</button>
+      </div>
+      ${asked.data && h(RefusedBox, { refusal: asked.refusal })}
+      ${body}
+    </section>
+  `;
+};
+
+export const Screen: Component<object> = () => html`
+  <div class="page">
+    <h1>${t().title}</h1>
+    ${h(Attention, {})}
+    ${h(Acts, {})}
+  </div>
+`;

@@ -1,0 +1,132 @@
+/** Activity, in the console of an Admin. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Browser } from 'playwright-core';
+import { makeDisplay } from '../../_util/factories.ts';
+import { type MasterData, masterData } from '../../_util/master-data.ts';
+import { type Service, startService } from '../../_util/service.ts';
+import { makeCalendar } from '../../mail/_util/rows.ts';
+import { launchBrowser } from '../_util/browser.ts';
+import { openConsole } from '../_util/consoles.ts';
+import { describeInBrowser } from '../_util/in-browser.ts';
+
+type Opened = Awaited<ReturnType<typeof openConsole>>;
+
+describeInBrowser('What Admins watch in the console', () => {
+  let service: Service;
+  let browser: Browser;
+  let api: MasterData;
+  let admin: Opened;
+
+  beforeAll(async () => {
+    // Without a worker, who would retire calendars that no setting names.
+    [service, browser] = await Promise.all([startService({ Role: 'Web' }, ['Aula', 'Bibliothek']), launchBrowser()]);
+    api = masterData(service, await service.signIn(service.tenant, 'Admin'));
+    admin = await openConsole(browser, service);
+    await admin.open('?screen=activity');
+    await admin.signIn();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  /** What neither axe, nor the policy, nor the page complains of; in the other language and dark, too. */
+  async function isSound({ page, violations, complaints }: Opened): Promise<void> {
+    for (const [theme, language] of [
+      ['light', 'en'],
+      ['dark', 'de'],
+    ]) {
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+      await page.getByRole('button', { name: 'Admin of school' }).click();
+      await page
+        .locator('#account select')
+        .first()
+        .selectOption(language as string);
+      await page.keyboard.press('Escape');
+      expect({ theme, language, violations: await violations(), complaints }).toMatchObject({
+        violations: [],
+        complaints: [],
+      });
+    }
+    await page.getByRole('button', { name: 'Admin of school' }).click();
+    await page.locator('#account select').first().selectOption('en');
+    await page.keyboard.press('Escape');
+  }
+  const db = () => service.context.db;
+  const roomId = (index: number) => service.tenant.resources[index]?.id as number;
+
+  describe('activity', () => {
+    test('says that nothing needs attention', async () => {
+      await admin.page.getByText('Nothing at present').waitFor();
+      await admin.page.getByText('Nothing was done in this selection').waitFor();
+      await isSound(admin);
+    });
+
+    test('names what is silent, faulty, failed, waiting and about to end, faults first, and leads there', async () => {
+      const { page } = admin;
+      const { mandatorId, person } = service.tenant;
+      const { displayId } = await makeDisplay(db(), service.tenant, { name: 'Tür Aula' });
+      await sql`update display set silent_since = '2026-11-20T08:00:00Z', health = '{"program":"x","battery":7}'
+        where id = ${displayId}`.execute(db());
+      await makeCalendar(
+        db(),
+        { mandatorId, resourceId: roomId(1) },
+        {},
+        `fault = 'AccessLost', fault_text = 'The account may not read it.', not_before = '2126-11-20T09:00:00Z'`,
+      );
+      await sql`insert into pin (mandator_id, person_id, hash, label, expires_at)
+        select ${mandatorId}, ${person('Importer').id}, decode(repeat('ab', 32), 'hex'), 'timetable', now() + interval '3 days'`.execute(
+        db(),
+      );
+      // The page hears of it by itself.
+      await sql`insert into batch (mandator_id, id, operation, import_status, job_count, error_count, failure_kind,
+          error_messages, request_id, created_by, finished_at)
+        values (${mandatorId}, gen_random_uuid(), 'Create', 'LessonsImportFailed', 1, 3, 'Data', 'x', 'r',
+          ${person('Importer').id}, now())`.execute(db());
+      const matters = page.locator('.matters li');
+      await page.getByText('An import of Importer of school has failed').waitFor();
+      expect(await matters.allInnerTexts()).toEqual([
+        expect.stringMatching(/^Fault\s+Door sign Tür Aula is silent since Fri, .*\s+Door signs$/),
+        expect.stringMatching(/The calendar of Bibliothek cannot be read: The mail server refuses access\.\s+Mail$/),
+        expect.stringMatching(/An import of Importer of school has failed at .*, with 3 errors\.\s+Timetables$/),
+        expect.stringMatching(/^Note\s+The battery of door sign Tür Aula is at 7 %\.\s+Door signs$/),
+        expect.stringMatching(/The PIN “timetable” of Importer of school ends on .*\s+Master data$/),
+      ]);
+      expect(await matters.first().getByRole('link').getAttribute('href')).toMatch(/^\?screen=signs&sign=display_/);
+      await isSound(admin);
+    });
+
+    test('shows who changed what, from what to what, and filters it by the address', async () => {
+      const { page, open } = admin;
+      const room = `/resources/${roomId(0)}`;
+      await api.patch(room, { Capacity: 120 });
+      await api.patch(room, { Capacity: 110 });
+      await api.post('/persons', {
+        ...{ Name: 'Neu', Email: 'neu@school.example', TimeZone: 'UTC', Role: 'User' },
+      });
+      await open('?screen=activity');
+      const rows = page.getByRole('region', { name: 'Who changed what' }).locator('tbody tr');
+      await rows.nth(2).waitFor();
+      expect(await rows.nth(1).innerText()).toMatch(/Admin of school\s+change resource\s+Aula\s+Capacity\s+120 → 110/);
+      await page.getByLabel('Thing').selectOption({ label: 'Person' });
+      await rows.nth(1).waitFor({ state: 'detached' });
+      expect(await rows.allInnerTexts()).toEqual([expect.stringContaining('create person')]);
+      expect(page.url()).toContain('noun=Person');
+      await page.getByLabel('to', { exact: true }).fill('2020-01-01');
+      await page.getByText('Nothing was done in this selection').waitFor();
+      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await rows.nth(2).waitFor();
+      await isSound(admin);
+    });
+
+    test('is not there for a User', async () => {
+      const user = await openConsole(browser, service, { role: 'User' });
+      await user.open('?screen=activity');
+      await user.signIn();
+      await user.page.getByRole('link', { name: 'Rooms' }).waitFor();
+      expect(await user.page.getByRole('navigation').getByRole('link').allInnerTexts()).not.toContain('Activity');
+      await user.close();
+    });
+  });
+});
