@@ -5,6 +5,9 @@ export const languages = ['de', 'en'] as const;
 export type Language = (typeof languages)[number];
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
+export const stays = ['while', 'always'] as const;
+/** How long messages stay: for a while, or until they are closed. */
+export type Stay = (typeof stays)[number];
 
 const chosen = <Choice extends string>(name: string, choices: readonly Choice[], otherwise: Choice): Choice =>
   choices.find((choice) => choice === localStorage.getItem(`roomgate ${name}`)) ?? otherwise;
@@ -18,6 +21,7 @@ export const language = signal<Language>(
   ),
 );
 export const theme = signal<Theme>(chosen('theme', themes, 'auto'));
+export const stay = signal<Stay>(chosen('stay', stays, 'while'));
 
 /** What dates and numbers are written in: the browser's variety of the language, as de-AT. */
 export const locale = computed(
@@ -33,6 +37,8 @@ effect(() => {
   document.documentElement.dataset['theme'] = theme.value;
   localStorage.setItem('roomgate theme', theme.value);
 });
+
+effect(() => localStorage.setItem('roomgate stay', stay.value));
 
 /**
  * Texts in both languages; one that is missing does not compile. Call the result where a text is shown, so that it follows

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { isSessionLost, type Refusal } from './client.ts';
 import { clockText, minutesAt, ownZone } from './clock.ts';
 import { lostSince, tryNow } from './live.ts';
-import { type Language, language, languages, type Theme, theme, themes } from './look.ts';
+import { type Language, language, languages, type Stay, stay, stays, type Theme, theme, themes } from './look.ts';
 import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';
 import { ScreenLink } from './parts/link.ts';
@@ -50,6 +50,11 @@ const Account = () => html`
     <label>${t().theme}
       <select value=${theme.value} onChange=${pick((value) => (theme.value = value as Theme))}>
         ${themes.map((each) => html`<option value=${each}>${t().themes[each]}</option>`)}
+      </select>
+    </label>
+    <label>${t().stay}
+      <select value=${stay.value} onChange=${pick((value) => (stay.value = value as Stay))}>
+        ${stays.map((each) => html`<option value=${each}>${t().stays[each]}</option>`)}
       </select>
     </label>
     <button type="button" popovertarget="account" onClick=${() => (isHelpOpen.value = true)}>${t().keys} <kbd>?</kbd></button>

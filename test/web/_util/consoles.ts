@@ -22,9 +22,17 @@ const axe = fs.readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.
 export async function openConsole(browser: Browser, service: Service, options: ConsoleOptions = {}) {
   const { role = 'Admin', language = 'en', theme = 'light', width = 1280, height = 800 } = options;
   const { url, tenant } = service;
-  const context = await browser.newContext({ viewport: { width, height }, locale: language, colorScheme: theme });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    locale: language,
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    timezoneId: 'Europe/Berlin',
+  });
   // Longer than the busiest machine needs.
   context.setDefaultTimeout(100_000);
+  // Messages wait for slow machines, as they do for slow readers.
+  await context.addInitScript("localStorage.setItem('roomgate stay', 'always')");
   const page = await context.newPage();
   /** What the policy or the page complained of, and what was asked of another host. */
   const complaints: string[] = [];

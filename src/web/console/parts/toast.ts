@@ -3,6 +3,7 @@
  * whoever presses Undo in that time prevents it.
  */
 import { signal } from '@preact/signals';
+import { stay } from '../look.ts';
 import { t } from '../texts/shell.ts';
 import { html } from './html.ts';
 
@@ -40,16 +41,17 @@ function undo(id: number): void {
 }
 
 const undoSeconds = 8;
+const most = 2;
 
 export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = {}): void {
   const id = (count += 1);
-  for (const older of shown.value.slice(0, -2)) close(older.id);
+  for (const { id: old } of shown.value.slice(0, -(most - 1))) close(old);
   shown.value = [...shown.value, { id, text, kind: 'done', ...more }];
   announce(text);
   // Who points at messages or has the focus in them is reading.
   const leave = () =>
     document.querySelector('#toasts:is(:hover, :focus-within)') ? setTimeout(leave, 1_000) : close(id);
-  if (more.kind !== 'fault') setTimeout(leave, (more.undo ? undoSeconds : 5) * 1_000);
+  if (more.kind !== 'fault' && stay.value === 'while') setTimeout(leave, (more.undo ? undoSeconds : 5) * 1_000);
 }
 
 /** Runs `act` after a while in which `back` can be chosen; at once when the page is left or the message closed. */

@@ -15,7 +15,11 @@ type KeyProperties = TimelineProperties & {
 const rest = 600;
 let waiting: { id: string; before: Booking; timer: ReturnType<typeof setTimeout> } | undefined;
 
-export function makeKeys({ rooms, store, scale, acts, cursor, moveTo, shownRows }: KeyProperties) {
+/** Rows may have changed since the timeline was drawn: what stands where is looked up at each key. */
+export function pressKey(
+  event: KeyboardEvent,
+  { rooms, store, scale, acts, cursor, moveTo, shownRows }: KeyProperties,
+) {
   const row = Math.max(
     0,
     rooms.findIndex(({ id }) => id === cursor.roomId),
@@ -45,7 +49,7 @@ export function makeKeys({ rooms, store, scale, acts, cursor, moveTo, shownRows 
 
   /** Draws the change at once; sends all of them together. */
   function shift(booking: Booking, changes: { start?: number; end?: number; rooms?: number }): void {
-    if (!acts.mayChange(booking)) {
+    if (waiting?.id !== booking.id && !acts.mayChange(booking)) {
       announce(acts.whyNot(booking));
       return;
     }
@@ -105,43 +109,40 @@ export function makeKeys({ rooms, store, scale, acts, cursor, moveTo, shownRows 
     return next > start && next < end ? next : start;
   }
 
-  function onKeyDown(event: KeyboardEvent): void {
-    const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
-    if (metaKey) return;
-    const booking = stop?.booking;
-    const acted = ((): boolean => {
-      if (altKey || shiftKey) {
-        if (!booking || ctrlKey) return false;
-        if (key === 'ArrowLeft') shift(booking, altKey ? { end: -step } : { start: -step, end: -step });
-        else if (key === 'ArrowRight') shift(booking, altKey ? { end: step } : { start: step, end: step });
-        else if (shiftKey && key === 'ArrowUp') shift(booking, { rooms: -1 });
-        else if (shiftKey && key === 'ArrowDown') shift(booking, { rooms: 1 });
-        else return false;
-        return true;
-      }
-      // The grid itself has the focus while the cursor is out of sight.
-      if (event.target === event.currentTarget && key.startsWith('Arrow')) {
-        moveTo(room?.id ?? '', cursor.key);
-        return true;
-      }
-      const moves: Record<string, () => void> = {
-        ArrowLeft: () => toStop(at - 1),
-        ArrowRight: () => toStop(at + 1),
-        ArrowUp: () => toRow(row - 1),
-        ArrowDown: () => toRow(row + 1),
-        PageUp: () => toRow(row - shownRows),
-        PageDown: () => toRow(row + shownRows),
-        Home: () => (ctrlKey ? toRow(0) : toStop(-1)),
-        End: () => (ctrlKey ? toRow(rooms.length - 1) : toStop(stops.length - 1)),
-        Enter: open,
-        ' ': open,
-        Delete: () => booking && acts.cancel(booking),
-      };
-      moves[key]?.();
-      return key in moves;
-    })();
-    if (acted) event.preventDefault();
-    if (key === 'Enter') send();
-  }
-  return { onKeyDown };
+  const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
+  if (metaKey) return;
+  const booking = stop?.booking;
+  const acted = ((): boolean => {
+    if (altKey || shiftKey) {
+      if (!booking || ctrlKey) return false;
+      if (key === 'ArrowLeft') shift(booking, altKey ? { end: -step } : { start: -step, end: -step });
+      else if (key === 'ArrowRight') shift(booking, altKey ? { end: step } : { start: step, end: step });
+      else if (shiftKey && key === 'ArrowUp') shift(booking, { rooms: -1 });
+      else if (shiftKey && key === 'ArrowDown') shift(booking, { rooms: 1 });
+      else return false;
+      return true;
+    }
+    // The grid itself has the focus while the cursor is out of sight.
+    if (event.target === event.currentTarget && key.startsWith('Arrow')) {
+      moveTo(room?.id ?? '', cursor.key);
+      return true;
+    }
+    const moves: Record<string, () => void> = {
+      ArrowLeft: () => toStop(at - 1),
+      ArrowRight: () => toStop(at + 1),
+      ArrowUp: () => toRow(row - 1),
+      ArrowDown: () => toRow(row + 1),
+      PageUp: () => toRow(row - shownRows),
+      PageDown: () => toRow(row + shownRows),
+      Home: () => (ctrlKey ? toRow(0) : toStop(-1)),
+      End: () => (ctrlKey ? toRow(rooms.length - 1) : toStop(stops.length - 1)),
+      Enter: open,
+      ' ': open,
+      Delete: () => booking && acts.cancel(booking),
+    };
+    moves[key]?.();
+    return key in moves;
+  })();
+  if (acted) event.preventDefault();
+  if (key === 'Enter') send();
 }

@@ -1,10 +1,21 @@
 /** A row of the timeline: the room's name, its bookings and its free times. Rows are recycled while the list is scrolled. */
 import { signal } from '@preact/signals';
+import { useLayoutEffect } from 'preact/hooks';
 import { type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, type Scale } from './geometry.ts';
 import type { Booking, Room, Store } from './store.ts';
-import { closedBackground, detailOf, rangeText, rulerOf, type Stop, stopsOf, stopText, subjectOf } from './view.ts';
+import {
+  closedBackground,
+  detailOf,
+  rangeText,
+  rulerOf,
+  type Stop,
+  statusText,
+  stopsOf,
+  stopText,
+  subjectOf,
+} from './view.ts';
 
 export const rowHeight = 44;
 
@@ -20,6 +31,8 @@ export type RowProperties = {
   active: string | undefined;
   found: ReadonlySet<string> | undefined;
   showZone: boolean;
+  /** The row that the keyboard is in has been drawn. */
+  onDrawn: () => void;
 };
 
 const percent = (fraction: number) => `${(fraction * 100).toFixed(4)}%`;
@@ -43,14 +56,20 @@ function showStop(stop: Stop, { scale, active, found }: RowProperties) {
     width: percent(width),
     ...(lanes > 1 && { top: `${(lane / lanes) * 100}%`, height: `${100 / lanes}%` }),
   };
-  return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} aria-label=${label} title=${booking && label}
-      class=${booking ? classOf(booking, found) : 'free'} style=${style}>
-    ${booking && html`<b>${subjectOf(booking)}</b><span>${lanes > 1 ? '' : `${rangeText(stop)} ${detailOf(booking)}`}</span>`}
+  if (!booking)
+    return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} class="free" aria-label=${label} style=${style}></div>`;
+  // Its name is what is written in it.
+  return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} title=${label} class=${classOf(booking, found)} style=${style}>
+    <b>${subjectOf(booking)}</b> <span class=${lanes > 1 ? 'unseen' : ''}>${rangeText(stop)} ${detailOf(booking)}</span>
+    <span class="unseen">${statusText(booking)}</span>
   </div>`;
 }
 
 const Row: Component<RowProperties> = (properties) => {
-  const { room, index, store, scale, active, showZone } = properties;
+  const { room, index, store, scale, active, showZone, onDrawn } = properties;
+  useLayoutEffect(() => {
+    if (active !== undefined) onDrawn();
+  });
   const present = rulerOf(room, store)(now.value);
   const isNow = present >= 0 && present < store.days * 1440;
   const { capacity, name } = room;

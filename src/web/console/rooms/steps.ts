@@ -43,8 +43,8 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
 
   /** Shown as done; the server is asked when nobody has taken it back. */
   function soon(booking: Booking, text: string, send: () => ReturnType<typeof cancelNow>, doneText: string): void {
-    store.remove(booking.id);
-    const back = () => store.put(booking);
+    store.hide(booking);
+    const back = () => store.show(booking.id);
     const run = async () => {
       const { done, refused } = await send();
       if (done) toast(doneText);

@@ -61,6 +61,8 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   const byRoom = new Map<string, Signal<readonly Booking[]>>();
   const known = new Map<string, Booking>();
+  /** What has been cancelled or released here, as it is told meanwhile. */
+  const hidden = new Map<string, Booking>();
   const hours = new Map<string, Signal<readonly Span[] | undefined>>();
   const stop = new AbortController();
   const isLoading = signal(true);
@@ -99,6 +101,10 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   }
   /** What the server says, unless something newer is known. */
   function hear(booking: Booking): void {
+    if (hidden.has(booking.id)) {
+      hidden.set(booking.id, booking);
+      return;
+    }
     const before = known.get(booking.id);
     if (before && (before.version > booking.version || before.isPending)) return;
     put(booking);
@@ -107,7 +113,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   function hearAll(bookings: readonly Booking[]): void {
     const fresh = new Map<string, Booking[]>();
     for (const booking of bookings) {
-      if (known.has(booking.id)) {
+      if (known.has(booking.id) || hidden.has(booking.id)) {
         hear(booking);
         continue;
       }
@@ -179,6 +185,16 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     remove,
     hear,
     find: (id: string) => known.get(id),
+    /** Draws it no more, whatever is told of it, until it is shown again. */
+    hide(booking: Booking): void {
+      remove(booking.id);
+      hidden.set(booking.id, booking);
+    },
+    show(id: string): void {
+      const booking = hidden.get(id);
+      hidden.delete(id);
+      if (booking) put(booking);
+    },
     /** The rooms that will be shown, the first ones first. */
     read(ids: readonly string[]): void {
       const before = new Set(all);

@@ -9,7 +9,7 @@ import { t } from '../texts/rooms.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';
 import { makeDrag } from './drag.ts';
 import { fractionAt } from './geometry.ts';
-import { makeKeys } from './grid-keys.ts';
+import { pressKey } from './grid-keys.ts';
 import { makeRowCache, now, rowHeight } from './row.ts';
 
 const beyond = 5;
@@ -50,6 +50,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
   const [count, setCount] = useState(20);
   const [cursor, setCursor] = useState<Cursor>({ roomId: '', key: 'room' });
   const wantsFocus = useRef(false);
+  const lastLeft = useRef(0);
   const [rowNode] = useState(makeRowCache);
 
   const last = Math.min(rooms.length, first + count);
@@ -93,7 +94,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     wantsFocus.current = true;
     setCursor({ roomId, key });
   };
-  useLayoutEffect(() => {
+  const keepFocus = () => {
     const box = view.current as HTMLDivElement;
     const row = box.querySelector<HTMLElement>(`[data-row="${cursorRow}"]`);
     const isLost =
@@ -103,11 +104,19 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     if (!wantsFocus.current && !isLost) return;
     if (!row) return;
     wantsFocus.current = false;
-    const cell =
-      row.querySelector<HTMLElement>(`[data-cell="${cursor.key}"]`) ?? row.querySelector<HTMLElement>('[data-cell]');
+    // A free time that has been booked is a booking now: the nearest is where it was.
+    const distance = (cell: HTMLElement) => Math.abs(cell.offsetLeft - lastLeft.current);
+    const cells = [...row.querySelectorAll<HTMLElement>('.track [data-cell]')];
+    const nearest = cells.sort((one, other) => distance(one) - distance(other))[0];
+    const cell = row.querySelector<HTMLElement>(`[data-cell="${cursor.key}"]`) ?? nearest;
     cell?.focus({ preventScroll: true });
     cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  });
+  };
+  useLayoutEffect(keepFocus);
+  // Rows draw themselves anew when their bookings change.
+  const drawn = useRef(keepFocus);
+  drawn.current = keepFocus;
+  const [onDrawn] = useState(() => () => drawn.current());
 
   const whereOf = (target: EventTarget | null): Cursor | undefined => {
     if (!(target instanceof HTMLElement)) return undefined;
@@ -118,6 +127,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
   const onFocusIn = (event: FocusEvent) => {
     (view.current as HTMLDivElement).dataset['focus'] = 'in';
     const at = whereOf(event.target);
+    if (at) lastLeft.current = (event.target as HTMLElement).offsetLeft;
     if (at && (at.roomId !== cursor.roomId || at.key !== cursor.key)) setCursor(at);
   };
   const onFocusOut = (event: FocusEvent) => {
@@ -126,7 +136,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
   };
 
   const shownRows = Math.max(1, Math.floor((view.current?.clientHeight ?? 400) / rowHeight) - 2);
-  const { onKeyDown } = makeKeys({ ...properties, cursor, moveTo, shownRows });
+  const onKeyDown = (event: KeyboardEvent) => pressKey(event, { ...properties, cursor, moveTo, shownRows });
   const drag = useRef<ReturnType<typeof makeDrag>>(undefined);
   drag.current ??= makeDrag(view);
   drag.current.update({ ...properties, acts });
@@ -151,6 +161,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
               scale,
               found,
               showZone: hasZones,
+              onDrawn,
               active: room.id === cursor.roomId ? cursor.key : undefined,
             });
           })}

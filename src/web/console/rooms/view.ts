@@ -70,12 +70,13 @@ export function subjectOf({ subject, lessonSummary }: Booking): string {
   return subject ?? lessonSummary?.subject ?? t().noSubject;
 }
 
+export const statusText = ({ status, lessonSummary }: Booking): string =>
+  t().statuses[status] || (lessonSummary ? t().lessonStatuses[lessonSummary.status] : '');
+
 export function stopText(stop: Stop): string {
   const { booking } = stop;
   if (!booking) return t().free(clockText(stop.start % dayMinutes), clockText(stop.end % dayMinutes));
-  const status =
-    t().statuses[booking.status] || (booking.lessonSummary ? t().lessonStatuses[booking.lessonSummary.status] : '');
-  return t().booking(rangeText(stop), [subjectOf(booking), detailOf(booking)].filter(Boolean).join(', '), status);
+  return [rangeText(stop), subjectOf(booking), detailOf(booking), statusText(booking)].filter(Boolean).join(', ');
 }
 
 /** Under the subject, where there is room: who. */

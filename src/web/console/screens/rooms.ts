@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import type { Refusal } from '../client.ts';
-import { minute, ownZone, zoneText } from '../clock.ts';
+import { addDays, dayAt, instantOf, minute, ownZone, zoneText } from '../clock.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -100,8 +100,12 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
   const bookNow = () => {
     const [room] = shown;
-    const start = Math.ceil(Date.now() / (15 * minute)) * 15 * minute;
-    if (room) setOpened({ draft: { roomId: room.id, start, end: start + 60 * minute } });
+    if (!room) return;
+    const next = Math.ceil(Date.now() / (15 * minute)) * 15 * minute;
+    const isToday = wish.day === dayAt(room.timeZone, next);
+    const start = isToday ? next : instantOf(room.timeZone, wish.day, Math.max(480, scale.from));
+    const end = Math.min(start + 60 * minute, instantOf(room.timeZone, addDays(wish.day, 1), 0));
+    setOpened({ draft: { roomId: room.id, start, end } });
   };
   const waiting = requests.data ?? [];
   const zone = locations.find(({ id }) => id === wish.location)?.timeZone ?? rooms[0]?.timeZone;

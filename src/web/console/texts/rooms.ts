@@ -32,7 +32,6 @@ export const t = texts(
     room: 'Raum',
     seats: (n: number) => `${n} Pl.`,
     free: (from: string, to: string) => `frei ${from}–${to}`,
-    booking: (range: string, subject: string, status: string) => [range, subject, status].filter(Boolean).join(', '),
     statuses: {
       Requested: 'angefragt',
       Confirmed: '',
@@ -149,7 +148,6 @@ export const t = texts(
     room: 'Room',
     seats: (n: number) => `${n} seats`,
     free: (from: string, to: string) => `free ${from}–${to}`,
-    booking: (range: string, subject: string, status: string) => [range, subject, status].filter(Boolean).join(', '),
     statuses: {
       Requested: 'requested',
       Confirmed: '',
