@@ -123,7 +123,7 @@ export function createApp(context: Context, health: Health): App {
   app.use(sessionRoutes(identity));
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   app.use(consoleRoutes());
-  app.use(pageRoutes());
+  app.use(pageRoutes(context.config.BaseUrl));
   app.use(entryRoutes(context.config, () => tenants.findOnlyTenant(context), showEntry));
   return {
     handler: finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure }),

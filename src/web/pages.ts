@@ -8,11 +8,14 @@ import { type RequestHandler, type Response, Router } from 'express';
 import { NotFound } from '../errors.ts';
 import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
 import { readOnce, stripTypes, versionOf } from './modules.ts';
+import { makePhoneCode, picturePolicy } from './phone.ts';
 
 const source = path.join(import.meta.dirname, '..');
 const folder = 'web/display';
 /** Files that the pages load from other folders. */
 const shared = ['displays/state.ts'];
+
+const isId = /^[1-9]\d*$/;
 
 /** The page may use what a kiosk needs, and nothing else. */
 const permissions =
@@ -84,8 +87,12 @@ async function readFiles(): Promise<Files> {
   return { assets, pages };
 }
 
-/** `/{mandator}/door-sign/{resourceId}`, `/{mandator}/board/{locationId}` and `/assets/…`, without a credential. */
-export function pageRoutes(): Router {
+/**
+ * `/{mandator}/door-sign/{resourceId}` with its `…/phone.svg`, `/{mandator}/board/{locationId}` and `/assets/…`, without a
+ * credential.
+ * @param base where browsers reach the service
+ */
+export function pageRoutes(base: string): Router {
   const router = Router({ strict: true, caseSensitive: true });
   const read = readOnce(readFiles);
   const guard = (response: Response) =>
@@ -95,13 +102,19 @@ export function pageRoutes(): Router {
     (file: string, record: string): RequestHandler<{ id: string }> =>
     async (request, response) => {
       const { id } = request.params;
-      if (!/^[1-9]\d*$/.test(id))
+      if (!isId.test(id))
         throw new NotFound(`There is nothing at ${request.path}: the address ends in the id of a ${record}.`);
       const { pages } = await read();
       sendWebFile(request, guard(response), pages.get(file) as WebFile);
     };
   router.get('/:mandator/door-sign/:id', serve('sign.html', 'resource'));
   router.get('/:mandator/board/:id', serve('board.html', 'location'));
+  router.get('/:mandator/door-sign/:id/phone.svg', async (request, response) => {
+    const { mandator, id } = request.params;
+    if (!isId.test(id)) throw new NotFound(`There is nothing at ${request.path}.`);
+    const code = await makePhoneCode(base, mandator, id, request.query['day']);
+    sendWebFile(request, response.set('Content-Security-Policy', picturePolicy), code);
+  });
   router.get('/assets/*name', async (request, response) => {
     const { assets } = await read();
     const asset = assets.get(request.params.name.join('/'));
@@ -110,6 +123,9 @@ export function pageRoutes(): Router {
     if (request.path.endsWith('/worker.ts')) response.set('Service-Worker-Allowed', '/');
     sendWebFile(request, guard(response), asset);
   });
-  router.all(['/:mandator/door-sign/:id', '/:mandator/board/:id', '/assets/*name'], refuseMethod);
+  router.all(
+    ['/:mandator/door-sign/:id', '/:mandator/door-sign/:id/phone.svg', '/:mandator/board/:id', '/assets/*name'],
+    refuseMethod,
+  );
   return router;
 }

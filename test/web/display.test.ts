@@ -3,6 +3,7 @@ import type { RoomStatus } from '../../src/displays/state.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
 import { clockTime, instantOf, isNight, localDay, makeClock, pushSlackMs } from '../../src/web/display/clock.ts';
 import { dayBar } from '../../src/web/display/day-bar.ts';
+import { findFree } from '../../src/web/display/elsewhere.ts';
 import { english } from '../../src/web/display/english.ts';
 import { makeEventParser } from '../../src/web/display/event-stream.ts';
 import {
@@ -51,6 +52,7 @@ function roomOf(slots: ShownSlot[], more: Partial<ShownRoom> = {}): ShownRoom {
       locationId: 'location_1',
       locationName: 'Campus',
       capacity: 12,
+      equipment: [],
       active: true,
     },
     open: [{ start: noon - 240 * minute, end: noon + 360 * minute }],
@@ -269,6 +271,33 @@ describe('the board', () => {
       const pages = Array.from({ length: grid.pages }, (_, page) => pageOf(rooms, grid, page));
       expect(pages.flat()).toEqual(rooms);
     }
+  });
+});
+
+describe('another room', () => {
+  const other = (id: string, capacity: number | null, equipment: string[], slots: ShownSlot[] = []) =>
+    roomOf(slots, { resource: { ...roomOf([]).resource, id, name: `R${id}`, capacity, equipment } });
+
+  test('is free for 15 minutes at least; what has the seats and the equipment comes first, and of it the smallest', () => {
+    const own = other('7', 20, ['Beamer']);
+    const rooms = [
+      other('1', 10, ['Beamer']),
+      other('2', 200, ['Beamer']),
+      other('3', 30, ['Beamer'], [slotOf(noon + 20 * minute, noon + 80 * minute)]),
+      other('4', 30, ['Beamer'], [slotOf(noon + 10 * minute, noon + 80 * minute)]),
+      other('5', 30, [], [slotOf(noon - 10 * minute, noon + 80 * minute)]),
+      own,
+    ];
+    expect(findFree(rooms, own, noon)).toEqual([
+      { id: '3', name: 'R3', until: noon + 20 * minute },
+      { id: '2', name: 'R2', until: noon + 360 * minute },
+      { id: '1', name: 'R1', until: noon + 360 * minute },
+    ]);
+  });
+
+  test('is not known to be free once what is known of it is old', () => {
+    const own = other('7', null, []);
+    expect(findFree([other('1', 10, [])], own, noon + 16 * minute)).toEqual([]);
   });
 });
 

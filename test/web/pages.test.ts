@@ -3,6 +3,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import decode from 'qr/decode.js';
 import { type Service, startService } from '../_util/service.ts';
 
 const folder = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'display');
@@ -93,6 +94,51 @@ describe.each([
     expect(headers['permissions-policy']).toContain('screen-wake-lock=(self)');
     expect(headers['x-content-type-options']).toBe('nosniff');
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
+  });
+});
+
+describe('GET /{mandator}/door-sign/{resourceId}/phone.svg', () => {
+  const address = '/school/door-sign/12/phone.svg';
+
+  /** What a camera reads from the squares of the picture. */
+  function readCode(svg: string): string {
+    const side = Number(/viewBox="0 0 (\d+) /.exec(svg)?.[1]);
+    const scale = 4;
+    const size = side * scale;
+    const data = new Uint8ClampedArray(size * size * 4).fill(255);
+    let [x, y] = [0, 0];
+    const path = svg.match(/ d="([^"]*)"/)?.[1] ?? '';
+    for (const [, command, dx, dy] of path.matchAll(/([Mm])(-?\d+) ?(-?\d+)h1v1[Hh]-?\d+[Zz]/g)) {
+      [x, y] = command === 'M' ? [Number(dx), Number(dy)] : [x + Number(dx), y + Number(dy)];
+      for (let row = y * scale; row < (y + 1) * scale; row++)
+        for (let column = x * scale; column < (x + 1) * scale; column++)
+          data.fill(0, (row * size + column) * 4, (row * size + column) * 4 + 3);
+    }
+    return decode({ width: size, height: size, data });
+  }
+
+  test('a picture that leads phones to the day of the room, which can run nothing', async () => {
+    const { status, headers, body } = await get(`${address}?day=2027-03-01`);
+    expect([status, headers['content-type']]).toEqual([200, 'image/svg+xml']);
+    expect(readCode(body.toString())).toBe(
+      `${service.context.config.BaseUrl}/school/console?screen=rooms&resource=12&day=2027-03-01`,
+    );
+    expect(headers['content-security-policy']).toBe("default-src 'none'; style-src 'none'; sandbox");
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    const again = await get(`${address}?day=2027-03-01`, { 'If-None-Match': String(headers['etag']) });
+    expect(again.status).toBe(304);
+  });
+
+  test('422 without a day, 404 for what can be no room or tenant, 405 for another method', async () => {
+    for (const day of ['', '?day=', '?day=<script>', '?day=2027-03-01&day=2027-03-02', `?day=${'1'.repeat(100)}`])
+      expect([day, (await get(address + day)).status]).toEqual([day, 422]);
+    for (const wrong of [
+      address.replace('12', '0'),
+      address.replace('12', '12345678901'),
+      address.replace('sc', '%3C'),
+    ])
+      expect([wrong, (await get(`${wrong}?day=2027-03-01`)).status]).toEqual([wrong, 404]);
+    expect((await get(address, {}, 'POST')).status).toBe(405);
   });
 });
 

@@ -15,20 +15,23 @@ export type ActResult =
 const act = (name: string, parameters: string, field: string, answer = '... on Booking { id version }') =>
   `mutation ${name}(${parameters}) { act: ${field} { ${answer} ... on Problem { code } __typename } }`;
 
+/** @param end of the booking, which begins now */
+export function bookingOf(room: string, end: number, now: number, key: string, text: Text): ActCall {
+  const created = '... on BookingCreated { booking { id version } }';
+  const input = {
+    resourceId: room,
+    subject: text.subject,
+    start: new Date(now - (now % 1_000)).toISOString(),
+    end: new Date(end).toISOString(),
+    idempotencyKey: key,
+  };
+  const query = act('Book', '$input: CreateBookingInput!', 'createBooking(input: $input)', created);
+  return { query, variables: { input } };
+}
+
 /** The mutation of an offer; repeated with the same variables it has no second effect. */
 export function mutationOf(offer: Offer, room: string, now: number, key: string, text: Text): ActCall {
-  if (offer.act === 'book' || offer.act === 'bookUntil') {
-    const created = '... on BookingCreated { booking { id version } }';
-    const input = {
-      resourceId: room,
-      subject: text.subject,
-      start: new Date(now - (now % 1_000)).toISOString(),
-      end: new Date(offer.end).toISOString(),
-      idempotencyKey: key,
-    };
-    const query = act('Book', '$input: CreateBookingInput!', 'createBooking(input: $input)', created);
-    return { query, variables: { input } };
-  }
+  if (offer.act === 'book' || offer.act === 'bookUntil') return bookingOf(room, offer.end, now, key, text);
   const { bookingId: id, version } = offer.slot;
   if (offer.act === 'checkIn') return { query: act('CheckIn', '$id: ID!', 'checkIn(id: $id)'), variables: { id } };
   if (offer.act === 'end') return { query: act('End', '$id: ID!', 'releaseBooking(id: $id)'), variables: { id } };

@@ -35,13 +35,15 @@ export function byId(id: string): HTMLElement {
   return document.getElementById(id) as HTMLElement;
 }
 
+const isWide = (box: Element) => box.scrollWidth > box.clientWidth + 1;
+
 /** Scales the type of a box to the largest of these factors that fits; below a limit words may break. */
 export function scale(box: HTMLElement, most = 1, least = 0): void {
   for (const factor of [1.4, 1.2, 1, 0.92, 0.84, 0.76, 0.68, 0.6, 0.52]) {
     if (factor > most || factor < least) continue;
     box.style.overflowWrap = factor > Math.max(0.76, least) ? 'normal' : 'break-word';
     box.style.setProperty('--fit', String(factor));
-    if (box.scrollHeight <= box.clientHeight + 1 && box.scrollWidth <= box.clientWidth + 1) return;
+    if (![box, ...box.querySelectorAll('p')].some(isWide) && box.scrollHeight <= box.clientHeight + 1) return;
   }
 }
 
@@ -50,7 +52,7 @@ export function scale(box: HTMLElement, most = 1, least = 0): void {
  * none loses its last lines.
  */
 export function fitTiles(boxes: readonly HTMLElement[]): void {
-  const isOver = (box: HTMLElement) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+  const isOver = (box: HTMLElement) => box.scrollHeight > box.clientHeight + 1 || isWide(box);
   let open = boxes;
   for (const wrap of ['normal', 'anywhere'])
     for (const factor of [1.3, 1.15, 1, 0.9, 0.8]) {

@@ -16,6 +16,7 @@ export type ShownRoom = Schedule<ShownSlot> & {
     locationId: string;
     locationName: string;
     capacity: number | null;
+    equipment: string[];
     active: boolean;
   };
 };
@@ -28,7 +29,7 @@ export type ReceivedFrame =
   | ({ kind: 'ended' } & ReceivedEnd);
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
-zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity active }
+zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity equipment active }
 schedule { bookingId version kind occupies isTentative isRequested from to start end subject organizer classes teachers
 checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore startNow endNow teachersBefore } }
 open { start end } end }`;

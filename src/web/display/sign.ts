@@ -1,17 +1,18 @@
 /** The page of one room. */
 import { barKey, describeBar, drawBar } from './bar-view.ts';
 import { drawChange } from './change-view.ts';
-import { clockTime, isNight, localDay } from './clock.ts';
+import { clockTime, isNight, localDay, localTime } from './clock.ts';
 import { dayBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, scale, show } from './dom.ts';
+import { askFree } from './elsewhere.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import { dateLine, dayLine, endOf, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { offersAt } from './offers.ts';
 import { openSession, type Session } from './session.ts';
 import { lookAt, type Sight } from './sight.ts';
-import { makeTouch, type Touch } from './touch.ts';
+import { type Elsewhere, makeTouch, type Touch } from './touch.ts';
 import { startWatch, type Watch } from './watch.ts';
 
 const parameters = new URLSearchParams(location.search);
@@ -156,6 +157,23 @@ function drawDay(room: ShownRoom, now: number): void {
   show(byId('day'), barKey(bar), () => drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)));
 }
 
+/** Whoever wanted this room may find another one. */
+function elsewhereOf(room: ShownRoom, { status }: Sight): Elsewhere | null {
+  if (isPaper || status === 'FREE' || status === 'UNKNOWN') return null;
+  return { mayBook: watch.mayBook, find: () => askFree(session, room, watch.clock) };
+}
+
+/** The code that leads a phone to this room in the console. */
+function drawPhone({ zoneOffsets }: ShownRoom, now: number): void {
+  const day = localTime(zoneOffsets, now).toISOString().slice(0, 10);
+  show(byId('phone'), day, () => {
+    const image = make('img', { src: `${session.id}/phone.svg?day=${day}`, alt: text.phone });
+    byId('phone').removeAttribute('hidden');
+    image.addEventListener('error', () => byId('phone').setAttribute('hidden', ''));
+    return [image, make('p', { 'aria-hidden': 'true' }, text.phone)];
+  });
+}
+
 function draw(): void {
   const now = watch.clock.now();
   const room = watch.rooms.get(session.id);
@@ -168,8 +186,10 @@ function draw(): void {
   drawNotice(room, sight, now);
   const isOff = sight.age !== 'fresh' || watch.state === 'offline' || watch.state === 'connecting';
   const offers = watch.mayBook && !isPaper ? offersAt(room, sight, now) : [];
-  touch.draw(offers, now, room.zoneOffsets, isOff ? text.actsOff : null);
+  touch.draw(offers, now, room.zoneOffsets, isOff ? text.actsOff : null, elsewhereOf(room, sight));
+
   drawDay(room, now);
+  drawPhone(room, now);
   drawState(room, sight, now);
   drawNext(room, sight, now);
 }
@@ -177,7 +197,7 @@ function draw(): void {
 async function main(): Promise<void> {
   session = await openSession();
   ({ text } = session);
-  touch = makeTouch(session, byId('acts'), draw, () => {
+  touch = makeTouch(session, byId('acts'), byId('other'), draw, () => {
     if (watch.state === 'polling') watch.link?.hurry();
   });
   watch = startWatch({

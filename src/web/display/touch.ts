@@ -1,8 +1,9 @@
 /** The buttons of a sign, and the results of their actions. */
-import { type ActResult, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
+import { type ActResult, bookingOf, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
 import type { ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';
+import type { FreeRoom } from './elsewhere.ts';
 import { instantLine } from './lines.ts';
 import type { Offer } from './offers.ts';
 import { type Session, within } from './session.ts';
@@ -12,30 +13,48 @@ type Phase =
   /** The button asks once more. */
   | { kind: 'sure' }
   | { kind: 'working'; what: string }
+  /** Other rooms that are free. */
+  | { kind: 'found'; rooms: FreeRoom[] }
   | { kind: 'said'; line: string; undo: DoneAct | null };
 
 export type Touch = {
-  /** @param off why nothing can be done now */
-  draw(offers: Offer[], now: number, offsets: ZoneOffsets, off: string | null): void;
+  /**
+   * @param off why nothing can be done now
+   * @param elsewhere looks for other rooms; null where there is no need
+   */
+  draw(offers: Offer[], now: number, offsets: ZoneOffsets, off: string | null, elsewhere: Elsewhere | null): void;
   /** Whether somebody is using it. */
   isBusy(): boolean;
 };
 
+/** @returns null without an answer */
+export type Elsewhere = { mayBook: boolean; find(): Promise<FreeRoom[] | null> };
+
 const undoForMs = 10_000;
 const saidForMs = 6_000;
 const sureForMs = 5_000;
+const foundForMs = 30_000;
+const elsewhereForMs = 30 * 60_000;
 
 const random = () => {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 };
 
-/** @param changed draws anew @param acted something may be different now */
-export function makeTouch(session: Session, box: HTMLElement, changed: () => void, acted: () => void): Touch {
+/** @param box of the buttons @param other of other rooms @param changed draws anew @param acted something may be different now */
+export function makeTouch(
+  session: Session,
+  box: HTMLElement,
+  other: HTMLElement,
+  changed: () => void,
+  acted: () => void,
+): Touch {
   const { text } = session;
   let phase: Phase = { kind: 'ready' };
   let timer = 0;
   let tapped: (index: number) => void = () => {};
+  /** When it was last drawn, each second. */
+  let drawnAt = 0;
 
   function enter(next: Phase, milliseconds = 0): void {
     phase = next;
@@ -98,15 +117,68 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     return nodes;
   }
 
+  async function look({ find }: Elsewhere): Promise<void> {
+    enter({ kind: 'working', what: 'elsewhere' });
+    const rooms = await find();
+    if (rooms) enter({ kind: 'found', rooms }, foundForMs);
+    else enter({ kind: 'said', line: text.noAnswer, undo: null }, saidForMs);
+  }
+
+  function found(rooms: FreeRoom[], mayBook: boolean, now: number, offsets: ZoneOffsets): Node[] {
+    const at = (instant: number) => instantLine(text, offsets, instant, now);
+    const close = make('button', { type: 'button', id: 'close' }, text.close);
+    close.addEventListener('click', () => enter({ kind: 'ready' }));
+    const lines = rooms.map(({ id, name, until }) => {
+      const says = [make('strong', {}, name), ` ${text.freeUntil(at(until))}`];
+      if (!mayBook) return make('li', {}, ...says);
+      const button = make('button', { type: 'button', id: `room-${id}` }, ...says);
+      button.addEventListener('click', () => {
+        if (phase.kind !== 'found') return;
+        const end = Math.min(until, Math.floor((drawnAt + elsewhereForMs) / 60_000) * 60_000);
+        const done = text.bookedElsewhere(name, at(end));
+        void call('book elsewhere', bookingOf(id, end, drawnAt, random(), text), done, true);
+      });
+      return make('li', {}, button);
+    });
+    const says = rooms.length === 0 ? text.noneElsewhere : mayBook ? text.bookElsewhere : text.freeElsewhere;
+    return [
+      make('div', { class: 'head' }, make('p', { class: 'line', role: 'status' }, says), close),
+      rooms.length > 0 && make('ul', { class: 'found' }, ...lines),
+    ].filter((node) => node !== false);
+  }
+
+  function finder(elsewhere: Elsewhere, off: string | null): HTMLElement {
+    const button = make('button', { type: 'button', id: 'elsewhere' }, text.elsewhere);
+    const isBusy = phase.kind === 'working' || phase.kind === 'said';
+    if (off || isBusy) button.setAttribute('disabled', '');
+    if (phase.kind === 'working' && phase.what === 'elsewhere') button.textContent = text.working;
+    button.addEventListener('click', () => {
+      if (phase.kind === 'ready' || phase.kind === 'sure') void look(elsewhere);
+    });
+    return button;
+  }
+
+  /** In place of the next bookings, so that the state of this room stays in view. */
+  function drawOther(now: number, offsets: ZoneOffsets, off: string | null, elsewhere: Elsewhere | null): void {
+    const isFound = phase.kind === 'found' && elsewhere !== null;
+    other.parentElement?.toggleAttribute('data-found', isFound);
+    show(other, [phase, off, elsewhere?.mayBook], () => {
+      if (!elsewhere) return [];
+      return phase.kind === 'found' ? found(phase.rooms, elsewhere.mayBook, now, offsets) : [finder(elsewhere, off)];
+    });
+  }
+
   return {
     isBusy: () => phase.kind !== 'ready',
-    draw(offers, now, offsets, off) {
+    draw(offers, now, offsets, off, elsewhere) {
+      drawnAt = now;
       const labels = offers.map((offer) => label(offer, now, offsets));
-      show(box, [phase, off, labels], () => {
+      drawOther(now, offsets, off, elsewhere);
+      show(box, [phase.kind === 'found' ? 'ready' : phase, off, labels], () => {
         if (phase.kind === 'said') return said(phase);
         const working = phase.kind === 'working' ? phase.what : null;
         // The stream may show the result before the answer comes.
-        if (working && !offers.some((offer) => keyOf(offer) === working))
+        if (working && working !== 'elsewhere' && !offers.some((offer) => keyOf(offer) === working))
           return [make('p', { class: 'line', role: 'status' }, text.working)];
         if (offers.length === 0) return [];
         const isBooking = offers[0]?.act === 'book' || offers[0]?.act === 'bookUntil';

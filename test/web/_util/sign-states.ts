@@ -41,6 +41,10 @@ export async function openStates(service: Service, browser: Browser) {
       // What it may do it learns after what it shows.
       if (button) await sign.button(button).first().waitFor();
       await see(name, sign);
+      if (name !== 'busy') continue;
+      await sign.button(/^(Find a free room|Freien Raum finden)$/).tap();
+      await sign.page.locator('.found button').first().waitFor();
+      await see('elsewhere', sign);
     }
     await sign.open(school.url('door-sign', 999_999));
     await sign.shows(rooms.free);
