@@ -53,7 +53,7 @@ function place(cache: ApolloCache, shown: BookingsQueryVariables, booking: Booki
     const others = data.bookings.nodes.filter(({ id }) => id !== booking.id);
     const occupies = booking.status === 'Confirmed' || booking.status === 'Tentative';
     const isShown =
-      occupies && booking.resource.id === shown.resourceId && booking.start < shown.to && booking.end > shown.from;
+      occupies && booking.resource?.id === shown.resourceId && booking.start < shown.to && booking.end > shown.from;
     const nodes = isShown ? [...others, booking].sort((one, other) => one.start.localeCompare(other.start)) : others;
     return { ...data, bookings: { ...data.bookings, nodes } };
   });

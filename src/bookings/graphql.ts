@@ -39,7 +39,8 @@ function addBooking(builder: Builder) {
       ...recordFields(t, wire.bookingRecord, wire.toBookingRecord),
       resource: t.field({
         type: typeNamed<Awaited<ReturnType<typeof bookings.getResourceOf>>>('Resource'),
-        description: 'What it occupies.',
+        nullable: true,
+        description: 'What it occupies; refused to a display, which reads its bookings alone.',
         resolve: (booking, _args, { context, viewer }) => bookings.getResourceOf(context.db, viewer, booking),
       }),
     }),

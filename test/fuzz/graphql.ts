@@ -173,5 +173,6 @@ export function makeGraphqlRequest(dice: Dice, world: World, field: Field, known
     },
     body,
     mayBeUnavailable: true,
+    isMutation: params.query.startsWith('mutation'),
   };
 }

@@ -18,6 +18,7 @@ export type Sent = {
   body: Buffer | undefined;
   /** Whether the document says that it may be answered 503. */
   mayBeUnavailable: boolean;
+  isMutation?: boolean;
 };
 
 type Parameter = { $ref?: string; name: string; in: 'path' | 'query' | 'header'; schema: Schema };

@@ -29,7 +29,14 @@ const ofOthers = [
   /is held by another change, such as an import of lessons that has not ended; send the same request again\./,
   /What you may see or do has changed; subscribe again\./,
 ];
+/** Of a mutation all of these are members of its result. */
+const outsideOfResult =
+  /"errors":\[\{[^{}]*(?:"locations":\[\{[^}]*\}\],)?"path":\["[^"]*"\],"extensions":\{"code":"(FORBIDDEN|NOT_FOUND|CONFLICT)"/;
+/** What is refused further in is null there, and leaves the rest of the answer. */
+const isWhollyNull = /"path":\["[^"]*",[\s\S]*"code":"(FORBIDDEN|NOT_FOUND)"[\s\S]*\}\],"data":null\}$/;
 const isUnavailable = (text: string) => /"code":"(UNAVAILABLE|Unavailable)"/i.test(text);
+
+type Judged = { mayBeUnavailable?: boolean; isMutation?: boolean; retryAfter?: string | undefined };
 
 /**
  * A fault of ours: all that is masked, a 503 that the document does not tell of, and one for any other reason, such as a
@@ -38,8 +45,10 @@ const isUnavailable = (text: string) => /"code":"(UNAVAILABLE|Unavailable)"/i.te
 function judge(
   status: number,
   text: string,
-  { mayBeUnavailable = true, retryAfter }: { mayBeUnavailable?: boolean; retryAfter?: string | undefined } = {},
+  { mayBeUnavailable = true, isMutation = false, retryAfter }: Judged = {},
 ): Fault | undefined {
+  if (isMutation && (outsideOfResult.test(text) || isWhollyNull.test(text)))
+    return { text: `${status} ${text.slice(0, 600)}`, isPromised: false };
   if (!isMasked(text) && status < 500 && !isUnavailable(text)) return undefined;
   const isPromised =
     !isMasked(text) && (status < 500 || (status === 503 && mayBeUnavailable && retryAfter !== undefined));
@@ -70,8 +79,7 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
     const type = String(told['content-type'] ?? '');
     let text = '';
     const finish = () => {
-      const verdict = () =>
-        judge(statusCode, text, { mayBeUnavailable: sent.mayBeUnavailable, retryAfter: told['retry-after'] });
+      const verdict = () => judge(statusCode, text, { ...sent, retryAfter: told['retry-after'] });
       if (statusCode < 300 && isData(text)) learnFrom(world, type, text);
       end(String(statusCode), statusCode < 300 && isData(text), verdict());
     };

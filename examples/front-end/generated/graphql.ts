@@ -60,7 +60,7 @@ export type NewBookingStatus =
   | 'Confirmed'
   | 'Tentative';
 
-export type BookingPartsFragment = { __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string }, organizer: { __typename: 'Organizer', displayName: string } | null };
+export type BookingPartsFragment = { __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string } | null, organizer: { __typename: 'Organizer', displayName: string } | null };
 
 export type RoomsQueryVariables = Exact<{
   first: number;
@@ -77,7 +77,7 @@ export type DayQueryVariables = Exact<{
 }>;
 
 
-export type DayQuery = { location: { __typename: 'Location', id: string, name: string, timeZone: string, resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string }, organizer: { __typename: 'Organizer', displayName: string } | null }> } }> } } | null };
+export type DayQuery = { location: { __typename: 'Location', id: string, name: string, timeZone: string, resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string } | null, organizer: { __typename: 'Organizer', displayName: string } | null }> } }> } } | null };
 
 export type BookingsQueryVariables = Exact<{
   resourceId: string | number;
@@ -86,7 +86,7 @@ export type BookingsQueryVariables = Exact<{
 }>;
 
 
-export type BookingsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string }, organizer: { __typename: 'Organizer', displayName: string } | null }> } | null };
+export type BookingsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string } | null, organizer: { __typename: 'Organizer', displayName: string } | null }> } | null };
 
 export type BookMutationVariables = Exact<{
   input: CreateBookingInput;
@@ -94,7 +94,7 @@ export type BookMutationVariables = Exact<{
 
 
 export type BookMutation = { createBooking:
-    | { __typename: 'BookingCreated', booking: { __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string }, organizer: { __typename: 'Organizer', displayName: string } | null } }
+    | { __typename: 'BookingCreated', booking: { __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string } | null, organizer: { __typename: 'Organizer', displayName: string } | null } }
     | { __typename: 'ConflictProblem', code: string, message: string, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'SeriesCreated' }
@@ -107,7 +107,7 @@ export type FollowSubscriptionVariables = Exact<{
 }>;
 
 
-export type FollowSubscription = { bookings: { __typename: 'BookingFrame', cursor: string, bookings: Array<{ __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string }, organizer: { __typename: 'Organizer', displayName: string } | null }> } };
+export type FollowSubscription = { bookings: { __typename: 'BookingFrame', cursor: string, bookings: Array<{ __typename: 'Booking', id: string, version: number, subject: string | null, start: string, end: string, status: BookingStatus, resource: { __typename: 'Resource', id: string, name: string } | null, organizer: { __typename: 'Organizer', displayName: string } | null }> } };
 
 export const BookingPartsFragmentDoc = {"kind":"Document","definitions":[{"kind":"FragmentDefinition","name":{"kind":"Name","value":"BookingParts"},"typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"Booking"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"version"}},{"kind":"Field","name":{"kind":"Name","value":"subject"}},{"kind":"Field","name":{"kind":"Name","value":"start"}},{"kind":"Field","name":{"kind":"Name","value":"end"}},{"kind":"Field","name":{"kind":"Name","value":"status"}},{"kind":"Field","name":{"kind":"Name","value":"resource"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}}]}},{"kind":"Field","name":{"kind":"Name","value":"organizer"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"displayName"}}]}}]}}]} as unknown as DocumentNode<BookingPartsFragment, unknown>;
 export const RoomsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Rooms"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"first"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"after"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"String"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"resources"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"filter"},"value":{"kind":"ObjectValue","fields":[{"kind":"ObjectField","name":{"kind":"Name","value":"active"},"value":{"kind":"BooleanValue","value":true}}]}},{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"Variable","name":{"kind":"Name","value":"first"}}},{"kind":"Argument","name":{"kind":"Name","value":"after"},"value":{"kind":"Variable","name":{"kind":"Name","value":"after"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"nodes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"capacity"}},{"kind":"Field","name":{"kind":"Name","value":"equipment"}}]}},{"kind":"Field","name":{"kind":"Name","value":"pageInfo"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"hasNextPage"}},{"kind":"Field","name":{"kind":"Name","value":"endCursor"}}]}}]}}]}}]} as unknown as DocumentNode<RoomsQuery, RoomsQueryVariables>;
