@@ -1,13 +1,12 @@
-/** What no caller can be guilty of: a few seconds of `npm run fuzz`, always with the same dice. */
+/** What no caller can be guilty of: a few seconds of `npm run fuzz`, with the same dice in `npm test`. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isLong, seed, times } from '../_util/long.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { openFuzz } from '../fuzz/open.ts';
 import { fuzz, unsuccessful } from '../fuzz/run.ts';
 
-const seed = 2;
-const requests = 1_000;
-/** By then the dice have made a right call of everything. */
-const most = 30_000;
+const requests = times(1_000, 20_000);
+const most = 60_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let opened: Awaited<ReturnType<typeof openFuzz>>;
@@ -21,14 +20,15 @@ afterAll(async () => {
   await database.drop();
 });
 
-test(`${requests} right and wrong requests and more, until each route and field has done what it is for, are answered, none with an error of ours`, async () => {
+test('right and wrong requests of all routes and fields are answered, none with an error of ours; in the end each has done what it is for', async () => {
   const outcome = await fuzz(
     opened.world,
-    seed,
-    (sent, sofar) => sent >= most || (sent >= requests && unsuccessful(sofar).length === 0),
+    isLong ? seed : 2,
+    (sent, sofar) => sent >= most || (sent >= requests && (!isLong || unsuccessful(sofar).length === 0)),
   );
   // A 503 as it is documented is no fault while the machine is busy with other tests.
   const findings = [...outcome.findings, ...(await opened.findings())].filter(({ fault }) => !fault.isPromised);
   expect(findings).toEqual([]);
-  expect(unsuccessful(outcome)).toEqual([]);
+  // Until then the dice have made a right call of everything, which takes longer than others may wait.
+  if (isLong) expect(unsuccessful(outcome)).toEqual([]);
 }, 600_000);
