@@ -9,7 +9,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|fields|input|log|nouns|query-parameters|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|fields|input|log|names|nouns|query-parameters|storable)\\.ts$';
 /** What REST, GraphQL and the command line share. */
 const sharedFloors = '^src/(flow|http)/';
 const context = '^src/context\\.ts$';
@@ -55,6 +55,7 @@ module.exports = {
       '^src/(app|health-app|context|config|errors|log)\\.ts$',
     ]),
     onlyTo('health-app', '^src/health-app\\.ts$', [
+      '^src/http/schemes\\.ts$',
       '^src/identity/authenticate\\.ts$',
       '^src/rest/',
       '^src/graphql/server\\.ts$',
@@ -115,7 +116,7 @@ module.exports = {
     },
     // Protocols: without the database, and without any other room.
     onlyTo('mail-servers', '^src/mail-servers/', ['^src/(mail-servers|http|time)/', '^src/(config|log)\\.ts$']),
-    onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest)/', context, errorsAndLog]),
+    onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest|http)/', context, errorsAndLog]),
     onlyTo(
       'hallway',
       {

@@ -12,7 +12,7 @@ import { createGraphqlServer, type GraphqlServer, graphqlFailure } from './graph
 import { type App, createExpress, finish } from './health-app.ts';
 import * as holidays from './holidays/rest.ts';
 import { authenticate, authenticateCall, openIdentity, sessionOf } from './identity/authenticate.ts';
-import { identityPaths, identityRoutes, routes as pinRoutes, sessionRoutes } from './identity/rest.ts';
+import { identityPaths, identityRoutes, routes as pinRoutes, sessionPaths, sessionRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import * as mail from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
@@ -53,7 +53,7 @@ const routes = [
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
   return describeApi([...routes, ...displays.pairingRoutes], {
-    atRoot: [entryPaths, identityPaths, healthPaths, mail.describedPaths],
+    atRoot: [entryPaths, identityPaths, sessionPaths, healthPaths, mail.describedPaths],
     problemMembers: bookings.occupiedMembers,
     roots,
   });

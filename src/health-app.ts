@@ -5,7 +5,7 @@ import helmet from 'helmet';
 import type { Context } from './context.ts';
 import { type DomainError, NotFound } from './errors.ts';
 import type { GraphqlServer } from './graphql/server.ts';
-import { schemesOf } from './identity/authenticate.ts';
+import { schemesOf } from './http/schemes.ts';
 import { handleErrors, type InOtherForm } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
 import { identifyRequests } from './rest/request.ts';

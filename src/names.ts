@@ -7,3 +7,7 @@ export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{
 export const reservedNames: ReadonlySet<string> = new Set(
   'connect api healthz readyz metrics swagger webservices assets .well-known'.split(' '),
 );
+
+/** Whether a segment of a path may be the code of a mandator, in any case. */
+export const isMandator = (name: string): boolean =>
+  /^[a-z0-9_-]{1,64}$/i.test(name) && !reservedNames.has(name.toLowerCase());

@@ -1,13 +1,9 @@
 import type { Config } from '../config.ts';
+import { takesPins } from '../http/schemes.ts';
 import { CommandFailed } from './command.ts';
 
 /** A PIN to exchange for tokens at our identity provider, or what each call carries itself: a PIN or a token. */
 export type Credential = { pin: string; idpUrl: string; clientId: string } | { apiKey: string } | { token: string };
-
-/** Whether these settings allow PINs: an outside identity provider takes none, unless legacy keys are enabled. */
-export function takesPins({ IdentityProvider, LegacyApiKeyEnabled }: Config): boolean {
-  return IdentityProvider.Mode !== 'External' || LegacyApiKeyEnabled;
-}
 
 /** How the settings want a PIN to be used (contract 3). @throws CommandFailed when they do not allow PINs */
 export function credentialOf(config: Config, idpUrl: string, pin: string): Credential {

@@ -8,6 +8,7 @@ import * as displays from '../displays/cli.ts';
 import { DomainError } from '../errors.ts';
 import type { Finding } from '../finding.ts';
 import { isOutage, isSchemaMissing } from '../flow/database-errors.ts';
+import { takesPins } from '../http/schemes.ts';
 import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
@@ -15,7 +16,7 @@ import * as mail from '../mail/cli.ts';
 import * as tenants from '../tenants/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output, tenantOption } from './command.ts';
-import { credentialOf, needsToken, takesPins } from './credential.ts';
+import { credentialOf, needsToken } from './credential.ts';
 import { type Patient, runDoctor } from './doctor.ts';
 
 /** What main.ts does for the commands. */

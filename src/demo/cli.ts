@@ -1,7 +1,7 @@
 import type { ApiClient } from '../cli/client.ts';
 import type { Output } from '../cli/command.ts';
-import { takesPins } from '../cli/credential.ts';
 import type { Context } from '../context.ts';
+import { takesPins } from '../http/schemes.ts';
 import * as demo from './service.ts';
 
 type DemoHost = Output & {

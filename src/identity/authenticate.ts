@@ -2,12 +2,12 @@
 import type { Request, RequestHandler } from 'express';
 import type { Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
+import { schemesOf } from '../http/schemes.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import {
   howToSignIn,
   type Identity,
   isDisplayToken,
-  schemesOf,
   sessionOf,
   tokenSource,
   viewerOfDisplay,
@@ -18,7 +18,7 @@ import {
 
 // The app meets this room through its door and its routes alone.
 export { claimPepper, hasRightPepper, openIdentity } from './service.ts';
-export { schemesOf, sessionOf };
+export { sessionOf };
 
 /** RFC 6750, 2.1. */
 const bearer = /^bearer +([\w.~+/-]+=*) *$/i;

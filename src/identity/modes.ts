@@ -1,19 +1,7 @@
-/** What `IdentityProvider.Mode` and `LegacyApiKeyEnabled` let in (contract 3; specification 5). */
+/** Where credentials come from, by `IdentityProvider.Mode` (contract 3; specification 5). */
 import type { Config } from '../config.ts';
 
-type Settings = Pick<Config, 'IdentityProvider' | 'LegacyApiKeyEnabled' | 'IdpUrl'>;
-
-export type Scheme = 'Bearer' | 'APIKEY';
-
-/** The schemes of the credentials that calls may carry. */
-export function schemesOf({ IdentityProvider, LegacyApiKeyEnabled }: Settings): readonly Scheme[] {
-  if (IdentityProvider.Mode === 'None') return ['APIKEY'];
-  return LegacyApiKeyEnabled ? ['Bearer', 'APIKEY'] : ['Bearer'];
-}
-
-/** Whether people sign in by PIN: an outside provider stands for them, unless PINs count beside it. */
-export const takesPins = (settings: Settings): boolean =>
-  settings.IdentityProvider.Mode === 'Embedded' || schemesOf(settings).includes('APIKEY');
+type Settings = Pick<Config, 'IdentityProvider' | 'IdpUrl'>;
 
 /** The URL where tokens come from. */
 export function tokenSource({ IdentityProvider: { Mode, Authority }, IdpUrl }: Settings): string | undefined {

@@ -24,6 +24,7 @@ import {
 } from './service.ts';
 import { createdPin, examples, newPin, pinRecord, toCreatedPin, toPinRecord } from './wire.ts';
 
+export { sessionPaths } from './console-rest.ts';
 export { identityPaths } from './openapi-rest.ts';
 export { sessionRoutes } from './session-rest.ts';
 

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
 import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { takesPins } from '../http/schemes.ts';
 import { farFuture, readHolder, readPerson } from './callers.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
 import { openDevices } from './devices.ts';
@@ -25,7 +26,7 @@ export { getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
-export { howToSignIn, schemesOf, takesPins, tokenSource } from './modes.ts';
+export { howToSignIn, tokenSource } from './modes.ts';
 export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
@@ -226,6 +227,7 @@ export async function signInByPin(
   mandator: string,
   { pin, ip }: { pin: string; ip: string },
 ): Promise<BegunSession> {
+  if (!takesPins(identity.context.config)) throw new NotAuthenticated('PINs are not taken here; sign in otherwise.');
   const { holder, throttledFor } = await identity.exchange(pin, consoleClient, normalizeAddress(ip));
   if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
   if (holder?.mandator !== mandator.toLowerCase())

@@ -2,7 +2,9 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Viewer } from '../context.ts';
 import { MethodNotAllowed, NotAuthenticated, NotFound } from '../errors.ts';
+import { takesPins } from '../http/schemes.ts';
 import { readInput } from '../input.ts';
+import { isMandator } from '../names.ts';
 import { readJson } from '../rest/body.ts';
 import { writeJson } from '../rest/json.ts';
 import { anonymousSender, limitRequests, limitTokenRequests } from '../rest/limits.ts';
@@ -11,12 +13,10 @@ import {
   checkOwnPage,
   cookiesOf,
   endSession,
-  howToSignIn,
   type Identity,
   readTerms,
   sessionOf,
   signInByPin,
-  takesPins,
   viewerOfSession,
   writeCookie,
 } from './service.ts';
@@ -69,7 +69,8 @@ export function sessionRoutes(identity: Identity): Router {
     next();
   };
 
-  router.use(sessionPath, (_request, response, next) => {
+  router.use(sessionPath, (request, response, next) => {
+    if (!isMandator(mandatorOf(request))) return next('router');
     response.set('Cache-Control', 'no-store').vary('Cookie');
     next();
   });
@@ -79,7 +80,6 @@ export function sessionRoutes(identity: Identity): Router {
     writeJson(request, response, await describe(viewer));
   });
   router.post(sessionPath, fromConsole, limitSignIns, async (request, response) => {
-    if (!takesPins(config)) throw new NotAuthenticated(`PINs are not taken here; ${howToSignIn(config)}`);
     const limits = { ...config.Limits, BodyBytes: mostBodyBytes };
     const { Pin } = readInput(newSession, await readJson(request, {}, anonymousSender(request.ip), limits));
     const begun = await signInByPin(identity, mandatorOf(request), { pin: Pin, ip: request.ip ?? '' });

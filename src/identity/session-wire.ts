@@ -8,7 +8,7 @@ export const newSession = z
   .strictObject({ Pin: z.string().min(1).max(200).meta({ description: 'The PIN of the person.', format: 'password' }) })
   .meta({ id: 'NewSession', description: 'Who signs in.' });
 
-const sessionRecord = z
+export const sessionRecord = z
   .object({
     Mandator: text(64, 'The short name of the tenant.'),
     TenantName: text(200, 'Its name for people.'),
@@ -47,3 +47,31 @@ export function toSessionRecord(
     IdleMinutes: idleMinutes,
   };
 }
+
+export const sessionOptions = z
+  .object({
+    Pin: z.boolean().meta({ description: 'Whether people sign in by PIN.' }),
+    Provider: z
+      .object({
+        Name: text(253, 'The host of the provider.'),
+        Start: z.string().max(2_000).meta({ description: 'Where a browser goes to sign in there.' }),
+      })
+      .nullable()
+      .meta({ description: 'The outside identity provider; null where nobody signs in by one.' }),
+  })
+  .meta({ id: 'SessionOptions', description: 'How people sign in to the console.' });
+
+export const sessionExample: z.input<typeof sessionRecord> = {
+  Mandator: 'demo',
+  TenantName: 'Demo School',
+  Person: {
+    Id: 7,
+    Name: 'Ada Admin',
+    Email: 'ada@demo.example',
+    TimeZone: 'Europe/Berlin',
+    Role: 'Admin',
+  },
+  SignedInBy: 'Pin',
+  EndsAt: new Date('2026-11-22T20:00:00Z'),
+  IdleMinutes: 120,
+};

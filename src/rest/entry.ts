@@ -3,7 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { MethodNotAllowed, NotAcceptable } from '../errors.ts';
-import { reservedNames } from '../names.ts';
+import { isMandator } from '../names.ts';
 import { writeTagged } from './json.ts';
 import { parameterRefs } from './openapi-parts.ts';
 import { type PathsAtRoot, plainAnswer, plainGet } from './openapi-root.ts';
@@ -48,9 +48,6 @@ function describeEntry(config: Config, mandator: string | null): Entry {
     Health: `${BaseUrl}/healthz`,
   };
 }
-
-const mandatorForm = /^[a-z0-9_-]{1,64}$/i;
-const isMandator = (name: string) => mandatorForm.test(name) && !reservedNames.has(name.toLowerCase());
 
 /**
  * @param findOnlyTenant the code of the tenant, if there is exactly one

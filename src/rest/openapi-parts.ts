@@ -70,6 +70,11 @@ export const headers = {
     schema: text(500),
     example: 'Bearer realm="roomgate", error="invalid_token"',
   },
+  'Set-Cookie': {
+    description: 'The cookie of the session: `HttpOnly`, and for the paths of the tenant alone.',
+    schema: text(4_000),
+    example: 'roomgate_session=3q2-7wAA; Path=/demo/; HttpOnly; SameSite=Strict',
+  },
   'Cache-Control': {
     description: 'Whether and for how long the answer may be kept.',
     schema: text(200),

@@ -57,12 +57,20 @@ const securitySchemes = {
     description:
       'Deprecated: the PIN itself on every call, for programs from before the identity provider. Answered only where the server has it switched on.',
   },
+  Session: {
+    type: 'apiKey' as const,
+    in: 'cookie' as const,
+    name: 'roomgate_session',
+    description:
+      'The session of somebody who has signed in at the console; `__Secure-roomgate_session` on a server with https. It also counts for the other operations, in calls of the page of the console itself.',
+  },
 };
 
 const tags = [
   { name: 'API 1.0', description: 'Bookings, opening hours, rooms.' },
   { name: 'API 2.0', description: 'Lesson jobs, which are processed in the background.' },
   { name: 'Identity', description: 'Tokens, and what a client must know to check them.' },
+  { name: 'Console', description: 'Signing in to the console in a browser.' },
   { name: 'Mail servers', description: 'Where mail servers say that a calendar has changed.' },
   { name: 'Health', description: 'Whether the server serves.' },
   { name: 'Entry', description: 'Where things are.' },

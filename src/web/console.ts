@@ -6,7 +6,7 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type Response, Router } from 'express';
 import { NotFound } from '../errors.ts';
-import { reservedNames } from '../names.ts';
+import { isMandator } from '../names.ts';
 import { makeWebFile, refuseMethod, sendWebFile } from './files.ts';
 import { readModules, readOnce, versionOf } from './modules.ts';
 
@@ -63,7 +63,7 @@ export function consoleRoutes(): Router {
   router.all('/assets/console/*name', refuseMethod);
   router.get(pages, async (request, response, next) => {
     const { mandator } = request.params as { mandator: string };
-    if (!/^[a-z0-9_-]{1,64}$/i.test(mandator) || reservedNames.has(mandator.toLowerCase())) return next();
+    if (!isMandator(mandator)) return next();
     const root = '../'.repeat(request.path.split('/').length - 2);
     const name = mandator.toLowerCase();
     if (name === mandator) return sendWebFile(request, guard(response), await renderPage(await read(), name, root));

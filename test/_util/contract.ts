@@ -155,7 +155,7 @@ function readDocument(document: Tree, casing: Casing) {
         return judgeParameter(`request.${place}.${name}`, pointer, values);
       });
       wrong.push(...[...known.keys()].map((name) => `request.query.${name} is not described`));
-      if (!operation.isAnonymous && !sent.headers.has('authorization') && !sent.headers.has('apikey'))
+      if (!operation.isAnonymous && !['authorization', 'apikey', 'cookie'].some((name) => sent.headers.has(name)))
         wrong.push('request has no credential');
       const { content, isRequired, pointer } = operation.body;
       if (text !== '' || isRequired)

@@ -167,6 +167,9 @@ export const openOperations = [
   'POST /api/webhooks/mailserver',
   'POST /WebServices/SyncNotification.svc',
   'POST /{mandator}/api/v1.0/displays/pairings',
+  'POST /{mandator}/session',
+  'DELETE /{mandator}/session',
+  'GET /{mandator}/session/options',
 ];
 
 export type Cell = 'yes' | 'no' | 'unknown';
@@ -233,5 +236,7 @@ ${table()}
 
 ## Without a credential
 
-${openOperations.map((name) => `\`${name}\``).join(', ')}. Webhooks carry a secret of their own.
+${openOperations.map((name) => `\`${name}\``).join(', ')}. Webhooks carry a secret of their
+own. \`GET /{mandator}/session\` needs the cookie of a session, and tells of that alone; the cookie counts for all operations of its
+person ([contract 12](contract/console.md#12-console)).
 `;

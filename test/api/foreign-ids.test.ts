@@ -198,7 +198,7 @@ function restPlaces(): Place[] {
   return Object.entries(document.paths).flatMap(([template, item]) =>
     Object.entries(item).flatMap(([method, operation]): Place[] => {
       // Of an anonymous call the ids are not looked at.
-      if (!template.startsWith('/{mandator}/') || operation.security?.length === 0) return [];
+      if (!template.startsWith('/{mandator}/api/') || operation.security?.length === 0) return [];
       const example = operation.requestBody?.content['application/json']?.example;
       // JobID and LektionId are keys that clients choose: other tenants may have the same.
       const holes = [...template.matchAll(/\{(?!LektionId)(\w*[iI]d)\}/g)].map(([hole, name = '']) => ({

@@ -168,6 +168,8 @@ for (const [template, item] of Object.entries(document.paths))
       open.push([`${method} ${template}`, template, method]);
       continue;
     }
+    // The session of a browser tells of itself alone.
+    if (operation.security?.every((one) => 'Session' in one)) continue;
     const name = `${method} ${template.replace(/^\/\{mandator\}\/api\/v\d\.0\//, '')}`;
     places.set(name, async (asker) => {
       const address = template

@@ -112,7 +112,7 @@ describe('over REST a display', () => {
     hole === 'id' ? other[`${nouns.find((noun) => before.startsWith(noun))}Id`] : other[hole];
 
   const operations = Object.entries(document.paths)
-    .filter(([template]) => template.startsWith('/{mandator}/'))
+    .filter(([template]) => template.startsWith('/{mandator}/api/'))
     .flatMap(([template, item]) =>
       Object.entries(item).map(([method, operation]) => ({
         template,

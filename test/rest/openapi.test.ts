@@ -66,7 +66,7 @@ const questions: Record<string, string> = {
 
 /** Every operation below a tenant, with an address that exists. */
 const operations = Object.entries(committed.paths)
-  .filter(([template]) => template.startsWith('/{mandator}/'))
+  .filter(([template]) => template.startsWith('/{mandator}/api/'))
   .flatMap(([template, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       name: operation.operationId,
@@ -302,7 +302,7 @@ describe('the committed document', () => {
     collect(app.handler.router as unknown as Router);
     await app.close();
     const elsewhere =
-      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql(\/schema\.graphql)?|board\/\{id\}|door-sign\/\{id\}|console.*|session(\/options)?))$/;
+      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql(\/schema\.graphql)?|board\/\{id\}|door-sign\/\{id\}|console.*))$/;
     expect([...mounted].filter((address) => !elsewhere.test(address)).sort()).toEqual(
       Object.keys(committed.paths).sort(),
     );
@@ -352,6 +352,48 @@ describe('answers keep to the document', () => {
       '/school',
     ])
       expect((await contract.fetch(address)).status).toBe(200);
+  });
+
+  const own = { 'X-Roomgate-Console': '1', 'Content-Type': 'application/json' };
+  const session = (
+    method: string,
+    init: { headers?: Record<string, string>; body?: string; mandator?: string } = {},
+  ) => {
+    const { headers = own, body = method === 'POST' ? JSON.stringify({ Pin: pin }) : undefined } = init;
+    const sent = { method, headers, ...(body !== undefined && { body }) };
+    return contract.fetch(`/${init.mandator ?? 'school'}/session`, sent, { wrong: true });
+  };
+  const cookieFrom = (answer: Response) => answer.headers.getSetCookie()[0]?.split(';', 1)[0] ?? '';
+
+  test('a session of the console begins, is told and ends; wrong calls are answered as described', async () => {
+    expect((await contract.fetch('/school/session/options')).status).toBe(200);
+    expect((await contract.fetch('/no%20name/session/options', {}, { wrong: true })).status).toBe(404);
+    const begun = await session('POST');
+    expect(begun.status).toBe(201);
+    const cookie = cookieFrom(begun);
+    const statusOf = async (...call: Parameters<typeof session>) => (await session(...call)).status;
+    expect(await statusOf('GET', { headers: { ...own, cookie } })).toBe(200);
+    expect(await statusOf('GET')).toBe(401);
+    expect(await statusOf('GET', { headers: { ...own, cookie }, mandator: 'other' })).toBe(404);
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      expect([method, await statusOf(method, { headers: {} })]).toEqual([method, 403]);
+      expect([method, await statusOf(method, { mandator: 'no%20name' })]).toEqual([method, 404]);
+    }
+    for (const [body, status] of [
+      ['{', 400],
+      ['{"Pin":"AAAAA-AAAAA"}', 401],
+      [JSON.stringify({ Pin: 'x'.repeat(5_000) }), 413],
+      ['{"Nonsense":1}', 422],
+    ] as const)
+      expect([body.slice(0, 20), await statusOf('POST', { body })]).toEqual([body.slice(0, 20), status]);
+    expect(await statusOf('POST', { headers: { ...own, 'Content-Encoding': 'br' } })).toBe(415);
+    const wrong = Array.from({ length: 10 }, () => statusOf('POST', { body: '{"Pin":"AAAAA-AAAAA"}' }));
+    expect(await Promise.all(wrong)).toContain(429);
+    const headers = { ...own, cookie };
+    for (let sent = 0; sent < requestsPerMinute; sent += 50)
+      await Promise.all(Array.from({ length: 50 }, () => fetch(`${service.url}/school/session`, { headers })));
+    expect(await statusOf('GET', { headers })).toBe(429);
+    expect(await statusOf('DELETE', { headers: { ...own, cookie } })).toBe(204);
   });
 
   test.each(webhooks)(
@@ -565,6 +607,10 @@ describe('answers keep to the document', () => {
       expect([operation.name, answer.status]).toEqual([operation.name, 503]);
     }
     expect((await contract.fetch('/readyz')).status).toBe(503);
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const headers = { ...own, cookie: `roomgate_session=${'A'.repeat(43)}` };
+      expect([method, (await session(method, { headers })).status]).toEqual([method, 503]);
+    }
     const body = new URLSearchParams({ grant_type: 'apikey', client_id: 'timetable-import', apikey: pin });
     expect((await contract.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
     const headers = { 'Content-Type': 'text/xml' };

@@ -1,0 +1,116 @@
+/** The OpenAPI descriptions of the sessions of the console. */
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
+import { commonHeaders, headerRefs, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
+import { fault, type PathsAtRoot, plainAnswer } from '../rest/openapi-root.ts';
+import { newSession, sessionExample, sessionOptions, sessionRecord } from './session-wire.ts';
+
+const limits = ['RateLimit', 'RateLimit-Policy'] as const;
+
+/** What every call of a session may be answered. */
+const problems: Record<number, string> = {
+  403: 'The call does not come from the page of the console itself: `X-Roomgate-Console`, the origin or the type of the body is wrong.',
+  404: 'This cannot be the name of a tenant, or the session belongs to another one.',
+  503: 'The database does not answer; send the same request again after `Retry-After`.',
+};
+
+function answers(
+  own: Record<number, ZodOpenApiResponseObject | string>,
+): NonNullable<ZodOpenApiOperationObject['responses']> {
+  const all = { ...problems, ...own };
+  return Object.fromEntries([
+    ...Object.entries(all).map(([status, answer]) => [
+      status,
+      typeof answer === 'string' ? problemAnswer(Number(status), answer, commonHeaders) : answer,
+    ]),
+    [500, fault],
+  ]);
+}
+
+const parameters = [
+  ...parameterRefs('mandator', 'X-JsonPropertyFormat', 'X-Request-Id'),
+  {
+    // Not among the parameters of all: CORS allows those.
+    name: 'X-Roomgate-Console',
+    in: 'header' as const,
+    required: true,
+    description: 'Which no form and no page of another site can send.',
+    schema: { type: 'string' as const, enum: ['1'] },
+  },
+];
+const tooMany = 'A limit is reached; `Retry-After` says when to go on.';
+
+const getSession: ZodOpenApiOperationObject = {
+  operationId: 'getSession',
+  summary: 'Tell who is signed in',
+  description:
+    'Of the session whose cookie comes with the call. It counts as a use: a page that is only watched calls it.',
+  tags: ['Console'],
+  security: [{ Session: [] }],
+  parameters,
+  responses: answers({
+    200: plainAnswer('The session.', sessionRecord, sessionExample, 'Vary', 'Cache-Control', ...limits),
+    401: 'Nobody is signed in, or the session has ended.',
+    429: tooMany,
+  }),
+};
+
+const postSession: ZodOpenApiOperationObject = {
+  operationId: 'postSession',
+  summary: 'Sign in by PIN',
+  description:
+    'Begins a session, whose id comes as a cookie that no script can read. A session that the browser has had ends.',
+  tags: ['Console'],
+  security: [],
+  parameters,
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: newSession, example: { Pin: 'ABCDE-FGHJK-MNPQR-STVWX' } } },
+  },
+  responses: answers({
+    201: plainAnswer('The session.', sessionRecord, sessionExample, 'Vary', 'Cache-Control', ...limits, 'Set-Cookie'),
+    400: 'The body is no JSON.',
+    401: 'The PIN is not valid, or is one of another tenant; or PINs are not taken here.',
+    408: 'The body comes too slowly.',
+    413: 'The body is larger than 4 KiB.',
+    415: 'The body is not in UTF-8, plain or as gzip.',
+    422: 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.',
+    429: 'Too many sign-ins, or too many wrong PINs; `Retry-After` says when to go on.',
+  }),
+};
+
+const deleteSession: ZodOpenApiOperationObject = {
+  operationId: 'deleteSession',
+  summary: 'Sign out',
+  description:
+    'Ends the session on the server: its cookie is worthless, its streams and WebSockets are closed. Again, or without a session, it answers the same. A session at an outside identity provider goes on.',
+  tags: ['Console'],
+  security: [],
+  parameters,
+  responses: answers({
+    204: { description: 'Nobody is signed in.', headers: headerRefs('X-Request-Id', 'Cache-Control', 'Set-Cookie') },
+  }),
+};
+
+const getOptions: ZodOpenApiOperationObject = {
+  operationId: 'getSessionOptions',
+  summary: 'Tell how people sign in',
+  description: 'Alike for tenants that there are and are not.',
+  tags: ['Console'],
+  security: [],
+  parameters: parameterRefs('mandator', 'X-JsonPropertyFormat', 'X-Request-Id'),
+  responses: {
+    200: plainAnswer(
+      'How people sign in.',
+      sessionOptions,
+      { Pin: true, Provider: { Name: 'login.example.org', Start: 'session/start' } },
+      'Cache-Control',
+    ),
+    404: problemAnswer(404, 'This cannot be the name of a tenant.', commonHeaders),
+    500: fault,
+  },
+};
+
+export const sessionPaths: PathsAtRoot = () => ({
+  '/{mandator}/session': { get: getSession, post: postSession, delete: deleteSession },
+  '/{mandator}/session/options': { get: getOptions },
+});
