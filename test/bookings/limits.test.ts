@@ -255,12 +255,18 @@ describe('a quota', () => {
   });
 
   test('holds at a display that takes back a release, or extends', async () => {
-    const { viewer } = await makeDisplay(desk.db, school.tenant);
-    const { id } = await school.book({ ...inMinutes(-10, 50), resourceId: school.roomId('minutes') });
+    const own = await desk.openTenant(['minutes']);
+    await own.setPolicy(['minutes'], { quota_minutes_per_week: 120 });
+    // Where no week begins meanwhile.
+    const hour = (new Date().getUTCDay() || 7) * 24 + new Date().getUTCHours();
+    const zone = hour >= 7 * 24 + 12 || hour < 24 + 6 ? 'Pacific/Pago_Pago' : 'UTC';
+    await sql`update location set time_zone = ${zone} where mandator_id = ${own.mandatorId}`.execute(desk.db);
+    const { viewer } = await makeDisplay(desk.db, own.tenant);
+    const { id } = await own.book({ ...inMinutes(-10, 50), resourceId: own.roomId('minutes') });
     const released = await releaseBooking(desk.db, viewer, id);
-    const { id: other } = await school.book({ ...inMinutes(60, 150), resourceId: school.roomId('minutes') });
+    const { id: other } = await own.book({ ...inMinutes(60, 150), resourceId: own.roomId('minutes') });
     expect(await refusal(undoBooking(desk.db, viewer, id, [released.version]))).toBe('Start QuotaReached');
-    await cancelBooking(desk.db, school.user, other, undefined, 'This');
+    await cancelBooking(desk.db, own.user, other, undefined, 'This');
     expect((await undoBooking(desk.db, viewer, id, [released.version])).status).toBe('Confirmed');
     expect(await refusal(extendBooking(desk.db, viewer, id, undefined, 65))).toBe('Start QuotaReached');
   });
