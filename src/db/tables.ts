@@ -41,9 +41,11 @@ export interface Batch {
   arrival: Generated<number>;
   attempts: Generated<number>;
   cancel_requested: Generated<boolean>;
+  create_missing: Generated<boolean>;
   created_at: Generated<Timestamp>;
   created_by: number;
   created_count: Generated<number>;
+  difference: Json | null;
   error_count: Generated<number>;
   error_messages: string | null;
   failure_kind: string | null;

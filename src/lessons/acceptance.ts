@@ -24,6 +24,8 @@ export type NewBatch = {
   onConflict?: ConflictRule | undefined;
   /** A lesson that equals a booking of the viewer takes that over; of a creation. */
   takeOverBookings?: boolean | undefined;
+  /** Jobs that there are not yet are created, where their list is the whole truth; of an update. */
+  createMissing?: boolean | undefined;
   idempotencyKey?: string | undefined;
   requestId: string;
 };
@@ -51,7 +53,7 @@ export async function createBatch(context: Context, viewer: Viewer, wanted: NewB
   const { operation, validateOnly = false, onConflict = 'Fail' } = wanted;
   checkImporter(viewer, onConflict);
   const { Limits } = context.config;
-  const options = `${validateOnly} ${onConflict}${wanted.takeOverBookings ? ' TakeOverBookings' : ''}`;
+  const options = `${validateOnly} ${onConflict}${wanted.takeOverBookings ? ' TakeOverBookings' : ''}${wanted.createMissing ? ' CreateMissing' : ''}`;
   const body = await openBody(wanted.body, `${operation} ${options}`, {
     mostBytes: Limits.JobBodyBytes,
     mostJobs: Limits.JobsPerBatch,
@@ -108,6 +110,7 @@ async function storeBatch(
       validate_only: validateOnly,
       on_conflict: onConflict,
       take_over: wanted.takeOverBookings ?? false,
+      create_missing: wanted.createMissing ?? false,
       job_count: jobCount,
       weight,
       request_id: requestId,

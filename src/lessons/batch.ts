@@ -90,6 +90,8 @@ export type Running = BatchKey & {
   onConflict: ConflictRule;
   /** Whether a lesson that equals a booking of the sender takes that over. */
   takeOver: boolean;
+  /** Whether an update creates the jobs that there are not yet. */
+  createMissing: boolean;
   createdBy: number;
   attempts: number;
   /** Counts the starts: what is written outside of the batch's session is ignored once a later start has begun. */

@@ -15,7 +15,7 @@ export async function insertJobs(trx: Transaction, batch: Running): Promise<void
     insert into lesson_job (mandator_id, id, job_id, bezeichnung, quelle, standort, bemerkung, batch_id, created_by)
     overriding system value
     select ${batch.mandatorId}, job, job_id, bezeichnung, quelle, standort, bemerkung, ${batch.id}, ${batch.createdBy}
-    from staged_job`.execute(trx);
+    from staged_job where is_new`.execute(trx);
 }
 
 /** Coupled lessons of one room and time share the booking of the first of them, or one that exists already. */

@@ -46,6 +46,7 @@ const failed = {
   ErrorMessages: error.Message,
   Errors: [error],
   OmittedErrors: [],
+  Difference: null,
 };
 
 const cancelled = {

@@ -17,12 +17,19 @@ import * as wire from './wire.ts';
 /** A Batch is what the service gives; its errors are read when they are asked for. */
 function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.ConflictRule>) {
   recordType(builder, 'OmittedErrors', wire.omittedErrors);
+  enumType(builder, wire.differenceKind);
+  recordType(builder, 'LessonPlace', wire.differences.lessonPlace);
+  recordType(builder, 'LessonDifference', wire.differences.lessonDifference, (row: { Fields: string[] }) => ({
+    ...row,
+    Fields: row.Fields.map(nameOf),
+  }));
+  const difference = recordType(builder, 'BatchDifference', wire.differences.batchDifference, wire.toDifference);
   const lessonError = recordType(builder, 'LessonError', wire.lessonError, (error: lessons.LessonError) => {
     const { Field, Pointer, ...others } = wire.toErrorEntry(error);
     return { ...others, Field: Field && nameOf(Field), Pointer: Pointer && `/jobs${inNames(Pointer)}` };
   });
   const lessonErrors = connectionType(builder, lessonError, lessons.errorList);
-  const record = wire.batchRecord.omit({ BatchId: true, Errors: true });
+  const record = wire.batchRecord.omit({ BatchId: true, Errors: true, Difference: true });
   return builder.objectRef<lessons.Batch>('Batch').implement({
     ...nodeOf('batch', ({ context, viewer }, id) => lessons.findBatch(context.db, viewer, id)),
     description: 'One import request: all of its jobs, or nothing.',
@@ -39,6 +46,14 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
         description: '0 to 1; null while the number of lessons is not known.',
         resolve: ({ lessonCount, processedCount }) =>
           lessonCount === null ? null : lessonCount === 0 ? 1 : processedCount / lessonCount,
+      }),
+      difference: t.field({
+        type: difference,
+        nullable: true,
+        complexity: { field: 1, multiplier: 20 },
+        description: 'What a dry run that found nothing wrong would change; null for any other batch.',
+        resolve: ({ id, validateOnly }, _args, { context, viewer: { mandatorId } }) =>
+          validateOnly ? lessons.readDifference(context.db, { mandatorId, id }) : null,
       }),
       errors: t.field({
         type: lessonErrors,

@@ -38,6 +38,10 @@ export function addImports(
         description:
           'Whether a lesson whose room, start and end are those of a booking of the sender takes that booking over; of a creation alone.',
       }),
+      createMissing: t.boolean({
+        description:
+          'Whether jobs that there are not yet are created, where `replaceLessons` is true; of changes alone.',
+      }),
     }),
   });
   const holder = (name: string, description: string) =>
@@ -76,6 +80,8 @@ export function addImports(
             throw new InvalidInput('options.onConflict: a deletion has no conflicts; leave it out.');
           if (operation !== 'Create' && wanted.takeOverBookings)
             throw new InvalidInput('options.takeOverBookings: only new lessons take bookings over; leave it out.');
+          if (operation !== 'Update' && wanted.createMissing)
+            throw new InvalidInput('options.createMissing: only changes create what is missing; leave it out.');
           const { batchId } = await lessons
             .createBatch(context, viewer, {
               operation,

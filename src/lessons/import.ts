@@ -6,6 +6,7 @@ import { isDuplicate, isExcluded } from '../flow/database-errors.ts';
 import type { Running } from './batch.ts';
 import { settleConflicts } from './conflicts.ts';
 import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
+import { recordDifference } from './difference.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
@@ -52,6 +53,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   const published = await publish(openProgress(context, batch, lessonCount), work);
   if (!published) return await failData(work, lessonCount);
   const { warnings: warningCount, omitted } = await recordWarnings(work, published);
+  if (batch.validateOnly) await recordDifference(trx, batch);
   const createdCount = batch.validateOnly ? 0 : published.inserted;
   await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, createdCount, warningCount, omitted });
   return 'LessonsCreated';
@@ -178,7 +180,7 @@ export function* cutSlices(counts: readonly number[], chunkSize: number): Genera
 /** The planned path: over stored lessons, or around occupied rooms. */
 async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork): Promise<Published> {
   const plan = await describePlan(trx);
-  if (batch.operation === 'Create') await insertJobs(trx, batch);
+  if (batch.operation === 'Create' || batch.createMissing) await insertJobs(trx, batch);
   await beginPlan(trx, batch);
   for (let first = 1; first <= plan.rows; first += chunkSize) {
     const last = first + chunkSize - 1;

@@ -34,7 +34,10 @@ async function batchAnswer(context: Context, { viewer }: Pick<RestCall, 'viewer'
     batch.errorCount + batch.warningCount > 0
       ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: wire.errorsInline, after: undefined })).items
       : [];
-  return { status: 200, body: wire.toBatchRecord(batch, errors), headers: retryAfter([batch]) };
+  const difference = batch.validateOnly
+    ? await lessons.readDifference(context.db, { mandatorId: viewer.mandatorId, id: batch.id })
+    : null;
+  return { status: 200, body: wire.toBatchRecord(batch, errors, difference), headers: retryAfter([batch]) };
 }
 
 const described = (description: string, body: z.ZodType, example: unknown): DescribedAnswer => ({
@@ -60,13 +63,20 @@ const createOptions = {
     'A lesson whose room, Beginn and Ende are those of a booking of the sender takes that booking over, with a warning, in place of a conflict.',
   ),
 };
-const optionsOf = { Create: createOptions, Update: submitOptions, Delete: validateOnly };
+const updateOptions = {
+  ...submitOptions,
+  CreateMissing: flag(
+    'Jobs that there are not yet are created, where their `ReplaceLektionList` is true: the same body again is then an update.',
+  ),
+};
+const optionsOf = { Create: createOptions, Update: updateOptions, Delete: validateOnly };
 
 function submitRoute(operation: lessons.JobOperation, texts: { summary: string; description: string }) {
   const query: z.ZodType<{
     ValidateOnly?: boolean | undefined;
     OnConflict?: lessons.ConflictRule | undefined;
     TakeOverBookings?: boolean | undefined;
+    CreateMissing?: boolean | undefined;
   }> = z.strictObject(optionsOf[operation]);
   return route({
     method: 'POST',
@@ -92,6 +102,7 @@ function submitRoute(operation: lessons.JobOperation, texts: { summary: string; 
         validateOnly: query.ValidateOnly,
         onConflict: query.OnConflict,
         takeOverBookings: query.TakeOverBookings,
+        createMissing: query.CreateMissing,
         idempotencyKey: readIdempotencyKey(request),
         requestId,
       });

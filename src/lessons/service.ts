@@ -27,6 +27,7 @@ export {
 } from './batch-client.ts';
 export { cancelBatch, findBatch, getBatch, listBatches, listErrors } from './batches.ts';
 export { examineBatches } from './diagnosis.ts';
+export { readDifference } from './difference.ts';
 export { batchTasks } from './lifecycle.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool } from './spool.ts';

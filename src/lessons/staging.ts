@@ -86,14 +86,18 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
     fields,
   );
   const faulty = sql`${anyFault(fields, 'typed')} or ${listFaults[operation]}`;
+  // A job that is to be created is given its id here, like those of a Create.
+  const isCreated = batch.createMissing ? sql`(${isWhole.Update} and job_id_value is not null)` : sql`false`;
+  const job = sql`case when stored.id is null and ${isCreated} then nextval('lesson_job_id_seq') else stored.id end`;
+  const isUnknown = sql`(stored.id is null and not ${isCreated})`;
   const rows =
     operation === 'Create'
-      ? sql`select index, nextval('lesson_job_id_seq') as job, has_unknown, false as whole,
+      ? sql`select index, nextval('lesson_job_id_seq') as job, true as is_new, has_unknown, false as whole,
               ${finalColumns(jobFields, 'typed')}, ${faulty} as faulty
             from (${typed}) as typed`
-      : sql`select index, stored.id as job, has_unknown, ${isWhole[operation]} as whole,
+      : sql`select index, ${job} as job, stored.id is null as is_new, has_unknown, ${isWhole[operation]} as whole,
               ${operation === 'Update' ? mergedColumns(jobFields, 'typed', 'stored') : sql`job_id_value as job_id`},
-              stored.id is null or ${faulty} as faulty
+              ${isUnknown} or ${faulty} as faulty
             from (${typed}) as typed
             left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value`;
   await sql`create temporary table staged_job on commit drop as ${rows}`.execute(trx);

@@ -5,6 +5,7 @@ import { batchId, count, id, instant, maybeCount, maybeInstant, maybeText, recor
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import { type Batch, conflictRules, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
+import { type Difference, differenceKinds, mostDifferences } from './difference.ts';
 import { type Field, jobFields, lessonFields, longestKey, longestName } from './fields.ts';
 import { mostKept } from './findings.ts';
 import { valueSchemas } from './job-wire.ts';
@@ -98,21 +99,6 @@ const omissions = z
     description: `What is counted but not kept, by code: empty unless there are more than ${mostKept} errors, or warnings.`,
   });
 
-export const batchRecord = z
-  .object({
-    ...batchEntry.shape,
-    ErrorMessages: maybeText(
-      500_000,
-      'The first 50 errors, one in a line; null unless it failed. A repeated job reads `Duplicate JobId: J-17`, and more where it is stored already.',
-    ),
-    Errors: z
-      .array(lessonError)
-      .max(errorsInline)
-      .meta({ description: `The first ${errorsInline} errors and warnings.` }),
-    OmittedErrors: omissions,
-  })
-  .meta({ id: 'Batch', description: 'One import request: all of its jobs, or nothing.' });
-
 /** The fields of an answer: nullable where they may have no value. */
 function answered(fields: readonly Field[]): Record<string, z.ZodType> {
   const hasAlways = ({ kind, required }: Field) => required || ['integer', 'status', 'boolean'].includes(kind);
@@ -129,6 +115,70 @@ const { LektionId, ...otherLessonFields } = answered(lessonFields) as Record<str
   LektionId: z.ZodType;
 };
 const { JobID } = answered(jobFields) as { JobID: z.ZodType };
+
+const lessonPlace = z
+  .object({
+    RessourceName: maybeText(200, 'The name of the room.'),
+    Beginn: instant('Start.'),
+    Ende: instant('End.'),
+  })
+  .meta({ id: 'LessonPlace', description: 'Where and when a lesson takes place.' });
+
+export const differenceKind = z.enum(differenceKinds).meta({
+  id: 'DifferenceKind',
+  description: 'Removed, Moved (another room or time), Changed (anything else) or Added.',
+});
+
+const lessonDifference = z
+  .object({
+    Kind: differenceKind.meta({ description: 'What would become of it.' }),
+    Index: count('Which job, counted from 0.'),
+    JobID,
+    LektionIndex: maybeCount('Which lesson of its job, counted from 0; null for one that is removed.'),
+    LektionId,
+    Fields: z
+      .array(text(40, 'A member, as REST names it.'))
+      .max(lessonFields.length)
+      .meta({ description: 'Which members would change; none of one that is added or removed.' }),
+    Before: lessonPlace.nullable().meta({ description: 'Where and when it is; null for one that is added.' }),
+    After: lessonPlace.nullable().meta({ description: 'Where and when it would be; null for one that is removed.' }),
+  })
+  .meta({ id: 'LessonDifference', description: 'What would become of a lesson.' });
+
+const batchDifference = z
+  .object({
+    Added: count('Lessons that are new.'),
+    Changed: count('Lessons of which something other than room and time changes.'),
+    Moved: count('Lessons that get another room or time.'),
+    Removed: count('Lessons that go.'),
+    Unchanged: count('Lessons that are sent as they are stored.'),
+    Lessons: z
+      .array(lessonDifference)
+      .max(mostDifferences)
+      .meta({ description: `The first ${mostDifferences}: those removed, then moved, changed and added.` }),
+  })
+  .meta({ id: 'BatchDifference', description: 'What a batch would change in the timetable.' });
+
+/** For GraphQL: each is a type of its own. */
+export const differences = { lessonPlace, lessonDifference, batchDifference };
+
+export const batchRecord = z
+  .object({
+    ...batchEntry.shape,
+    ErrorMessages: maybeText(
+      500_000,
+      'The first 50 errors, one in a line; null unless it failed. A repeated job reads `Duplicate JobId: J-17`, and more where it is stored already.',
+    ),
+    Errors: z
+      .array(lessonError)
+      .max(errorsInline)
+      .meta({ description: `The first ${errorsInline} errors and warnings.` }),
+    OmittedErrors: omissions,
+    Difference: batchDifference.nullable().meta({
+      description: 'What a `ValidateOnly` batch that found nothing wrong would change; null for any other.',
+    }),
+  })
+  .meta({ id: 'Batch', description: 'One import request: all of its jobs, or nothing.' });
 
 export const lessonRecord = z
   .object({
@@ -159,13 +209,28 @@ const entryFields = (batch: Batch) => ({ ...batch, batchId: batch.id, createdBy:
 export const toBatchEntry = (batch: Batch) => entryOf(entryFields(batch));
 
 /** The whole record; `errors` are the first hundred. */
-export const toBatchRecord = (batch: Batch, errors: LessonError[]) =>
+export const toBatchRecord = (batch: Batch, errors: LessonError[], difference: Difference | null = null) =>
   recordOfBatch({
     ...entryFields(batch),
+    difference: difference && toDifference(difference),
     errors: errors.map(toErrorEntry),
     omittedErrors: batch.omitted.map(toOmissionEntry),
   });
 
+const placeOf = recordOf(lessonPlace);
+const lessonDifferenceOf = recordOf(lessonDifference);
+const differenceOf = recordOf(batchDifference);
+export const toDifference = (difference: Difference) =>
+  differenceOf({
+    ...difference,
+    lessons: difference.lessons.map((lesson) =>
+      lessonDifferenceOf({
+        ...lesson,
+        before: lesson.before && placeOf(lesson.before),
+        after: lesson.after && placeOf(lesson.after),
+      }),
+    ),
+  });
 export const toOmissionEntry = recordOf(omittedErrors);
 export const toErrorEntry = recordOf(lessonError);
 

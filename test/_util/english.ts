@@ -18,7 +18,8 @@ export function inEnglish<Sent>(value: Sent): never {
   return inner(value) as never;
 }
 
-const german = new Map([...english].map(([wire, name]) => [name, wire]));
+/** REST's name of a member that GraphQL names. */
+export const german = new Map([...english].map(([wire, name]) => [name, wire]));
 
 /** A finding of GraphQL with the names of REST, its pointer in camel case. */
 export function inGerman<Found extends object>(finding: Found): Found {

@@ -5,7 +5,7 @@
 import { createClient } from 'graphql-sse';
 import { graphqlCodeOf } from '../../src/graphql/errors.ts';
 import type { Contract } from './contract.ts';
-import { inEnglish, inGerman } from './english.ts';
+import { german, inEnglish, inGerman } from './english.ts';
 import {
   type Asking,
   askBooking,
@@ -22,7 +22,10 @@ import type { BatchFilter, BatchOptions } from './operations/generated/graphql.t
 import * as operations from './operations/generated/graphql.ts';
 import { readPlain } from './plain-ids.ts';
 
-type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'takeOverBookings' | 'validateOnly'>;
+type SubmitOptions = Pick<
+  BatchOptions,
+  'createMissing' | 'idempotencyKey' | 'onConflict' | 'takeOverBookings' | 'validateOnly'
+>;
 export type BatchQuery = Omit<BatchFilter, 'importStatus' | 'jobKey'> &
   Paging & { importStatus?: string; jobID?: string };
 export type LessonQuery = Paging & {
@@ -211,7 +214,7 @@ type Problem = OfBookings & {
   message: string;
   retryAfterSeconds?: number | null;
 };
-type Batch = { id: string; errors?: Page };
+type Batch = { id: string; errors?: Page; difference?: { lessons: { fields: string[] }[] } | null };
 
 const listOf = ({ nodes, pageInfo }: Page) => ({
   items: nodes,
@@ -219,9 +222,17 @@ const listOf = ({ nodes, pageInfo }: Page) => ({
 });
 const problemOf = ({ code, message, retryAfterSeconds, ...others }: Problem) =>
   failure(graphqlCodeOf[code], message, retryAfterSeconds, others);
-const recordOf = ({ id, errors, ...members }: Batch) => ({
+const differenceOf = (difference: NonNullable<Batch['difference']>) => ({
+  ...difference,
+  lessons: difference.lessons.map((lesson) => ({
+    ...lesson,
+    fields: lesson.fields.map((name) => german.get(name) ?? upperFirst(name)),
+  })),
+});
+const recordOf = ({ id, errors, difference, ...members }: Batch) => ({
   batchId: id,
   ...members,
+  ...(difference !== undefined && { difference: difference && differenceOf(difference) }),
   ...(errors && { errors: errors.nodes.map((found) => inGerman(found as object)) }),
 });
 /** What REST answers 404 for, a query answers with null. */

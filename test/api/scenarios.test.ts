@@ -81,6 +81,20 @@ const allRefused = (caller: Caller, code: string): Row[] => everyCall.map((call)
  * Each row is a call, what its result must have, and who calls (the user when left out). Everybody's result must be equal
  * in every member. Ids and cursors have names, in the order in which they appear: `batch 1`, `booking 1`, `cursor 1`.
  */
+/** Of a dry run: what would become of a lesson. */
+const told = (
+  kind: string,
+  lektionIndex: number | null,
+  lektionId: string,
+  fields: string[],
+  before: object | null,
+  after: object | null,
+) => ({ kind, index: 0, jobID: 'J-1', lektionIndex, lektionId, fields, before, after });
+const inRoom = (ressourceName: string, hour: number) => ({
+  ressourceName,
+  beginn: answered(hour),
+  ende: answered(hour + 1),
+});
 const inHour9 = lesson('L-1', 'R001', 8, { beginn: slot(9), ende: slot(10) });
 
 const scenarios: Record<string, Row[]> = {
@@ -343,6 +357,96 @@ const scenarios: Record<string, Row[]> = {
     ],
     [
       remove([{ jobID: 'J-1' }], { takeOverBookings: true }),
+      { rest: { ...done(), wrong: true }, graphql: refused('BAD_USER_INPUT') },
+    ],
+  ],
+
+  'a dry run tells what would be added, changed, moved and removed': [
+    [
+      create([
+        job(
+          'J-1',
+          lesson('L-1', 'R001', 8),
+          lesson('L-2', 'R001', 9),
+          lesson('L-3', 'R001', 10),
+          lesson('L-4', 'R001', 11),
+        ),
+      ]),
+      done(),
+    ],
+    [
+      update(
+        [
+          {
+            ...job(
+              'J-1',
+              lesson('L-1', 'R001', 8, { titel: 'T' }),
+              lesson('L-2', 'R002', 9),
+              lesson('L-4', 'R001', 11),
+              lesson('L-5', 'R001', 12),
+            ),
+            replaceLektionList: true,
+          },
+        ],
+        { validateOnly: true },
+      ),
+      has({
+        difference: {
+          added: 1,
+          changed: 1,
+          moved: 1,
+          removed: 1,
+          unchanged: 1,
+          lessons: [
+            told('Removed', null, 'L-3', [], inRoom('R001', 10), null),
+            told('Moved', 1, 'L-2', ['RessourceName'], inRoom('R001', 9), inRoom('R002', 9)),
+            told('Changed', 0, 'L-1', ['Titel'], inRoom('R001', 8), inRoom('R001', 8)),
+            told('Added', 3, 'L-5', [], null, inRoom('R001', 12)),
+          ],
+        },
+      }),
+    ],
+    [
+      create([job('J-2', lesson('L-1', 'R002', 8))], { validateOnly: true }),
+      has({ difference: { added: 1, removed: 0 } }),
+    ],
+    [create([job('J-2', lesson('L-1', 'R002', 8))]), has({ difference: null })],
+  ],
+
+  'an update creates the jobs that there are not yet, where it says so': [
+    [update([{ ...job('J-1', inHour9), replaceLektionList: true }]), failed('UnknownJobId 0.jobID')],
+    [update([job('J-1', inHour9)], { createMissing: true }), failed('UnknownJobId 0.jobID')],
+    [
+      update([{ ...job('J-1', inHour9), replaceLektionList: true }], { createMissing: true, validateOnly: true }),
+      has({ importStatus: 'LessonsCreated', createdCount: 0, difference: { added: 1 } }),
+    ],
+    [jobs(), items()],
+    [
+      update([{ ...job('J-1', inHour9), replaceLektionList: true }], { createMissing: true }),
+      has({ importStatus: 'LessonsCreated', createdCount: 1 }),
+    ],
+    [
+      update(
+        [
+          { ...job('J-1', inHour9), replaceLektionList: true },
+          { ...job('J-2', lesson('L-1', 'R002', 9)), replaceLektionList: true },
+        ],
+        { createMissing: true },
+      ),
+      has({ importStatus: 'LessonsCreated', createdCount: 1 }),
+    ],
+    [
+      update(
+        [
+          { ...job('J-3', lesson('L-1', 'R002', 10)), replaceLektionList: true },
+          { ...job('J-3', lesson('L-2', 'R002', 11)), replaceLektionList: true },
+        ],
+        { createMissing: true },
+      ),
+      failed('DuplicateJobId 1.jobID'),
+    ],
+    [
+      create([job('J-4', lesson('L-1', 'R002', 12))], { createMissing: true }),
       { rest: { ...done(), wrong: true }, graphql: refused('BAD_USER_INPUT') },
     ],
   ],

@@ -51,6 +51,8 @@ export type BatchFilter = {
 
 /** How a batch is taken. */
 export type BatchOptions = {
+  /** Whether jobs that there are not yet are created, where `replaceLessons` is true; of changes alone. */
+  createMissing?: boolean | null | undefined;
   /** The same key and jobs within 24 hours give the same batch again. */
   idempotencyKey?: string | null | undefined;
   /** Fail when left out; a deletion has no conflicts and does not take it. */
@@ -199,6 +201,13 @@ export type DecisionInput = {
   /** Whether it takes place. */
   verdict: Verdict;
 };
+
+/** Removed, Moved (another room or time), Changed (anything else) or Added. */
+export type DifferenceKind =
+  | 'Added'
+  | 'Changed'
+  | 'Moved'
+  | 'Removed';
 
 /** Why a batch failed: its data, something technical, or it was cancelled. */
 export type FailureKind =
@@ -1011,7 +1020,7 @@ export type BatchEntryMembersFragment = { id: string, operation: JobOperation, i
 
 export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
 
-export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
+export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
@@ -1073,7 +1082,7 @@ export type CancelWholeMutationVariables = Exact<{
 
 
 export type CancelWholeMutation = { result:
-    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -1084,7 +1093,7 @@ export type ReadBatchQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
+export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
 
 export type ReadErrorsQueryVariables = Exact<{
   id: string | number;
@@ -1381,6 +1390,31 @@ export const BatchMembersFragmentDoc = new TypedDocumentString(`
     severity
     code
     count
+  }
+  difference {
+    added
+    changed
+    moved
+    removed
+    unchanged
+    lessons {
+      kind
+      index
+      jobID: jobKey
+      lektionIndex: lessonIndex
+      lektionId: lessonKey
+      fields
+      before {
+        ressourceName: resourceName
+        beginn: start
+        ende: end
+      }
+      after {
+        ressourceName: resourceName
+        beginn: start
+        ende: end
+      }
+    }
   }
   errors(first: 100) {
     ...LessonErrorPage
@@ -3385,6 +3419,31 @@ fragment BatchMembers on Batch {
     code
     count
   }
+  difference {
+    added
+    changed
+    moved
+    removed
+    unchanged
+    lessons {
+      kind
+      index
+      jobID: jobKey
+      lektionIndex: lessonIndex
+      lektionId: lessonKey
+      fields
+      before {
+        ressourceName: resourceName
+        beginn: start
+        ende: end
+      }
+      after {
+        ressourceName: resourceName
+        beginn: start
+        ende: end
+      }
+    }
+  }
   errors(first: 100) {
     ...LessonErrorPage
   }
@@ -3440,6 +3499,31 @@ fragment BatchMembers on Batch {
     severity
     code
     count
+  }
+  difference {
+    added
+    changed
+    moved
+    removed
+    unchanged
+    lessons {
+      kind
+      index
+      jobID: jobKey
+      lektionIndex: lessonIndex
+      lektionId: lessonKey
+      fields
+      before {
+        ressourceName: resourceName
+        beginn: start
+        ende: end
+      }
+      after {
+        ressourceName: resourceName
+        beginn: start
+        ende: end
+      }
+    }
   }
   errors(first: 100) {
     ...LessonErrorPage
