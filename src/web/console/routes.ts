@@ -32,6 +32,12 @@ export const screens: readonly Screen[] = [
     roles: ['Admin'],
     load: () => import('./screens/activity.ts'),
   },
+  {
+    name: 'calendars',
+    title: { de: 'Kalender', en: 'Calendars' },
+    roles: everybody,
+    load: () => import('./screens/calendars.ts'),
+  },
 ];
 
 export const screenOf = (role: Role): Screen | undefined => {

@@ -5,6 +5,10 @@ import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
 
+/** Messages stay until they are closed, however slow the machine is. */
+const patience =
+  'const wait = setTimeout; setTimeout = (run, ms) => ([5_000, 8_000].includes(ms) ? 0 : wait(run, ms));';
+
 describeInBrowser('The master data of the console', () => {
   let service: Service;
   let browser: Browser;
@@ -39,11 +43,9 @@ describeInBrowser('The master data of the console', () => {
 
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService(), launchBrowser()]);
-    admin = await openConsole(browser, service);
-    // Messages stay until they are closed, however slow the machine is.
-    await admin.context.addInitScript(
-      'const wait = setTimeout; setTimeout = (run, ms) => ([5_000, 8_000].includes(ms) ? 0 : wait(run, ms));',
-    );
+    // High enough that no message lies over what is dragged.
+    admin = await openConsole(browser, service, { height: 2000 });
+    await admin.context.addInitScript(patience);
     await admin.open('?screen=master');
     await admin.signIn();
   });
@@ -125,5 +127,179 @@ describeInBrowser('The master data of the console', () => {
     await button('Red').click();
     await button('Take back into use').click();
     await row('Red Campus Hall in use').waitFor();
+  });
+
+  test('a week of opening hours is typed, moved by keys, dragged, saved and undone', async () => {
+    const { page } = admin;
+    await tab('Opening hours');
+    await page.getByText('Without weekly hours it is always open.').waitFor();
+    await sound();
+    await button('New hours …').press('Enter');
+    await page.keyboard.type('0900AM');
+    await field('Closes').fill('17:00');
+    await sound();
+    await page.keyboard.press('Enter');
+    const bar = (name: string) => page.getByRole('button', { name, exact: true });
+    await bar('Monday 09:00–17:00').focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Alt+ArrowRight');
+    await page.keyboard.press('Shift+ArrowRight');
+    await bar('Monday 09:00–17:00').waitFor();
+    await page.keyboard.press('Alt+ArrowRight');
+    await bar('Monday 09:00–17:15').waitFor();
+    await bar('Tuesday 09:00–17:00').press('Delete');
+    const track = (await page.getByRole('group', { name: 'Saturday' }).locator('.track').boundingBox())!;
+    const [y, at] = [track.y + track.height / 2, (hour: number) => track.x + (track.width * hour) / 24];
+    await page.mouse.move(at(10.1), y);
+    await page.mouse.down();
+    await page.mouse.move(at(11), y);
+    await page.mouse.move(at(14.02), y);
+    await page.mouse.up();
+    await bar('Saturday 10:00–14:00').waitFor();
+    await sound();
+    await button('Save').click();
+    await said('The opening hours of Campus are saved.');
+    const rules = `opening-hours/locations/${service.tenant.locationId}/rules`;
+    expect(await call('GET', rules)).toMatchObject({
+      Items: [
+        { Weekdays: [1], Opens: '09:00', Closes: '17:15' },
+        { Weekdays: [3, 4, 5], Opens: '09:00', Closes: '17:00' },
+        { Weekdays: [6], Opens: '10:00', Closes: '14:00' },
+      ],
+    });
+    await page.locator('.weeks td').first().getByText('09:00–17:15').waitFor();
+
+    await call('PUT', rules, { Items: [{ Weekdays: [7], Opens: '12:00', Closes: '02:00' }] });
+    await bar('Saturday 10:00–14:00').press('Delete');
+    await button('Save').click();
+    await page.getByRole('alert').getByText('Admin of school has changed this').waitFor();
+    await button('Discard').click();
+    await bar('Sunday 12:00–02:00').waitFor();
+  });
+
+  test('an exception counts in place of the week, and is taken back', async () => {
+    const { page } = admin;
+    await button('New exception …').press('Enter');
+    await field('Reason').fill('Summer party');
+    await field('To').fill('2099-01-01');
+    await sound();
+    await page.keyboard.press('Enter');
+    await row('closed Summer party').waitFor();
+    await page.locator('.weeks').getByText('Summer party').last().waitFor();
+    await sound();
+    await button('Undo').last().click();
+    await page.getByText('No exception. On days off').waitFor();
+  });
+
+  test('a person gets a PIN that is shown once, revoked, and is erased only when that is typed', async () => {
+    const { page } = admin;
+    await tab('Persons');
+    await button('New person').press('Enter');
+    await page.keyboard.type('Grace Hopper');
+    await field('E-mail').fill('grace@school.example');
+    await field('Role').selectOption('Importer');
+    await page.getByText('imports, changes and deletes lessons').waitFor();
+    await sound();
+    await button('Create').click();
+    await row('Grace Hopper grace@school.example Importer active').waitFor();
+    await sound();
+
+    await button('Grace Hopper').click();
+    await button('PINs …').click();
+    await field('What for').fill('tablet');
+    await button('Make a PIN').click();
+    const pin = await page.getByLabel('The new PIN').inputValue();
+    expect(pin.length).toBeGreaterThan(5);
+    await row('tablet').waitFor();
+    await sound();
+    await button('Revoke tablet').click();
+    await row('tablet').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.locator('.toast', { hasText: 'Revoking the PIN' }).getByLabel('Do it now').click();
+    await button('Grace Hopper').click();
+    await button('PINs …').click();
+    await row('tablet').getByText('revoked').waitFor();
+    await page.keyboard.press('Escape');
+
+    await button('Grace Hopper').click();
+    await button('Erase …').click();
+    await sound();
+    expect(await button('Erase for good').isDisabled()).toBe(true);
+    await field('To confirm, type grace@school.example').fill('grace@school.example');
+    await page.keyboard.press('Enter');
+    await row('erased').waitFor();
+    expect(await page.locator('#main').getByText('Grace Hopper').count()).toBe(0);
+  });
+
+  test('a policy says in sentences what it means, and names groups with members', async () => {
+    const { page } = admin;
+    await tab('Groups');
+    await button('New group').press('Enter');
+    await page.keyboard.type('Office');
+    await field('Add').selectOption({ label: 'User of school' });
+    await page.getByText('1 member', { exact: true }).waitFor();
+    await sound();
+    await button('Create').click();
+    await button('Office').click();
+    await button('Take User of school out').click();
+    await button('Save').click();
+    await said('Office is changed.');
+
+    await tab('Policies');
+    await button('New policy').press('Enter');
+    await page.keyboard.type('Staff rooms');
+    await page.getByLabel('Bookings need approval').check();
+    await page.getByRole('group', { name: 'Who decides, besides Admins?' }).getByLabel('Office').check();
+    await field('Longest booking (minutes)').fill('120');
+    await page.getByText('A booking waits until Admins or Office decide.').waitFor();
+    await sound();
+    await button('Create').click();
+    await row('Staff rooms').getByText('A booking lasts at most 2 hours.').waitFor();
+    await sound();
+
+    await tab('Groups');
+    await button('Office').click();
+    await button('Delete').click();
+    await page.locator('.toast', { hasText: 'Deleting Office' }).getByLabel('Do it now').click();
+    await page.locator('.toast.fault').last().waitFor();
+    await button('Office').waitFor();
+  });
+
+  test('the name and the parameters of the school are changed', async () => {
+    await tab('School');
+    await field('Name').fill('Upper School');
+    await field('Users, too, import, change and delete lessons').uncheck();
+    await button('Save').click();
+    await admin.page.locator('#top .brand', { hasText: 'Upper School' }).waitFor();
+    await sound();
+    expect(await call('GET', 'tenant')).toMatchObject({ Name: 'Upper School', Parameters: { UsersMayImport: false } });
+  });
+
+  test('a User has no master data, and makes and revokes calendar addresses of its own', async () => {
+    const { page, open, signIn, violations, complaints, context, close } = await openConsole(browser, service, {
+      role: 'User',
+      language: 'de',
+      theme: 'dark',
+      width: 390,
+    });
+    await context.addInitScript(patience);
+    await open('?screen=master');
+    await signIn();
+    await page.getByRole('link', { name: 'Kalender' }).click();
+    await page.getByText('Noch keine Adresse.').waitFor();
+    expect(await page.getByRole('link', { name: 'Stammdaten' }).count()).toBe(0);
+    await page.getByLabel('Wofür').fill('Handy');
+    await page.keyboard.press('Enter');
+    const address = await page.getByLabel('Die neue Adresse').inputValue();
+    expect([address.startsWith(service.url), (await fetch(address)).status]).toEqual([true, 200]);
+    await page.getByRole('row', { name: 'Handy' }).waitFor();
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await page.getByRole('button', { name: 'Handy widerrufen' }).click();
+    await page.getByRole('button', { name: 'Sofort ausführen' }).click();
+    await page.getByRole('row', { name: 'Handy' }).getByText('widerrufen').waitFor();
+    expect((await fetch(address)).status).not.toBe(200);
+    await page.getByLabel('Kalender von').selectOption('room');
+    await page.getByText('Noch keine Adresse.').waitFor();
+    await close();
   });
 });

@@ -122,6 +122,16 @@ export type ChangeBookingInput = {
 };
 
 /** What to change. */
+export type ChangeGroupInput = {
+  /** Who joins. Ids of persons, 1000 at most at a time. */
+  addMembers?: Array<string | number> | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name?: string | null | undefined;
+  /** Who leaves. Ids of persons, 1000 at most at a time. */
+  removeMembers?: Array<string | number> | null | undefined;
+};
+
+/** What to change. */
 export type ChangeLocationInput = {
   /** Whether it is in use; locations are retired, never deleted. */
   active?: boolean | null | undefined;
@@ -129,6 +139,50 @@ export type ChangeLocationInput = {
   name?: string | null | undefined;
   /** IANA name of its zone. */
   timeZone?: string | null | undefined;
+};
+
+/** What to change. */
+export type ChangePersonInput = {
+  /** Whether the credentials of this person count; persons are retired, never deleted. */
+  active?: boolean | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  email?: string | null | undefined;
+  /** As it is shown. */
+  name?: string | null | undefined;
+  /** What this person may do. */
+  role?: Role | null | undefined;
+  /** How lessons name this person among their `teachers`; unique in the tenant, in whatever case, and null for who does not teach. */
+  teacherCode?: string | null | undefined;
+  /** IANA name of the zone of this person. */
+  timeZone?: string | null | undefined;
+};
+
+/** What to change; null clears a rule. */
+export type ChangePolicyInput = {
+  /** How many days before its start a booking is made at the earliest; null: no rule. */
+  aheadDays?: number | null | undefined;
+  /** How many minutes before its start a booking is made at the latest; null: no rule. */
+  leadMinutes?: number | null | undefined;
+  /** How many minutes a booking lasts at most; null: no rule. */
+  longestMinutes?: number | null | undefined;
+  /** Who may book its resources, of those who see them: ids of groups. Nobody named means everybody. */
+  mayBook?: Array<string | number> | null | undefined;
+  /** Who books for other persons, besides Admins: ids of groups. They book for themselves, too. */
+  mayBookForOthers?: Array<string | number> | null | undefined;
+  /** Who decides, besides Admins: ids of groups. They book, too, and without waiting. */
+  mayDecide?: Array<string | number> | null | undefined;
+  /** Who may see its resources and what is booked there: ids of groups. Nobody named means everybody. */
+  maySee?: Array<string | number> | null | undefined;
+  /** Who books without waiting for a decision: ids of groups. */
+  maySkipApproval?: Array<string | number> | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name?: string | null | undefined;
+  /** Whether a booking waits until somebody decides about it. */
+  needsApproval?: boolean | null | undefined;
+  /** How many bookings a person makes for a calendar week at most; null: no rule. */
+  quotaBookingsPerWeek?: number | null | undefined;
+  /** How many minutes a person books in a calendar week at most; null: no rule. */
+  quotaMinutesPerWeek?: number | null | undefined;
 };
 
 /** What to change; null clears a capacity, a mailbox, the check-in or the policy. */
@@ -151,6 +205,22 @@ export type ChangeResourceInput = {
   name?: string | null | undefined;
   /** The policy that says who may see and book it; null where everybody may. */
   policyId?: string | number | null | undefined;
+};
+
+/** What to change. */
+export type ChangeTenantInput = {
+  /** As it is shown. */
+  name?: string | null | undefined;
+  /** Parameters to set; those that are left out stay. */
+  parameters?: ChangeTenantParametersInput | null | undefined;
+};
+
+/** Parameters to set; those that are left out stay. */
+export type ChangeTenantParametersInput = {
+  /** Whether PINs count. Only whoever runs the server changes it. */
+  pinAuthenticationAllowed?: boolean | null | undefined;
+  /** Whether Users send, change and delete lessons, too. */
+  usersMayImport?: boolean | null | undefined;
 };
 
 /** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
@@ -196,12 +266,62 @@ export type CreateBookingInput = {
   teardownMinutes?: number | null | undefined;
 };
 
+/** A group to be made. */
+export type CreateGroupInput = {
+  /** Who joins. Ids of persons, 1000 at most at a time. */
+  addMembers?: Array<string | number> | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name: string;
+};
+
 /** A location to be made. */
 export type CreateLocationInput = {
   /** Unique in the tenant, in whatever case. */
   name: string;
   /** IANA name of its zone. */
   timeZone: string;
+};
+
+/** A person to be made. */
+export type CreatePersonInput = {
+  /** Unique in the tenant, in whatever case. */
+  email: string;
+  /** As it is shown. */
+  name: string;
+  /** What this person may do. */
+  role: Role;
+  /** How lessons name this person among their `teachers`; unique in the tenant, in whatever case, and null for who does not teach. */
+  teacherCode?: string | null | undefined;
+  /** IANA name of the zone of this person. */
+  timeZone: string;
+};
+
+/** A policy to be made. */
+export type CreatePolicyInput = {
+  /** How many days before its start a booking is made at the earliest; null: no rule. */
+  aheadDays?: number | null | undefined;
+  /** How many minutes before its start a booking is made at the latest; null: no rule. */
+  leadMinutes?: number | null | undefined;
+  /** How many minutes a booking lasts at most; null: no rule. */
+  longestMinutes?: number | null | undefined;
+  /** Who may book its resources, of those who see them: ids of groups. Nobody named means everybody. */
+  mayBook?: Array<string | number> | null | undefined;
+  /** Who books for other persons, besides Admins: ids of groups. They book for themselves, too. */
+  mayBookForOthers?: Array<string | number> | null | undefined;
+  /** Who decides, besides Admins: ids of groups. They book, too, and without waiting. */
+  mayDecide?: Array<string | number> | null | undefined;
+  /** Who may see its resources and what is booked there: ids of groups. Nobody named means everybody. */
+  maySee?: Array<string | number> | null | undefined;
+  /** Who books without waiting for a decision: ids of groups. */
+  maySkipApproval?: Array<string | number> | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name: string;
+  /** Whether a booking waits until somebody decides about it. */
+  needsApproval?: boolean | null | undefined;
+  /** How many bookings a person makes for a calendar week at most; null: no rule. */
+  quotaBookingsPerWeek?: number | null | undefined;
+  /** How many minutes a person books in a calendar week at most; null: no rule. */
+  quotaMinutesPerWeek?: number | null | undefined;
 };
 
 /** A resource to be made. */
@@ -275,6 +395,11 @@ export type ImportStatus =
   | 'LessonsCreated'
   | 'LessonsImportFailed';
 
+/** What an interval comes from: a rule or an exception. */
+export type IntervalSource =
+  | 'Exception'
+  | 'Weekly';
+
 /** What a batch does with its jobs. */
 export type JobOperation =
   | 'Create'
@@ -305,6 +430,56 @@ export type NewBookingKind =
 export type NewBookingStatus =
   | 'Confirmed'
   | 'Tentative';
+
+/** Other hours, or none, on these dates. */
+export type OpeningExceptionInput = {
+  /** Closed on its dates; the night before ends at 00:00 of the first. */
+  closed?: boolean | null | undefined;
+  /** The first date that it is about. */
+  fromDate: string;
+  /** When it is open on each of its dates, whatever the rules say; none when Closed. */
+  periods?: Array<OpeningPeriodInput> | null | undefined;
+  /** Why, for people. */
+  reason?: string | null | undefined;
+  /** The last date that it is about. */
+  toDate: string;
+};
+
+/** From one local clock time to another. */
+export type OpeningPeriodInput = {
+  /** Local clock time; at or before Opens it is that of the next day. */
+  closes: string;
+  /** Local clock time. */
+  opens: string;
+};
+
+/** Open on these weekdays, in local clock times. */
+export type OpeningRuleInput = {
+  /** Local clock time; at or before Opens it is that of the next day. */
+  closes: string;
+  /** Local clock time. */
+  opens: string;
+  /** The first date on which it counts; null: there is none. */
+  validFrom?: string | null | undefined;
+  /** The last date on which it counts; null: there is none. */
+  validTo?: string | null | undefined;
+  /** The days on which it opens: 1 is Monday, 7 is Sunday. */
+  weekdays: Array<number>;
+};
+
+/** Which persons; members that are left out do not count. */
+export type PersonFilter = {
+  /** Only those that are, or are not, active; both when left out. */
+  active?: boolean | null | undefined;
+  /** Only the person of this e-mail address, in whatever case. */
+  email?: string | null | undefined;
+  /** Only the members of this group. */
+  groupId?: string | number | null | undefined;
+  /** Only those of this role. */
+  role?: Role | null | undefined;
+  /** Only those whose name and e-mail address have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+};
 
 /** Which resources; members that are left out do not count. */
 export type ResourceFilter = {
@@ -400,6 +575,149 @@ export type FailedBatchesSubscriptionVariables = Exact<{ [key: string]: never; }
 
 
 export type FailedBatchesSubscription = { batches: { __typename: 'Batch', id: string } };
+
+export type FeedFragment = { __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null };
+
+export type TimetableFeedsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type TimetableFeedsQuery = { timetableTokens: { __typename: 'CalendarTokenConnection', nodes: Array<{ __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type RoomFeedsQueryVariables = Exact<{
+  resourceId: string | number;
+  after?: string | null | undefined;
+}>;
+
+
+export type RoomFeedsQuery = { calendarTokens: { __typename: 'CalendarTokenConnection', nodes: Array<{ __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type CreateTimetableFeedMutationVariables = Exact<{
+  label?: string | null | undefined;
+  class?: string | null | undefined;
+  teacher?: string | null | undefined;
+}>;
+
+
+export type CreateTimetableFeedMutation = { createTimetableToken:
+    | { __typename: 'CalendarTokenCreated', url: string }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type CreateRoomFeedMutationVariables = Exact<{
+  label?: string | null | undefined;
+  resourceId: string | number;
+}>;
+
+
+export type CreateRoomFeedMutation = { createCalendarToken:
+    | { __typename: 'CalendarTokenCreated', url: string }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type RevokeFeedMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type RevokeFeedMutation = { revokeCalendarToken:
+    | { __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+   };
+
+export type RulesFragment = { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
+
+export type ExceptionsFragment = { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> };
+
+export type LocationListsQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type LocationListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null };
+
+export type RoomListsQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type RoomListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null };
+
+export type ReallyOpenQueryVariables = Exact<{
+  locationId: string | number;
+  from: string;
+  to: string;
+}>;
+
+
+export type ReallyOpenQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', localDate: string, opens: string, closes: string, source: IntervalSource }>, exceptions: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, reason: string | null }> }> } | null, holidays: { __typename: 'HolidayConnection', nodes: Array<{ __typename: 'Holiday', name: string, fromDate: string, toDate: string, closes: boolean }> } | null };
+
+export type SetLocationRulesMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  items: Array<OpeningRuleInput> | OpeningRuleInput;
+}>;
+
+
+export type SetLocationRulesMutation = { setLocationOpeningRules:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type SetRoomRulesMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  items: Array<OpeningRuleInput> | OpeningRuleInput;
+}>;
+
+
+export type SetRoomRulesMutation = { setOpeningRules:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type SetLocationExceptionsMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  items: Array<OpeningExceptionInput> | OpeningExceptionInput;
+}>;
+
+
+export type SetLocationExceptionsMutation = { setLocationOpeningExceptions:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type SetRoomExceptionsMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  items: Array<OpeningExceptionInput> | OpeningExceptionInput;
+}>;
+
+
+export type SetRoomExceptionsMutation = { setOpeningExceptions:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
 
 export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
 
@@ -522,6 +840,218 @@ export type RetireResourceMutation = { retireResource:
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Retired', cancelled: number, moved: number, version: number, kept: { __typename: 'UpcomingBookings', bookings: number, blocks: number, lessons: number }, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string }> }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type MasterPersonFragment = { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number };
+
+export type MasterGroupFragment = { __typename: 'Group', id: string, name: string, version: number };
+
+export type MasterPolicyFragment = { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number };
+
+export type MasterPinFragment = { __typename: 'Pin', id: string, label: string | null, createdAt: string, expiresAt: string | null, lastUsedAt: string | null, revokedAt: string | null };
+
+export type MasterPersonsQueryVariables = Exact<{
+  filter?: PersonFilter | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type MasterPersonsQuery = { persons: { __typename: 'PersonConnection', nodes: Array<{ __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type MasterPersonQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type MasterPersonQuery = { person: { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number } | null };
+
+export type MasterGroupsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type MasterGroupsQuery = { groups: { __typename: 'GroupConnection', nodes: Array<{ __typename: 'Group', id: string, name: string, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type MasterGroupQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type MasterGroupQuery = { group: { __typename: 'Group', id: string, name: string, version: number } | null };
+
+export type MasterPoliciesQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type MasterPoliciesQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type MasterPolicyQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type MasterPolicyQuery = { policy: { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number } | null };
+
+export type MasterPinsQueryVariables = Exact<{
+  personId: string | number;
+}>;
+
+
+export type MasterPinsQuery = { pins: { __typename: 'PinConnection', nodes: Array<{ __typename: 'Pin', id: string, label: string | null, createdAt: string, expiresAt: string | null, lastUsedAt: string | null, revokedAt: string | null }> } | null };
+
+export type CreatePersonMutationVariables = Exact<{
+  input: CreatePersonInput;
+}>;
+
+
+export type CreatePersonMutation = { createPerson:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangePersonMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangePersonInput;
+}>;
+
+
+export type ChangePersonMutation = { changePerson:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type ErasePersonMutationVariables = Exact<{
+  id: string | number;
+  version?: number | null | undefined;
+  alsoKnownAs?: Array<string> | string | null | undefined;
+}>;
+
+
+export type ErasePersonMutation = { erasePerson:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type CreatePinMutationVariables = Exact<{
+  personId: string | number;
+  label?: string | null | undefined;
+  expiresAt?: string | null | undefined;
+}>;
+
+
+export type CreatePinMutation = { createPin:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'PinCreated', pin: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type RevokePinMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type RevokePinMutation = { revokePin:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Pin', id: string, label: string | null, createdAt: string, expiresAt: string | null, lastUsedAt: string | null, revokedAt: string | null }
+   };
+
+export type CreateGroupMutationVariables = Exact<{
+  input: CreateGroupInput;
+}>;
+
+
+export type CreateGroupMutation = { createGroup:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Group', id: string, name: string, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeGroupMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeGroupInput;
+}>;
+
+
+export type ChangeGroupMutation = { changeGroup:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Group', id: string, name: string, version: number }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type DeleteGroupMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type DeleteGroupMutation = { deleteGroup:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Group', id: string, name: string, version: number }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type CreatePolicyMutationVariables = Exact<{
+  input: CreatePolicyInput;
+}>;
+
+
+export type CreatePolicyMutation = { createPolicy:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangePolicyMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangePolicyInput;
+}>;
+
+
+export type ChangePolicyMutation = { changePolicy:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type DeletePolicyMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type DeletePolicyMutation = { deletePolicy:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -703,6 +1233,26 @@ export type DecideBookingMutation = { decideBooking:
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
+export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
+
+export type SchoolQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
+
+export type ChangeSchoolMutationVariables = Exact<{
+  version: number;
+  input: ChangeTenantInput;
+}>;
+
+
+export type ChangeSchoolMutation = { changeTenant:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
 export type MeQueryVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -791,6 +1341,49 @@ export const PersonToMindFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"PersonToMind"}) as unknown as TypedDocumentString<PersonToMindFragment, unknown>;
+export const FeedFragmentDoc = new TypedDocumentString(`
+    fragment Feed on CalendarToken {
+  id
+  label
+  class
+  teacher
+  resourceId
+  createdAt
+  lastUsedAt
+  revokedAt
+  person {
+    id
+    name
+  }
+}
+    `, {"fragmentName":"Feed"}) as unknown as TypedDocumentString<FeedFragment, unknown>;
+export const RulesFragmentDoc = new TypedDocumentString(`
+    fragment Rules on OpeningRuleList {
+  version
+  items {
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+    `, {"fragmentName":"Rules"}) as unknown as TypedDocumentString<RulesFragment, unknown>;
+export const ExceptionsFragmentDoc = new TypedDocumentString(`
+    fragment Exceptions on OpeningExceptionList {
+  version
+  items {
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}
+    `, {"fragmentName":"Exceptions"}) as unknown as TypedDocumentString<ExceptionsFragment, unknown>;
 export const MasterLocationFragmentDoc = new TypedDocumentString(`
     fragment MasterLocation on Location {
   id
@@ -815,6 +1408,54 @@ export const MasterRoomFragmentDoc = new TypedDocumentString(`
   version
 }
     `, {"fragmentName":"MasterRoom"}) as unknown as TypedDocumentString<MasterRoomFragment, unknown>;
+export const MasterPersonFragmentDoc = new TypedDocumentString(`
+    fragment MasterPerson on Person {
+  id
+  name
+  email
+  role
+  teacherCode
+  timeZone
+  active
+  erasedAt
+  version
+}
+    `, {"fragmentName":"MasterPerson"}) as unknown as TypedDocumentString<MasterPersonFragment, unknown>;
+export const MasterGroupFragmentDoc = new TypedDocumentString(`
+    fragment MasterGroup on Group {
+  id
+  name
+  version
+}
+    `, {"fragmentName":"MasterGroup"}) as unknown as TypedDocumentString<MasterGroupFragment, unknown>;
+export const MasterPolicyFragmentDoc = new TypedDocumentString(`
+    fragment MasterPolicy on Policy {
+  id
+  name
+  maySee
+  mayBook
+  mayBookForOthers
+  mayDecide
+  maySkipApproval
+  needsApproval
+  leadMinutes
+  aheadDays
+  longestMinutes
+  quotaBookingsPerWeek
+  quotaMinutesPerWeek
+  version
+}
+    `, {"fragmentName":"MasterPolicy"}) as unknown as TypedDocumentString<MasterPolicyFragment, unknown>;
+export const MasterPinFragmentDoc = new TypedDocumentString(`
+    fragment MasterPin on Pin {
+  id
+  label
+  createdAt
+  expiresAt
+  lastUsedAt
+  revokedAt
+}
+    `, {"fragmentName":"MasterPin"}) as unknown as TypedDocumentString<MasterPinFragment, unknown>;
 export const RefusedFragmentDoc = new TypedDocumentString(`
     fragment Refused on Problem {
   __typename
@@ -887,6 +1528,18 @@ export const RoomBookingFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"RoomBooking"}) as unknown as TypedDocumentString<RoomBookingFragment, unknown>;
+export const SchoolFragmentDoc = new TypedDocumentString(`
+    fragment School on Tenant {
+  id
+  name
+  mandator
+  version
+  parameters {
+    pinAuthenticationAllowed
+    usersMayImport
+  }
+}
+    `, {"fragmentName":"School"}) as unknown as TypedDocumentString<SchoolFragment, unknown>;
 export const BatchStoryFragmentDoc = new TypedDocumentString(`
     fragment BatchStory on Batch {
   id
@@ -1051,6 +1704,509 @@ export const FailedBatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<FailedBatchesSubscription, FailedBatchesSubscriptionVariables>;
+export const TimetableFeedsDocument = new TypedDocumentString(`
+    query TimetableFeeds($after: String) {
+  timetableTokens(first: 200, after: $after) {
+    nodes {
+      ...Feed
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment Feed on CalendarToken {
+  id
+  label
+  class
+  teacher
+  resourceId
+  createdAt
+  lastUsedAt
+  revokedAt
+  person {
+    id
+    name
+  }
+}`) as unknown as TypedDocumentString<TimetableFeedsQuery, TimetableFeedsQueryVariables>;
+export const RoomFeedsDocument = new TypedDocumentString(`
+    query RoomFeeds($resourceId: ID!, $after: String) {
+  calendarTokens(resourceId: $resourceId, first: 200, after: $after) {
+    nodes {
+      ...Feed
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment Feed on CalendarToken {
+  id
+  label
+  class
+  teacher
+  resourceId
+  createdAt
+  lastUsedAt
+  revokedAt
+  person {
+    id
+    name
+  }
+}`) as unknown as TypedDocumentString<RoomFeedsQuery, RoomFeedsQueryVariables>;
+export const CreateTimetableFeedDocument = new TypedDocumentString(`
+    mutation CreateTimetableFeed($label: String, $class: String, $teacher: String) {
+  createTimetableToken(label: $label, class: $class, teacher: $teacher) {
+    __typename
+    ... on CalendarTokenCreated {
+      url
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreateTimetableFeedMutation, CreateTimetableFeedMutationVariables>;
+export const CreateRoomFeedDocument = new TypedDocumentString(`
+    mutation CreateRoomFeed($label: String, $resourceId: ID!) {
+  createCalendarToken(label: $label, resourceId: $resourceId) {
+    __typename
+    ... on CalendarTokenCreated {
+      url
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreateRoomFeedMutation, CreateRoomFeedMutationVariables>;
+export const RevokeFeedDocument = new TypedDocumentString(`
+    mutation RevokeFeed($id: ID!) {
+  revokeCalendarToken(id: $id) {
+    __typename
+    ...Feed
+    ...Refused
+  }
+}
+    fragment Feed on CalendarToken {
+  id
+  label
+  class
+  teacher
+  resourceId
+  createdAt
+  lastUsedAt
+  revokedAt
+  person {
+    id
+    name
+  }
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<RevokeFeedMutation, RevokeFeedMutationVariables>;
+export const LocationListsDocument = new TypedDocumentString(`
+    query LocationLists($id: ID!) {
+  rules: locationOpeningRules(locationId: $id) {
+    ...Rules
+  }
+  exceptions: locationOpeningExceptions(locationId: $id) {
+    ...Exceptions
+  }
+}
+    fragment Rules on OpeningRuleList {
+  version
+  items {
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment Exceptions on OpeningExceptionList {
+  version
+  items {
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}`) as unknown as TypedDocumentString<LocationListsQuery, LocationListsQueryVariables>;
+export const RoomListsDocument = new TypedDocumentString(`
+    query RoomLists($id: ID!) {
+  rules: openingRules(resourceId: $id) {
+    ...Rules
+  }
+  exceptions: openingExceptions(resourceId: $id) {
+    ...Exceptions
+  }
+}
+    fragment Rules on OpeningRuleList {
+  version
+  items {
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment Exceptions on OpeningExceptionList {
+  version
+  items {
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}`) as unknown as TypedDocumentString<RoomListsQuery, RoomListsQueryVariables>;
+export const ReallyOpenDocument = new TypedDocumentString(`
+    query ReallyOpen($locationId: ID!, $from: Date!, $to: Date!) {
+  openingHours(
+    locationId: $locationId
+    timezoneLocationId: $locationId
+    from: $from
+    to: $to
+  ) {
+    resources {
+      resourceId
+      weekly {
+        resourceId
+      }
+      intervals {
+        localDate
+        opens
+        closes
+        source
+      }
+      exceptions {
+        fromDate
+        toDate
+        reason
+      }
+    }
+  }
+  holidays(filter: { locationId: $locationId, from: $from, to: $to }, first: 200) {
+    nodes {
+      name
+      fromDate
+      toDate
+      closes
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ReallyOpenQuery, ReallyOpenQueryVariables>;
+export const SetLocationRulesDocument = new TypedDocumentString(`
+    mutation SetLocationRules($id: ID!, $version: Int!, $items: [OpeningRuleInput!]!) {
+  setLocationOpeningRules(locationId: $id, version: $version, items: $items) {
+    __typename
+    ...Rules
+    ...Refused
+  }
+}
+    fragment Rules on OpeningRuleList {
+  version
+  items {
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SetLocationRulesMutation, SetLocationRulesMutationVariables>;
+export const SetRoomRulesDocument = new TypedDocumentString(`
+    mutation SetRoomRules($id: ID!, $version: Int!, $items: [OpeningRuleInput!]!) {
+  setOpeningRules(resourceId: $id, version: $version, items: $items) {
+    __typename
+    ...Rules
+    ...Refused
+  }
+}
+    fragment Rules on OpeningRuleList {
+  version
+  items {
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SetRoomRulesMutation, SetRoomRulesMutationVariables>;
+export const SetLocationExceptionsDocument = new TypedDocumentString(`
+    mutation SetLocationExceptions($id: ID!, $version: Int!, $items: [OpeningExceptionInput!]!) {
+  setLocationOpeningExceptions(locationId: $id, version: $version, items: $items) {
+    __typename
+    ...Exceptions
+    ...Refused
+  }
+}
+    fragment Exceptions on OpeningExceptionList {
+  version
+  items {
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SetLocationExceptionsMutation, SetLocationExceptionsMutationVariables>;
+export const SetRoomExceptionsDocument = new TypedDocumentString(`
+    mutation SetRoomExceptions($id: ID!, $version: Int!, $items: [OpeningExceptionInput!]!) {
+  setOpeningExceptions(resourceId: $id, version: $version, items: $items) {
+    __typename
+    ...Exceptions
+    ...Refused
+  }
+}
+    fragment Exceptions on OpeningExceptionList {
+  version
+  items {
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SetRoomExceptionsMutation, SetRoomExceptionsMutationVariables>;
 export const MasterLocationsDocument = new TypedDocumentString(`
     query MasterLocations {
   locations {
@@ -1432,6 +2588,697 @@ export const RetireResourceDocument = new TypedDocumentString(`
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<RetireResourceMutation, RetireResourceMutationVariables>;
+export const MasterPersonsDocument = new TypedDocumentString(`
+    query MasterPersons($filter: PersonFilter, $after: String) {
+  persons(filter: $filter, first: 200, after: $after) {
+    nodes {
+      ...MasterPerson
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment MasterPerson on Person {
+  id
+  name
+  email
+  role
+  teacherCode
+  timeZone
+  active
+  erasedAt
+  version
+}`) as unknown as TypedDocumentString<MasterPersonsQuery, MasterPersonsQueryVariables>;
+export const MasterPersonDocument = new TypedDocumentString(`
+    query MasterPerson($id: ID!) {
+  person(id: $id) {
+    ...MasterPerson
+  }
+}
+    fragment MasterPerson on Person {
+  id
+  name
+  email
+  role
+  teacherCode
+  timeZone
+  active
+  erasedAt
+  version
+}`) as unknown as TypedDocumentString<MasterPersonQuery, MasterPersonQueryVariables>;
+export const MasterGroupsDocument = new TypedDocumentString(`
+    query MasterGroups($after: String) {
+  groups(first: 200, after: $after) {
+    nodes {
+      ...MasterGroup
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment MasterGroup on Group {
+  id
+  name
+  version
+}`) as unknown as TypedDocumentString<MasterGroupsQuery, MasterGroupsQueryVariables>;
+export const MasterGroupDocument = new TypedDocumentString(`
+    query MasterGroup($id: ID!) {
+  group(id: $id) {
+    ...MasterGroup
+  }
+}
+    fragment MasterGroup on Group {
+  id
+  name
+  version
+}`) as unknown as TypedDocumentString<MasterGroupQuery, MasterGroupQueryVariables>;
+export const MasterPoliciesDocument = new TypedDocumentString(`
+    query MasterPolicies($after: String) {
+  policies(first: 200, after: $after) {
+    nodes {
+      ...MasterPolicy
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment MasterPolicy on Policy {
+  id
+  name
+  maySee
+  mayBook
+  mayBookForOthers
+  mayDecide
+  maySkipApproval
+  needsApproval
+  leadMinutes
+  aheadDays
+  longestMinutes
+  quotaBookingsPerWeek
+  quotaMinutesPerWeek
+  version
+}`) as unknown as TypedDocumentString<MasterPoliciesQuery, MasterPoliciesQueryVariables>;
+export const MasterPolicyDocument = new TypedDocumentString(`
+    query MasterPolicy($id: ID!) {
+  policy(id: $id) {
+    ...MasterPolicy
+  }
+}
+    fragment MasterPolicy on Policy {
+  id
+  name
+  maySee
+  mayBook
+  mayBookForOthers
+  mayDecide
+  maySkipApproval
+  needsApproval
+  leadMinutes
+  aheadDays
+  longestMinutes
+  quotaBookingsPerWeek
+  quotaMinutesPerWeek
+  version
+}`) as unknown as TypedDocumentString<MasterPolicyQuery, MasterPolicyQueryVariables>;
+export const MasterPinsDocument = new TypedDocumentString(`
+    query MasterPins($personId: ID!) {
+  pins(personId: $personId, first: 200) {
+    nodes {
+      ...MasterPin
+    }
+  }
+}
+    fragment MasterPin on Pin {
+  id
+  label
+  createdAt
+  expiresAt
+  lastUsedAt
+  revokedAt
+}`) as unknown as TypedDocumentString<MasterPinsQuery, MasterPinsQueryVariables>;
+export const CreatePersonDocument = new TypedDocumentString(`
+    mutation CreatePerson($input: CreatePersonInput!) {
+  createPerson(input: $input) {
+    __typename
+    ...MasterPerson
+    ...Refused
+  }
+}
+    fragment MasterPerson on Person {
+  id
+  name
+  email
+  role
+  teacherCode
+  timeZone
+  active
+  erasedAt
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreatePersonMutation, CreatePersonMutationVariables>;
+export const ChangePersonDocument = new TypedDocumentString(`
+    mutation ChangePerson($id: ID!, $version: Int!, $input: ChangePersonInput!) {
+  changePerson(id: $id, version: $version, input: $input) {
+    __typename
+    ...MasterPerson
+    ...Refused
+  }
+}
+    fragment MasterPerson on Person {
+  id
+  name
+  email
+  role
+  teacherCode
+  timeZone
+  active
+  erasedAt
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangePersonMutation, ChangePersonMutationVariables>;
+export const ErasePersonDocument = new TypedDocumentString(`
+    mutation ErasePerson($id: ID!, $version: Int, $alsoKnownAs: [String!]) {
+  erasePerson(id: $id, version: $version, alsoKnownAs: $alsoKnownAs) {
+    __typename
+    ...MasterPerson
+    ...Refused
+  }
+}
+    fragment MasterPerson on Person {
+  id
+  name
+  email
+  role
+  teacherCode
+  timeZone
+  active
+  erasedAt
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ErasePersonMutation, ErasePersonMutationVariables>;
+export const CreatePinDocument = new TypedDocumentString(`
+    mutation CreatePin($personId: ID!, $label: String, $expiresAt: DateTime) {
+  createPin(personId: $personId, label: $label, expiresAt: $expiresAt) {
+    __typename
+    ... on PinCreated {
+      pin
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreatePinMutation, CreatePinMutationVariables>;
+export const RevokePinDocument = new TypedDocumentString(`
+    mutation RevokePin($id: ID!) {
+  revokePin(id: $id) {
+    __typename
+    ...MasterPin
+    ...Refused
+  }
+}
+    fragment MasterPin on Pin {
+  id
+  label
+  createdAt
+  expiresAt
+  lastUsedAt
+  revokedAt
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<RevokePinMutation, RevokePinMutationVariables>;
+export const CreateGroupDocument = new TypedDocumentString(`
+    mutation CreateGroup($input: CreateGroupInput!) {
+  createGroup(input: $input) {
+    __typename
+    ...MasterGroup
+    ...Refused
+  }
+}
+    fragment MasterGroup on Group {
+  id
+  name
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreateGroupMutation, CreateGroupMutationVariables>;
+export const ChangeGroupDocument = new TypedDocumentString(`
+    mutation ChangeGroup($id: ID!, $version: Int!, $input: ChangeGroupInput!) {
+  changeGroup(id: $id, version: $version, input: $input) {
+    __typename
+    ...MasterGroup
+    ...Refused
+  }
+}
+    fragment MasterGroup on Group {
+  id
+  name
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangeGroupMutation, ChangeGroupMutationVariables>;
+export const DeleteGroupDocument = new TypedDocumentString(`
+    mutation DeleteGroup($id: ID!, $version: Int!) {
+  deleteGroup(id: $id, version: $version) {
+    __typename
+    ...MasterGroup
+    ...Refused
+  }
+}
+    fragment MasterGroup on Group {
+  id
+  name
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<DeleteGroupMutation, DeleteGroupMutationVariables>;
+export const CreatePolicyDocument = new TypedDocumentString(`
+    mutation CreatePolicy($input: CreatePolicyInput!) {
+  createPolicy(input: $input) {
+    __typename
+    ...MasterPolicy
+    ...Refused
+  }
+}
+    fragment MasterPolicy on Policy {
+  id
+  name
+  maySee
+  mayBook
+  mayBookForOthers
+  mayDecide
+  maySkipApproval
+  needsApproval
+  leadMinutes
+  aheadDays
+  longestMinutes
+  quotaBookingsPerWeek
+  quotaMinutesPerWeek
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreatePolicyMutation, CreatePolicyMutationVariables>;
+export const ChangePolicyDocument = new TypedDocumentString(`
+    mutation ChangePolicy($id: ID!, $version: Int!, $input: ChangePolicyInput!) {
+  changePolicy(id: $id, version: $version, input: $input) {
+    __typename
+    ...MasterPolicy
+    ...Refused
+  }
+}
+    fragment MasterPolicy on Policy {
+  id
+  name
+  maySee
+  mayBook
+  mayBookForOthers
+  mayDecide
+  maySkipApproval
+  needsApproval
+  leadMinutes
+  aheadDays
+  longestMinutes
+  quotaBookingsPerWeek
+  quotaMinutesPerWeek
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangePolicyMutation, ChangePolicyMutationVariables>;
+export const DeletePolicyDocument = new TypedDocumentString(`
+    mutation DeletePolicy($id: ID!, $version: Int!) {
+  deletePolicy(id: $id, version: $version) {
+    __typename
+    ...MasterPolicy
+    ...Refused
+  }
+}
+    fragment MasterPolicy on Policy {
+  id
+  name
+  maySee
+  mayBook
+  mayBookForOthers
+  mayDecide
+  maySkipApproval
+  needsApproval
+  leadMinutes
+  aheadDays
+  longestMinutes
+  quotaBookingsPerWeek
+  quotaMinutesPerWeek
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<DeletePolicyMutation, DeletePolicyMutationVariables>;
 export const LocationsDocument = new TypedDocumentString(`
     query Locations {
   locations {
@@ -2166,6 +4013,73 @@ fragment RoomBooking on Booking {
     checkedInAt
   }
 }`) as unknown as TypedDocumentString<DecideBookingMutation, DecideBookingMutationVariables>;
+export const SchoolDocument = new TypedDocumentString(`
+    query School {
+  tenant {
+    ...School
+  }
+}
+    fragment School on Tenant {
+  id
+  name
+  mandator
+  version
+  parameters {
+    pinAuthenticationAllowed
+    usersMayImport
+  }
+}`) as unknown as TypedDocumentString<SchoolQuery, SchoolQueryVariables>;
+export const ChangeSchoolDocument = new TypedDocumentString(`
+    mutation ChangeSchool($version: Int!, $input: ChangeTenantInput!) {
+  changeTenant(version: $version, input: $input) {
+    __typename
+    ...School
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment School on Tenant {
+  id
+  name
+  mandator
+  version
+  parameters {
+    pinAuthenticationAllowed
+    usersMayImport
+  }
+}`) as unknown as TypedDocumentString<ChangeSchoolMutation, ChangeSchoolMutationVariables>;
 export const MeDocument = new TypedDocumentString(`
     query Me {
   me {

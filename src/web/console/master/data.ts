@@ -1,22 +1,27 @@
 /** Whole lists that the parts of the master data share. */
 import { ask, pages } from '../client.ts';
 import {
+  MasterGroupsDocument,
   type MasterLocationFragment,
   MasterLocationsDocument,
+  type MasterPersonFragment,
+  MasterPersonsDocument,
   type MasterRoomFragment,
   MasterRoomsDocument,
+  type PersonFilter,
   PolicyNamesDocument,
 } from '../generated/graphql.ts';
 
 export type Room = MasterRoomFragment;
 export type Location = MasterLocationFragment;
+export type Person = MasterPersonFragment;
 export type Named = { id: string; name: string };
 
 const order = new Intl.Collator(undefined, { numeric: true });
 const byName = (one: { name: string }, other: { name: string }): number => order.compare(one.name, other.name);
 
 /** All pages of a list, by name. */
-async function readAll<Node extends { name: string }>(read: Parameters<typeof pages<Node>>[0]): Promise<Node[]> {
+export async function readAll<Node extends { name: string }>(read: Parameters<typeof pages<Node>>[0]): Promise<Node[]> {
   const all: Node[] = [];
   for await (const nodes of pages(read)) all.push(...nodes);
   return all.sort(byName);
@@ -30,6 +35,12 @@ export const readRooms = (stop?: AbortSignal): Promise<Room[]> =>
 
 export const readPolicyNames = (stop?: AbortSignal): Promise<Named[]> =>
   readAll(async (after) => (await ask(PolicyNamesDocument, { after }, stop)).policies);
+
+export const readPersons = (filter: PersonFilter, stop?: AbortSignal): Promise<Person[]> =>
+  readAll(async (after) => (await ask(MasterPersonsDocument, { filter, after }, stop)).persons);
+
+export const readGroups = (stop?: AbortSignal) =>
+  readAll(async (after) => (await ask(MasterGroupsDocument, { after }, stop)).groups);
 
 export const nameIn = (list: readonly Named[], id: string | null | undefined): string =>
   list.find((each) => each.id === id)?.name ?? '';

@@ -29,11 +29,13 @@ export type RecordPlan<Values extends object, Read extends Versioned> = {
 };
 
 type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
-type Stale = { act: Act | undefined; isGone: boolean };
+export type Stale = { act: Act | undefined; isGone: boolean };
 
 /** The latest act on it says who was faster; an earlier release, or a tenant file, may have left none. */
-const readAct = async (subject: AuditSubject, id: string): Promise<Act | undefined> =>
-  (await ask(LatestActDocument, { subject, id })).audit?.nodes[0];
+export const readStale = async (subject: AuditSubject, id: string): Promise<Stale> => ({
+  act: (await ask(LatestActDocument, { subject, id })).audit?.nodes[0],
+  isGone: false,
+});
 
 export function useRecord<Values extends object, Read extends Versioned>(plan: RecordPlan<Values, Read>) {
   const { subject, valuesOf, read, create, change, onSaved } = plan;
@@ -51,7 +53,7 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   async function readAgain({ id }: Read): Promise<void> {
     const now = await read(id);
     if (now) setBase(now);
-    setStale({ act: now ? await readAct(subject, id) : undefined, isGone: !now });
+    setStale(now ? await readStale(subject, id) : { act: undefined, isGone: true });
     setRefusal(undefined);
   }
   async function undo(after: Read): Promise<void> {
@@ -86,17 +88,21 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   };
 }
 
-const staleText = ({ act, isGone }: Stale): Child => {
-  if (isGone) return t().isGone;
+export function StaleBox({ stale: { act, isGone } }: { stale: Stale }) {
+  if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
   const who = act?.person?.displayName ?? t().somebody;
   const when = act ? clockText(minutesAt(ownZone, Date.parse(act.at))) : '';
-  const changes = act?.changes ?? [];
+  // The audit has the names of REST. Of a list, all of it is told as one text, which nobody reads.
+  const labelOf = (member: string) => t().members[`${member[0]?.toLowerCase()}${member.slice(1)}`];
+  const changes = (act?.changes ?? []).filter(({ member }) => labelOf(member));
   return html`
-    <p>${t().changedBy(who, when)}</p>
-    ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(t().members[member] ?? member, from, to)}</li>`)}</ul>`}
-    <p>${t().typedStays}</p>
+    <div class="stale" role="alert">
+      <p>${t().changedBy(who, when)}</p>
+      ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(labelOf(member) ?? '', from, to)}</li>`)}</ul>`}
+      <p>${t().typedStays}</p>
+    </div>
   `;
-};
+}
 
 type RecordDialogProperties = {
   title: string;
@@ -117,7 +123,7 @@ export function RecordDialog({ title, draft, fields, onClose, wide = false, chil
   };
   const form = html`
     <form onSubmit=${submit(send)}>
-      ${stale && html`<div class="stale" role="alert">${staleText(stale)}</div>`}
+      ${stale && h(StaleBox, { stale })}
       ${children}
       ${h(RefusedBox, { refusal, fields })}
       <div class="buttons">

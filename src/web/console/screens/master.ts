@@ -8,6 +8,11 @@ import { t } from '../texts/master.ts';
 const parts: readonly Staged[] = [
   { name: 'rooms', load: () => import('../master/rooms.ts') },
   { name: 'locations', load: () => import('../master/locations.ts') },
+  { name: 'hours', load: () => import('../master/hours.ts') },
+  { name: 'persons', load: () => import('../master/persons.ts') },
+  { name: 'groups', load: () => import('../master/groups.ts') },
+  { name: 'policies', load: () => import('../master/policies.ts') },
+  { name: 'school', load: () => import('../master/school.ts') },
 ];
 
 export const Screen: Component<object> = () => {

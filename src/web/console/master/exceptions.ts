@@ -1,0 +1,142 @@
+/** Exceptions from the weekly hours, on single dates: each change writes the list in the version that was read, and can be undone. */
+import { useState } from 'preact/hooks';
+import type { Refusal } from '../client.ts';
+import { dayAt, dayText, ownZone } from '../clock.ts';
+import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/graphql.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { Check, Field, submit } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { table } from '../parts/table.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/hours.ts';
+import type { Owner } from './owner.ts';
+import { readStale, type Stale, StaleBox } from './record.ts';
+
+type Exception = Pick<ExceptionsFragment['items'][number], 'fromDate' | 'toDate' | 'closed' | 'reason'> & {
+  periods: readonly { opens: string; closes: string }[];
+};
+type ExceptionsProperties = { owner: Owner; exceptions: ExceptionsFragment; onSaved: () => void };
+type FormProperties = ExceptionsProperties & { at: number | undefined; onClose: () => void };
+
+const hoursText = ({ closed, periods }: Exception) =>
+  closed ? t().closed : periods.map(({ opens, closes }) => `${opens}–${closes}`).join(', ');
+const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): OpeningExceptionInput => ({
+  fromDate,
+  toDate,
+  closed,
+  periods: closed ? [] : periods.map(({ opens, closes }) => ({ opens, closes })),
+  reason: reason || null,
+});
+
+const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, at, onClose }) => {
+  const [base, setBase] = useState(exceptions);
+  const today = dayAt(ownZone, Date.now());
+  const old: Exception | undefined = at === undefined ? undefined : exceptions.items[at];
+  const [wanted, setWanted] = useState<Exception>(
+    old ?? { fromDate: today, toDate: today, closed: true, periods: [], reason: null },
+  );
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [stale, setStale] = useState<Stale>();
+  const set = (changes: Partial<Exception>) => setWanted({ ...wanted, ...changes });
+  const { fromDate, toDate, closed, periods, reason } = wanted;
+  const setPeriod = (index: number, changes: Partial<Exception['periods'][number]>) =>
+    set({ periods: periods.map((period, place) => (place === index ? { ...period, ...changes } : period)) });
+
+  async function undo(version: number): Promise<void> {
+    const { refused } = await owner.setExceptions(version, base.items.map(inputOf));
+    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    else onSaved();
+  }
+  /** @param next in place of the old one */
+  async function write(next: readonly Exception[]): Promise<void> {
+    const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
+    const { done, refused } = await owner.setExceptions(base.version, [...others, ...next].map(inputOf));
+    setRefusal(refused);
+    if (done) {
+      toast(t().saved(owner.name), { undo: () => void undo(done.version) });
+      onSaved();
+      onClose();
+      return;
+    }
+    if (refused.code !== 'PreconditionFailed') return;
+    const now = (await owner.read()).exceptions;
+    if (now) setBase(now);
+    setStale(await readStale(owner.subject, owner.id));
+    setRefusal(undefined);
+  }
+  const body = html`
+    <form onSubmit=${submit(() => write([wanted]))}>
+      ${stale && h(StaleBox, { stale })}
+      <div class="fields">
+        ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(text > toDate && { toDate: text }) }), required: true, autofocus: true })}
+        ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: (text) => set({ toDate: text }), required: true })}
+      </div>
+      ${h(Field, { label: t().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: 200 })}
+      ${h(Check, { label: t().closedAll, checked: closed, onChange: (checked) => set({ closed: checked, ...(!checked && periods.length === 0 && { periods: [{ opens: '08:00', closes: '18:00' }] }) }) })}
+      ${
+        !closed &&
+        periods.map(
+          ({ opens, closes }, index) => html`
+            <div class="fields" key=${index}>
+              ${h(Field, { label: t().opens, type: 'time', value: opens, onInput: (text) => setPeriod(index, { opens: text }), required: true })}
+              ${h(Field, { label: t().closes, type: 'time', value: closes === '24:00' ? '00:00' : closes, onInput: (text) => setPeriod(index, { closes: text }), required: true })}
+              ${periods.length > 1 && html`<button type="button" onClick=${() => set({ periods: periods.filter((_, place) => place !== index) })}>${t().remove}</button>`}
+            </div>
+          `,
+        )
+      }
+      ${!closed && html`<div class="buttons"><button type="button" onClick=${() => set({ periods: [...periods, { opens: '13:00', closes: '17:00' }] })}>${t().anotherPeriod}</button></div>`}
+      ${h(RefusedBox, { refusal })}
+      <div class="buttons">
+        ${old && html`<button type="button" class="danger" onClick=${() => void write([])}>${t().remove}</button>`}
+        <span class="gap"></span>
+        <button class="main">${t().save}</button>
+      </div>
+    </form>
+  `;
+  return h(Dialog, { title: old ? dayText(old.fromDate) : t().newException, onClose, children: body });
+};
+
+export const Exceptions: Component<ExceptionsProperties> = (properties) => {
+  const { exceptions, owner } = properties;
+  const [opened, setOpened] = useState<{ at: number | undefined }>();
+  const rows = exceptions.items.map((exception, at) => ({ ...exception, at }));
+  return html`
+    <div class="panel form">
+      <div class="tools">
+        <h2>${t().exceptions}</h2>
+        <span class="gap"></span>
+        <button type="button" onClick=${() => setOpened({ at: undefined })}>${t().newException} …</button>
+      </div>
+      ${
+        rows.length === 0
+          ? html`<p class="hint">${t().noExceptions}</p>`
+          : table({
+              caption: t().exceptions,
+              name: `exceptions-${owner.name}`,
+              rows,
+              id: ({ at }) => String(at),
+              columns: [
+                {
+                  key: 'from',
+                  title: t().from,
+                  value: ({ fromDate }) => fromDate,
+                  show: ({ at, fromDate }) =>
+                    html`<button type="button" class="link" onClick=${() => setOpened({ at })}>${dayText(fromDate, 'medium')}</button>`,
+                },
+                {
+                  key: 'to',
+                  title: t().to,
+                  value: ({ toDate }) => toDate,
+                  show: ({ toDate }) => dayText(toDate, 'medium'),
+                },
+                { key: 'hours', title: t().hours, value: hoursText },
+                { key: 'reason', title: t().reason, value: ({ reason }) => reason },
+              ],
+            })
+      }
+    </div>
+    ${opened && h(ExceptionForm, { ...properties, at: opened.at, onClose: () => setOpened(undefined) })}
+  `;
+};

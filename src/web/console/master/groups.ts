@@ -1,0 +1,146 @@
+/** Groups of persons, which policies name: a table, and the form with the members. */
+import { useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import { act, ask } from '../client.ts';
+import {
+  ChangeGroupDocument,
+  CreateGroupDocument,
+  DeleteGroupDocument,
+  MasterGroupDocument,
+  type MasterGroupFragment,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
+import { table } from '../parts/table.ts';
+import { t as shared } from '../texts/master.ts';
+import { t } from '../texts/persons.ts';
+import { choicesOf, nameIn, type Person, readGroups, readPersons } from './data.ts';
+import { deleteLater } from './delete.ts';
+import { RecordDialog, useRecord } from './record.ts';
+
+type Group = MasterGroupFragment & { members: readonly string[] };
+type Values = { name: string; members: readonly string[] };
+
+/** Members come and go by name. */
+function inputOf(before: readonly string[], { name, members = before }: Partial<Values>) {
+  const [added, gone] = [members.filter((id) => !before.includes(id)), before.filter((id) => !members.includes(id))];
+  return { ...(name !== undefined && { name }), addMembers: added, removeMembers: gone };
+}
+const membersOf = async (groupId: string) => (await readPersons({ groupId })).map(({ id }) => id);
+
+type FormProperties = {
+  group: Group | null;
+  persons: readonly Person[];
+  onSaved: () => void;
+  onDelete: (group: Group) => void;
+  onClose: () => void;
+};
+
+const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelete, onClose }) => {
+  const [chosen, setChosen] = useState('');
+  const draft = useRecord<Values, Group>({
+    record: group,
+    subject: 'Group',
+    valuesOf: (read) => ({ name: read?.name ?? '', members: read?.members ?? [] }),
+    async read(id) {
+      const [found, members] = await Promise.all([ask(MasterGroupDocument, { id }), membersOf(id)]);
+      return found.group && { ...found.group, members };
+    },
+    async create({ name, members }) {
+      const { done, refused } = await act(CreateGroupDocument, { input: { name, addMembers: [...members] } });
+      return refused ? { refused } : { done: { ...done, members } };
+    },
+    async change({ id, version, members }, changes) {
+      const { done, refused } = await act(ChangeGroupDocument, { id, version, input: inputOf(members, changes) });
+      return refused ? { refused } : { done: { ...done, members: changes.members ?? members } };
+    },
+    onSaved,
+  });
+  const { base, values, set, refusal } = draft;
+  const others = persons.filter(({ id, active }) => active && !values.members.includes(id));
+  const add = (id: string) => {
+    set({ members: [...values.members, id] });
+    setChosen('');
+  };
+  return h(RecordDialog, {
+    title: base?.name ?? t().newGroup,
+    draft,
+    fields: ['name'],
+    onClose,
+    children: html`
+      ${h(Field, { label: shared().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      <h3 id="members">${t().members(values.members.length)}</h3>
+      <ul class="members" aria-labelledby="members">
+        ${values.members.map((id) => {
+          const name = nameIn(persons, id) || id;
+          return html`<li key=${id}>${name} <button type="button" class="quiet icon" aria-label=${t().removeMember(name)} onClick=${() => set({ members: values.members.filter((each) => each !== id) })}>×</button></li>`;
+        })}
+      </ul>
+      ${others.length > 0 && h(Field, { label: t().addMember, value: chosen, onInput: (id) => id && add(id), choices: [{ value: '', text: t().choose }, ...choicesOf(others)] })}
+    `,
+    more:
+      base && html`<button type="button" class="danger" onClick=${() => onDelete(base)}>${shared().delete}</button>`,
+  });
+};
+
+export const Screen: Component<object> = () => {
+  const { record } = place.value;
+  const [hidden, setHidden] = useState('');
+  const asked = useAsked(async (stop) => {
+    const [groups, persons] = await Promise.all([readGroups(stop), readPersons({}, stop)]);
+    return { groups, persons };
+  }, []);
+  const isOpened = record !== undefined && record !== 'new';
+  const opened = useAsked(async () => (isOpened ? await membersOf(record) : []), [record]);
+  const close = () => go({ record: undefined }, 'replace');
+  const remove = ({ id, version, name }: Group) => {
+    close();
+    setHidden(id);
+    deleteLater(
+      name,
+      () => act(DeleteGroupDocument, { id, version }),
+      () => {
+        setHidden('');
+        asked.reload();
+      },
+    );
+  };
+  return html`
+    <div class="form">
+      <div class="tools">
+        <p class="hint">${t().groupsHint}</p>
+        <span class="gap"></span>
+        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newGroup}</button>
+      </div>
+      ${showAsked(asked, ({ groups, persons }) => {
+        const group = groups.find(({ id }) => id === record);
+        const isReady = record === 'new' || (group && opened.data && !opened.isLoading);
+        const state = { persons, onSaved: asked.reload, onDelete: remove, onClose: close };
+        return html`
+          ${
+            groups.length === 0
+              ? html`<p class="state">${t().noGroups}</p>`
+              : table({
+                  caption: shared().parts.groups,
+                  name: 'groups',
+                  rows: groups.filter(({ id }) => id !== hidden),
+                  id: ({ id }) => id,
+                  columns: [
+                    {
+                      key: 'name',
+                      title: t().group,
+                      value: ({ name }) => name,
+                      show: ({ id, name }) =>
+                        html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
+                    },
+                  ],
+                })
+          }
+          ${isReady && h(GroupForm, { key: record ?? '', group: group ? { ...group, members: opened.data ?? [] } : null, ...state })}
+        `;
+      })}
+    </div>
+  `;
+};

@@ -1,0 +1,144 @@
+/** The persons: a table, and the form of the one that the address names, with its PINs and its erasure. */
+import { useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import { act, ask } from '../client.ts';
+import { ownZone } from '../clock.ts';
+import { ChangePersonDocument, CreatePersonDocument, MasterPersonDocument, type Role } from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Check, Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
+import { table } from '../parts/table.ts';
+import { t as shared } from '../texts/master.ts';
+import { t } from '../texts/persons.ts';
+import { choicesOf, type Named, type Person, readGroups, readPersons } from './data.ts';
+import { Erasure } from './erase.ts';
+import { Pins } from './pins.ts';
+import { RecordDialog, useRecord } from './record.ts';
+
+type Values = { name: string; email: string; role: Role; teacherCode: string; timeZone: string; active: boolean };
+type FormProperties = { person: Person | null; onSaved: () => void; onClose: () => void };
+
+/** Displays have theirs of their own. */
+const roles = ['User', 'Importer', 'Admin'] as const satisfies readonly Role[];
+const zones = Intl.supportedValuesOf('timeZone');
+const codeOf = (text: string) => text.trim() || null;
+
+const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => {
+  const [within, setWithin] = useState<'pins' | 'erasure'>();
+  const draft = useRecord<Values, Person>({
+    record: person,
+    subject: 'Person',
+    valuesOf: (read) => ({
+      name: read?.name ?? '',
+      email: read?.email ?? '',
+      role: read?.role ?? 'User',
+      teacherCode: read?.teacherCode ?? '',
+      timeZone: read?.timeZone ?? ownZone,
+      active: read?.active ?? true,
+    }),
+    read: async (id) => (await ask(MasterPersonDocument, { id })).person,
+    create: ({ name, email, role, timeZone, teacherCode }) =>
+      act(CreatePersonDocument, { input: { name, email, role, timeZone, teacherCode: codeOf(teacherCode) } }),
+    change: ({ id, version }, { teacherCode, ...plain }) =>
+      act(ChangePersonDocument, {
+        id,
+        version,
+        input: { ...plain, ...(teacherCode !== undefined && { teacherCode: codeOf(teacherCode) }) },
+      }),
+    onSaved,
+  });
+  const { base, values, set, refusal } = draft;
+  if (base && within === 'pins') return h(Pins, { person: base, onClose });
+  if (base && within === 'erasure') return h(Erasure, { person: base, onDone: onSaved, onClose });
+  const input = (member: Exclude<keyof Values, 'active'>, more: Partial<Parameters<typeof Field>[0]> = {}) =>
+    h(Field, {
+      label: shared().members[member] ?? member,
+      value: values[member],
+      onInput: (text) => set({ [member]: text }),
+      fault: faultAt(refusal, member),
+      ...more,
+    });
+  const known = roles.find((role) => role === values.role);
+  return h(RecordDialog, {
+    title: base?.name ?? t().newPerson,
+    draft,
+    fields: ['name', 'email', 'role', 'teacherCode', 'timeZone', 'active'],
+    onClose,
+    children: html`
+      ${input('name', { required: true, autofocus: true, maxLength: 200 })}
+      ${input('email', { required: true, type: 'email' })}
+      ${input('role', { choices: roles.map((role) => ({ value: role, text: t().roles[role] })), hint: known && t().roleMay[known] })}
+      ${input('teacherCode', { hint: t().codeHint })}
+      ${input('timeZone', { required: true, suggestions: zones })}
+      ${base && h(Check, { label: t().active, checked: values.active, onChange: (active) => set({ active }), hint: t().activeHint })}
+    `,
+    more:
+      base &&
+      html`
+        <button type="button" onClick=${() => setWithin('pins')}>${t().pins} …</button>
+        <button type="button" class="danger" onClick=${() => setWithin('erasure')}>${t().erase} …</button>
+      `,
+  });
+};
+
+const stateOf = ({ active, erasedAt }: Person) => (erasedAt ? t().erased : active ? t().isActive : t().inactive);
+
+export const Screen: Component<object> = () => {
+  const { role = '', active = '', group = '', record } = place.value;
+  const groups = useAsked(readGroups, []);
+  const asked = useAsked(
+    (stop) =>
+      readPersons(
+        {
+          ...(role && { role: role as Role }),
+          ...(active && { active: active === 'yes' }),
+          ...(group && { groupId: group }),
+        },
+        stop,
+      ),
+    [role, active, group],
+  );
+  const pick = (member: string) => (value: string) => go({ [member]: value, page: undefined }, 'replace');
+  const close = () => go({ record: undefined }, 'replace');
+  const named: readonly Named[] = groups.data ?? [];
+  const opened = asked.data?.find(({ id, erasedAt }) => id === record && !erasedAt);
+  return html`
+    <div class="form">
+      <div class="tools">
+        ${h(Field, { label: shared().members['role'] ?? '', hideLabel: true, value: role, onInput: pick('role'), choices: [{ value: '', text: t().everyRole }, ...roles.map((each) => ({ value: each, text: t().roles[each] }))] })}
+        ${h(Field, { label: t().state, hideLabel: true, value: active, onInput: pick('active'), choices: Object.entries(t().states).map(([value, text]) => ({ value, text })) })}
+        ${named.length > 0 && h(Field, { label: t().group, hideLabel: true, value: group, onInput: pick('group'), choices: [{ value: '', text: t().everyGroup }, ...choicesOf(named)] })}
+        <span class="gap"></span>
+        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newPerson}</button>
+      </div>
+      ${showAsked(
+        asked,
+        (rows) =>
+          table({
+            caption: shared().parts.persons,
+            name: 'persons',
+            rows,
+            id: ({ id }) => id,
+            columns: [
+              {
+                key: 'name',
+                title: shared().members['name'] ?? '',
+                value: ({ name }) => name,
+                show: ({ id, name, erasedAt }) =>
+                  erasedAt
+                    ? name
+                    : html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
+              },
+              { key: 'email', title: shared().members['email'] ?? '', value: ({ email }) => email },
+              { key: 'role', title: shared().members['role'] ?? '', value: (person) => t().roles[person.role] },
+              { key: 'code', title: shared().members['teacherCode'] ?? '', value: ({ teacherCode }) => teacherCode },
+              { key: 'state', title: t().state, value: stateOf },
+            ],
+          }),
+        { when: (rows) => rows.length === 0, text: t().nobody },
+      )}
+      ${(record === 'new' || opened) && h(PersonForm, { key: record ?? '', person: opened ?? null, onSaved: asked.reload, onClose: close })}
+    </div>
+  `;
+};

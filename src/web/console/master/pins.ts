@@ -1,0 +1,94 @@
+/** The PINs of a person: made, shown once, listed, revoked. */
+import { useState } from 'preact/hooks';
+import { act, ask, type Refusal } from '../client.ts';
+import { addDays, instantOf, momentText, ownZone } from '../clock.ts';
+import {
+  CreatePinDocument,
+  type MasterPinFragment,
+  MasterPinsDocument,
+  RevokePinDocument,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { Field, submit } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt, RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { Secret } from '../parts/secret.ts';
+import { later, toast } from '../parts/toast.ts';
+import { t } from '../texts/persons.ts';
+import type { Person } from './data.ts';
+
+/** @param at null: never, or none */
+const whenText = (at: string | null, otherwise: string) => (at ? momentText(ownZone, Date.parse(at)) : otherwise);
+
+export const Pins: Component<{ person: Person; onClose: () => void }> = ({ person, onClose }) => {
+  const personId = person.id;
+  const asked = useAsked(async (stop) => (await ask(MasterPinsDocument, { personId }, stop)).pins?.nodes ?? [], []);
+  const [label, setLabel] = useState('');
+  const [last, setLast] = useState('');
+  const [made, setMade] = useState<string>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [going, setGoing] = useState<readonly string[]>([]);
+  const [isBusy, setBusy] = useState(false);
+
+  async function make(): Promise<void> {
+    if (isBusy) return;
+    setBusy(true);
+    const { done, refused } = await act(CreatePinDocument, {
+      personId,
+      ...(label && { label }),
+      // To the end of that day.
+      ...(last && { expiresAt: new Date(instantOf(ownZone, addDays(last, 1), 0)).toISOString() }),
+    });
+    setBusy(false);
+    setRefusal(refused);
+    if (!done) return;
+    setMade(done.pin);
+    setLabel('');
+    asked.reload();
+  }
+  function revoke({ id }: MasterPinFragment): void {
+    setGoing((all) => [...all, id]);
+    const back = () => setGoing((all) => all.filter((each) => each !== id));
+    const run = async () => {
+      const { refused } = await act(RevokePinDocument, { id });
+      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+      asked.reload();
+      back();
+    };
+    later(t().willRevoke, () => void run(), back);
+  }
+  const stateOf = (pin: MasterPinFragment) =>
+    pin.revokedAt
+      ? t().revoked
+      : pin.expiresAt && Date.parse(pin.expiresAt) <= Date.now()
+        ? t().expired
+        : html`<button type="button" class="danger" aria-label=${t().revokeThis(pin.label ?? t().pin)} onClick=${() => revoke(pin)}>${t().revoke}</button>`;
+  const body = html`
+    ${made && h(Secret, { label: t().theNewPin, value: made, hint: t().once })}
+    ${showAsked(
+      asked,
+      (pins) => html`<div class="sheet" tabindex="0" role="region" aria-label=${t().pins}><table>
+        <caption class="unseen">${t().pins}</caption>
+        <thead><tr><th scope="col">${t().label}</th><th scope="col">${t().madeAt}</th><th scope="col">${t().usedAt}</th><th scope="col">${t().expiresAt}</th><th scope="col">${t().state}</th></tr></thead>
+        <tbody>${pins
+          .filter(({ id }) => !going.includes(id))
+          .map(
+            (pin) => html`<tr key=${pin.id}>
+              <td>${pin.label ?? '–'}</td><td>${whenText(pin.createdAt, '')}</td><td>${whenText(pin.lastUsedAt, t().never)}</td><td>${whenText(pin.expiresAt, t().never)}</td><td>${stateOf(pin)}</td>
+            </tr>`,
+          )}</tbody>
+      </table></div>`,
+      { when: (pins) => pins.length === 0, text: t().noPins },
+    )}
+    <form onSubmit=${submit(make)}>
+      <div class="fields">
+        ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: 100, fault: faultAt(refusal, 'label') })}
+        ${h(Field, { label: t().lastDay, type: 'date', value: last, onInput: setLast, fault: faultAt(refusal, 'expiresAt') })}
+      </div>
+      ${h(RefusedBox, { refusal, fields: ['label', 'expiresAt'] })}
+      <div class="buttons end"><button class="main" disabled=${isBusy}>${t().makePin}</button></div>
+    </form>
+  `;
+  return h(Dialog, { title: t().pinsOf(person.name), onClose, wide: true, children: body });
+};

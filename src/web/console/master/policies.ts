@@ -1,0 +1,186 @@
+/** Policies: who may see, book and decide, and by which limits; told in sentences, so that people see what they have set. */
+import { useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import { act, ask } from '../client.ts';
+import {
+  ChangePolicyDocument,
+  type ChangePolicyInput,
+  CreatePolicyDocument,
+  DeletePolicyDocument,
+  MasterPoliciesDocument,
+  MasterPolicyDocument,
+  type MasterPolicyFragment,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Check, Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
+import { table } from '../parts/table.ts';
+import { t as shared } from '../texts/master.ts';
+import { t } from '../texts/persons.ts';
+import { type Named, nameIn, numberOf, readAll, readGroups, textOf } from './data.ts';
+import { deleteLater } from './delete.ts';
+import { RecordDialog, useRecord } from './record.ts';
+
+type Policy = MasterPolicyFragment;
+const lists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide', 'mayBookForOthers'] as const;
+const limits = ['leadMinutes', 'aheadDays', 'longestMinutes', 'quotaBookingsPerWeek', 'quotaMinutesPerWeek'] as const;
+type Values = { name: string; needsApproval: boolean } & Record<(typeof lists)[number], readonly string[]> &
+  Record<(typeof limits)[number], string>;
+
+const valuesOf = (read: Policy | null): Values => ({
+  name: read?.name ?? '',
+  needsApproval: read?.needsApproval ?? false,
+  maySee: read?.maySee ?? [],
+  mayBook: read?.mayBook ?? [],
+  maySkipApproval: read?.maySkipApproval ?? [],
+  mayDecide: read?.mayDecide ?? [],
+  mayBookForOthers: read?.mayBookForOthers ?? [],
+  leadMinutes: textOf(read?.leadMinutes),
+  aheadDays: textOf(read?.aheadDays),
+  longestMinutes: textOf(read?.longestMinutes),
+  quotaBookingsPerWeek: textOf(read?.quotaBookingsPerWeek),
+  quotaMinutesPerWeek: textOf(read?.quotaMinutesPerWeek),
+});
+
+function inputOf(changes: Partial<Values>): ChangePolicyInput {
+  const isLimit = (key: string) => limits.some((limit) => limit === key);
+  return Object.fromEntries(
+    Object.entries(changes).map(([key, value]) => [key, isLimit(key) ? numberOf(String(value)) : value]),
+  );
+}
+
+/** What it says, for people. */
+function sentencesOf(values: Values, groups: readonly Named[]): string[] {
+  const who = (ids: readonly string[]) => ids.map((id) => nameIn(groups, id) || '?');
+  const { maySee, mayBook, maySkipApproval, mayDecide, mayBookForOthers, needsApproval } = values;
+  const say = t().sentences;
+  return [
+    say.see(who(maySee)),
+    say.book(who(mayBook)),
+    needsApproval ? say.approval(who(mayDecide), who(maySkipApproval)) : say.noApproval,
+    mayBookForOthers.length > 0 ? say.others(who(mayBookForOthers)) : '',
+    ...limits.map((limit) => (values[limit] === '' ? '' : say[limit](Number(values[limit])))),
+  ].filter(Boolean);
+}
+
+type FormProperties = {
+  policy: Policy | null;
+  groups: readonly Named[];
+  onSaved: () => void;
+  onDelete: (policy: Policy) => void;
+  onClose: () => void;
+};
+
+const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDelete, onClose }) => {
+  const draft = useRecord<Values, Policy>({
+    record: policy,
+    subject: 'Policy',
+    valuesOf,
+    read: async (id) => (await ask(MasterPolicyDocument, { id })).policy,
+    create: (values) => act(CreatePolicyDocument, { input: { ...inputOf(values), name: values.name } }),
+    change: ({ id, version }, changes) => act(ChangePolicyDocument, { id, version, input: inputOf(changes) }),
+    onSaved,
+  });
+  const { base, values, set, refusal } = draft;
+  const shown = values.needsApproval ? lists : lists.filter((list) => list !== 'maySkipApproval');
+  const toggle = (list: (typeof lists)[number], id: string) => (checked: boolean) =>
+    set({ [list]: checked ? [...values[list], id] : values[list].filter((each) => each !== id) });
+  return h(RecordDialog, {
+    title: base?.name ?? t().newPolicy,
+    draft,
+    fields: ['name', ...limits],
+    onClose,
+    wide: true,
+    children: html`
+      ${h(Field, { label: shared().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      <div class="says" role="status"><h3>${t().means}</h3><ul>${sentencesOf(values, groups).map((line) => html`<li>${line}</li>`)}</ul></div>
+      ${h(Check, { label: t().needsApproval, checked: values.needsApproval, onChange: (needsApproval) => set({ needsApproval }) })}
+      ${groups.length === 0 && html`<p class="hint">${t().noGroups}</p>`}
+      ${
+        groups.length > 0 &&
+        shown.map(
+          (list) => html`
+            <fieldset key=${list}>
+              <legend>${t().lists[list]}</legend>
+              <div class="fields">${groups.map(({ id, name }) => h(Check, { key: id, label: name, checked: values[list].includes(id), onChange: toggle(list, id) }))}</div>
+            </fieldset>
+          `,
+        )
+      }
+      <div class="fields">
+        ${limits.map((limit) => h(Field, { key: limit, label: t().limits[limit], type: 'number', min: 0, value: values[limit], onInput: (text) => set({ [limit]: text }), fault: faultAt(refusal, limit) }))}
+      </div>
+    `,
+    more:
+      base && html`<button type="button" class="danger" onClick=${() => onDelete(base)}>${shared().delete}</button>`,
+  });
+};
+
+export const Screen: Component<object> = () => {
+  const { record } = place.value;
+  const [hidden, setHidden] = useState('');
+  const asked = useAsked(async (stop) => {
+    const [policies, groups] = await Promise.all([
+      readAll(async (after) => (await ask(MasterPoliciesDocument, { after }, stop)).policies),
+      readGroups(stop),
+    ]);
+    return { policies, groups };
+  }, []);
+  const close = () => go({ record: undefined }, 'replace');
+  const remove = ({ id, version, name }: Policy) => {
+    close();
+    setHidden(id);
+    deleteLater(
+      name,
+      () => act(DeletePolicyDocument, { id, version }),
+      () => {
+        setHidden('');
+        asked.reload();
+      },
+    );
+  };
+  return html`
+    <div class="form">
+      <div class="tools">
+        <p class="hint">${t().policiesHint}</p>
+        <span class="gap"></span>
+        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newPolicy}</button>
+      </div>
+      ${showAsked(asked, ({ policies, groups }) => {
+        const opened = policies.find(({ id }) => id === record);
+        const said = (policy: Policy) => sentencesOf(valuesOf(policy), groups);
+        const state = { groups, onSaved: asked.reload, onDelete: remove, onClose: close };
+        return html`
+          ${
+            policies.length === 0
+              ? html`<p class="state">${t().noPolicies}</p>`
+              : table({
+                  caption: shared().parts.policies,
+                  name: 'policies',
+                  rows: policies.filter(({ id }) => id !== hidden),
+                  id: ({ id }) => id,
+                  columns: [
+                    {
+                      key: 'name',
+                      title: t().policy,
+                      value: ({ name }) => name,
+                      show: ({ id, name }) =>
+                        html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
+                    },
+                    {
+                      key: 'means',
+                      title: t().means,
+                      value: (policy) => said(policy).join(' '),
+                      show: (policy) =>
+                        html`<ul class="plain">${said(policy).map((line) => html`<li>${line}</li>`)}</ul>`,
+                    },
+                  ],
+                })
+          }
+          ${(record === 'new' || opened) && h(PolicyForm, { key: record ?? '', policy: opened ?? null, ...state })}
+        `;
+      })}
+    </div>
+  `;
+};

@@ -1,0 +1,53 @@
+/** When it is really open in the next weeks: rules, exceptions and holidays together, as the server reckons them. */
+import { ask } from '../client.ts';
+import { addDays, dayAt, dayText, mondayOf } from '../clock.ts';
+import { ReallyOpenDocument } from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { type Component, html } from '../parts/html.ts';
+import { t } from '../texts/hours.ts';
+
+type PreviewProperties = {
+  locationId: string;
+  /** Of a location: one that has no hours of its own is shown. */
+  roomId: string | undefined;
+  timeZone: string;
+};
+
+const weeks = 6;
+
+export const Preview: Component<PreviewProperties> = ({ locationId, roomId, timeZone }) => {
+  const from = mondayOf(dayAt(timeZone, Date.now()));
+  const to = addDays(from, weeks * 7 - 1);
+  const asked = useAsked((stop) => ask(ReallyOpenDocument, { locationId, from, to }, stop), [locationId, roomId]);
+  return html`
+    <div class="panel form">
+      <h2>${t().preview}</h2>
+      ${showAsked(asked, ({ openingHours, holidays }) => {
+        const found = openingHours?.resources.find(({ resourceId, weekly }) =>
+          roomId ? resourceId === roomId : weekly.every((rule) => rule.resourceId === null),
+        );
+        if (!found) return html`<p class="hint">${t().noRoomToShow}</p>`;
+        if (found.weekly.length === 0 && found.intervals.length === 0) return html`<p>${t().alwaysOpen}</p>`;
+        const touches = (date: string) => (span: { fromDate: string; toDate: string }) =>
+          span.fromDate <= date && date <= span.toDate;
+        const cell = (date: string) => {
+          const open = found.intervals.filter(({ localDate }) => localDate === date);
+          const why = [
+            ...found.exceptions.filter(touches(date)).map(({ reason }) => reason ?? t().exception),
+            ...(holidays?.nodes ?? []).filter(touches(date)).map(({ name }) => name),
+          ];
+          return html`<td class=${why.length > 0 ? 'other' : open.length === 0 ? 'shut' : ''}>
+            <b>${dayText(date, 'short')}</b><br />
+            ${open.length === 0 ? t().closed : open.map(({ opens, closes }) => html`<span>${opens}–${closes}</span><br />`)}
+            ${why.length > 0 && html`<small>${[...new Set(why)].join(', ')}</small>`}
+          </td>`;
+        };
+        return html`<div class="sheet" tabindex="0" role="region" aria-label=${t().preview}>
+          <table class="weeks"><caption class="unseen">${t().preview}</caption><tbody>
+            ${Array.from({ length: weeks }, (_, week) => html`<tr>${Array.from({ length: 7 }, (_, day) => cell(addDays(from, week * 7 + day)))}</tr>`)}
+          </tbody></table>
+        </div>`;
+      })}
+    </div>
+  `;
+};

@@ -1,0 +1,48 @@
+/** The tenant: its name and its parameters. */
+import { act, ask } from '../client.ts';
+import { ChangeSchoolDocument, SchoolDocument, type SchoolFragment } from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Check, Field, submit } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt, RefusedBox } from '../parts/refused.ts';
+import { person } from '../session.ts';
+import { t } from '../texts/master.ts';
+import { StaleBox, useRecord } from './record.ts';
+
+type Values = { name: string; usersMayImport: boolean };
+const readSchool = async () => (await ask(SchoolDocument, {})).tenant;
+
+const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ school, onSaved }) => {
+  const { values, set, refusal, stale, isBusy, save } = useRecord<Values, SchoolFragment>({
+    record: school,
+    subject: 'Tenant',
+    valuesOf: (read) => ({ name: read?.name ?? '', usersMayImport: read?.parameters.usersMayImport ?? false }),
+    read: readSchool,
+    // There is one, and nobody makes another.
+    create: () => act(ChangeSchoolDocument, { version: school.version, input: {} }),
+    change: ({ version }, { usersMayImport, ...plain }) =>
+      act(ChangeSchoolDocument, {
+        version,
+        input: { ...plain, ...(usersMayImport !== undefined && { parameters: { usersMayImport } }) },
+      }),
+    onSaved(read) {
+      if (person.value) person.value = { ...person.value, tenantName: read.name };
+      onSaved();
+    },
+  });
+  return html`
+    <form class="panel" onSubmit=${submit(save)}>
+      ${stale && h(StaleBox, { stale })}
+      ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
+      ${h(Check, { label: t().usersMayImport, checked: values.usersMayImport, onChange: (usersMayImport) => set({ usersMayImport }) })}
+      <p>${school.parameters.pinAuthenticationAllowed ? t().pinsCount : t().pinsDoNot}</p>
+      ${h(RefusedBox, { refusal, fields: ['name'] })}
+      <div class="buttons end"><button class="main" disabled=${isBusy}>${t().save}</button></div>
+    </form>
+  `;
+};
+
+export const Screen: Component<object> = () => {
+  const asked = useAsked(readSchool, []);
+  return html`<div>${showAsked(asked, (school) => h(Form, { key: school.version, school, onSaved: asked.reload }))}</div>`;
+};

@@ -1,0 +1,167 @@
+/** The weekly hours of a location or a room: drawn, or typed in a form; saved as one list in the version that was read. */
+import { useMemo, useState } from 'preact/hooks';
+import type { Refusal } from '../client.ts';
+import { clockText } from '../clock.ts';
+import type { RulesFragment } from '../generated/graphql.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { Check, Field, submit } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { useKeys } from '../parts/keys.ts';
+import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/hours.ts';
+import type { Owner } from './owner.ts';
+import { readStale, type Stale, StaleBox } from './record.ts';
+import {
+  closesText,
+  closingOf,
+  minutesOf,
+  type Period,
+  periodsOf,
+  periodText,
+  rulesOf,
+  type Season,
+  seasonKey,
+  seasonOf,
+  weekdays,
+} from './week.ts';
+import { WeekGrid } from './week-grid.ts';
+
+type FormProperties = {
+  /** Undefined: new ones. */
+  period: Period | undefined;
+  season: Season;
+  onDone: (periods: readonly Period[]) => void;
+  onClose: () => void;
+};
+
+const PeriodForm: Component<FormProperties> = ({ period, season, onDone, onClose }) => {
+  const [opens, setOpens] = useState(clockText(period?.from ?? 480));
+  const [closes, setCloses] = useState(clockText(period?.to ?? 1080));
+  const [days, setDays] = useState<readonly number[]>(period ? [period.day] : [1, 2, 3, 4, 5]);
+  const [valid, setValid] = useState(season);
+  const from = minutesOf(opens);
+  const to = closingOf(from, closes);
+  const done = () => {
+    onDone(days.map((day) => ({ day, from, to, validFrom: valid.validFrom || null, validTo: valid.validTo || null })));
+    onClose();
+  };
+  const body = html`
+    <form onSubmit=${submit(done)}>
+      <div class="fields">
+        ${h(Field, { label: t().opens, type: 'time', value: opens, onInput: setOpens, required: true, autofocus: true })}
+        ${h(Field, { label: t().closes, type: 'time', value: closes, onInput: setCloses, required: true })}
+      </div>
+      ${to >= 1440 && html`<p class="hint">${t().overnight(closesText(to))}</p>`}
+      <fieldset>
+        <legend>${t().on}</legend>
+        <div class="fields">
+          ${weekdays.map((day) => h(Check, { key: day, label: t().days[day] ?? '', checked: days.includes(day), onChange: (checked) => setDays(checked ? [...days, day].sort() : days.filter((each) => each !== day)) }))}
+        </div>
+      </fieldset>
+      <div class="fields">
+        ${h(Field, { label: t().validFrom, type: 'date', value: valid.validFrom ?? '', onInput: (validFrom) => setValid({ ...valid, validFrom }) })}
+        ${h(Field, { label: t().validTo, type: 'date', value: valid.validTo ?? '', onInput: (validTo) => setValid({ ...valid, validTo }) })}
+      </div>
+      <p class="hint">${t().validHint}</p>
+      <div class="buttons">
+        ${
+          period &&
+          html`<button type="button" class="danger" onClick=${() => {
+            onDone([]);
+            onClose();
+          }}>${t().remove}</button>`
+        }
+        <span class="gap"></span>
+        <button class="main" disabled=${days.length === 0}>${t().take}</button>
+      </div>
+    </form>
+  `;
+  return h(Dialog, {
+    title: period ? `${t().days[period.day]} ${periodText(period)}` : t().newPeriod,
+    onClose,
+    children: body,
+  });
+};
+
+type WeeklyProperties = { owner: Owner; rules: RulesFragment; onSaved: () => void };
+
+export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) => {
+  const [base, setBase] = useState(rules);
+  const [typed, setTyped] = useState<readonly Period[]>();
+  const [season, setSeason] = useState<Season>({ validFrom: null, validTo: null });
+  const [opened, setOpened] = useState<{ period: Period | undefined }>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [stale, setStale] = useState<Stale>();
+  const [isBusy, setBusy] = useState(false);
+  useKeys(() => t().keys);
+  const read = useMemo(() => periodsOf(base.items), [base]);
+  const periods = typed ?? read;
+  const seasons = [...new Map([season, ...periods].map((each) => [seasonKey(each), seasonOf(each)])).values()];
+  const shown = periods.filter((period) => seasonKey(period) === seasonKey(season));
+
+  const replace = (before: Period | undefined, after: readonly Period[]) =>
+    setTyped(
+      [...periods.filter((period) => period !== before), ...after].toSorted(
+        (one, other) => one.day - other.day || one.from - other.from,
+      ),
+    );
+  async function undo(version: number, items: RulesFragment['items']): Promise<void> {
+    const { refused } = await owner.setRules(version, items);
+    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    else onSaved();
+  }
+  async function save(): Promise<void> {
+    if (isBusy) return;
+    setBusy(true);
+    const { done, refused } = await owner.setRules(base.version, rulesOf(periods));
+    setBusy(false);
+    setRefusal(refused);
+    if (done) {
+      toast(t().saved(owner.name), { undo: () => void undo(done.version, base.items) });
+      onSaved();
+      return;
+    }
+    if (refused.code !== 'PreconditionFailed') return;
+    const now = (await owner.read()).rules;
+    if (now) setBase(now);
+    setStale(await readStale(owner.subject, owner.id));
+    setRefusal(undefined);
+  }
+  const seasonText = ({ validFrom, validTo }: Season) =>
+    validFrom || validTo ? t().season(validFrom, validTo) : t().always;
+  return html`
+    <div class="panel form">
+      <div class="tools">
+        <h2>${t().weekly}</h2>
+        ${seasons.length > 1 && h(Field, { label: t().valid, hideLabel: true, value: seasonKey(season), onInput: (key) => setSeason(seasons.find((each) => seasonKey(each) === key) ?? season), choices: seasons.map((each) => ({ value: seasonKey(each), text: seasonText(each) })) })}
+        <span class="gap"></span>
+        <button type="button" onClick=${() => setOpened({ period: undefined })}>${t().newPeriod} …</button>
+      </div>
+      ${owner.subject === 'Resource' && periods.length === 0 && html`<p>${t().ofLocation}</p>`}
+      ${stale && h(StaleBox, { stale })}
+      ${h(WeekGrid, { periods: shown, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => setOpened({ period }) })}
+      <p class="hint">${t().gridHint}</p>
+      ${h(RefusedBox, { refusal })}
+      ${
+        typed &&
+        html`<div class="buttons end">
+          <button type="button" onClick=${() => setTyped(undefined)}>${t().discard}</button>
+          <button type="button" class="main" disabled=${isBusy} onClick=${() => void save()}>${t().save}</button>
+        </div>`
+      }
+    </div>
+    ${
+      opened &&
+      h(PeriodForm, {
+        period: opened.period,
+        season,
+        onDone: (after) => {
+          replace(opened.period, after);
+          if (after[0]) setSeason(seasonOf(after[0]));
+        },
+        onClose: () => setOpened(undefined),
+      })
+    }
+  `;
+};
