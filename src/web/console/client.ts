@@ -174,3 +174,38 @@ export async function act<Result extends object, Variables>(
     throw error;
   }
 }
+
+type RestProblem = { detail?: string; Code?: string; TraceId?: string };
+
+/** Sends lesson jobs over REST: a file may be larger than a call of GraphQL. @returns the id of the batch, as GraphQL has it */
+export async function sendJobs(
+  path: string,
+  body: string,
+  idempotencyKey: string,
+): Promise<{ batchId: string; refused?: never } | { refused: Refusal; batchId?: never }> {
+  const headers = { 'X-Roomgate-Console': '1', 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey };
+  for (;;) {
+    let answer: Response;
+    try {
+      answer = await fetch(addressOf(path), { method: 'POST', headers, body });
+    } catch {
+      return { refused: offline().refusal };
+    }
+    if (answer.status === 401) {
+      isSessionLost.value = true;
+      await untilSignedIn();
+      continue;
+    }
+    const told = (await answer.json().catch(() => ({}))) as { BatchId?: string } & RestProblem;
+    if (told.BatchId) return { batchId: `batch_${told.BatchId}` };
+    return {
+      refused: {
+        ...without,
+        code: told.Code ?? (answer.status === 503 ? 'Unavailable' : 'INTERNAL_ERROR'),
+        message: told.detail ?? `HTTP ${answer.status}`,
+        traceId: told.TraceId,
+        retryAfterSeconds: Number(answer.headers.get('Retry-After')) || undefined,
+      },
+    };
+  }
+}

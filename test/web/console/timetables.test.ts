@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
+import { hold, releaseAll } from '../../_util/hold.ts';
 import { lessonClient } from '../../_util/lessons.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -23,6 +25,7 @@ describeInBrowser('The screen of timetables', () => {
     client = lessonClient(service, await service.signIn(service.tenant, 'Importer'));
   });
   afterAll(async () => {
+    await releaseAll();
     await browser?.close();
     await service?.stop();
   });
@@ -57,6 +60,108 @@ describeInBrowser('The screen of timetables', () => {
     expect(csv).toContain("Error;'=1+1;2;Room;UnknownResource;Unknown resource: No such room");
     await page.goBack();
     await page.getByRole('heading', { name: 'Timetables' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  /** 1,000 lessons in two rooms; the rows of `wrong` have a fault each. */
+  function csvOf(count: number, wrong: ReadonlyMap<number, Record<string, string>> = new Map()): string {
+    const rows = Array.from({ length: count }, (_, n) => {
+      const day = new Date(Date.UTC(2031, 5, 2 + Math.floor(n / 20))).toISOString().slice(0, 10);
+      const [year, month, date] = day.split('-');
+      const hour = 8 + Math.floor((n % 20) / 2);
+      const row = {
+        Datum: `${date}.${month}.${year}`,
+        Von: `${hour}:00`,
+        Bis: `${hour}:45`,
+        Raum: n % 2 ? 'HS 101' : 'HS 102',
+        Fach: 'Mathematik; Übung',
+        Klasse: n % 2 ? '1A' : '1B',
+        ...wrong.get(n),
+      };
+      return Object.values(row)
+        .map((cell) => (cell.includes(';') ? `"${cell}"` : cell))
+        .join(';');
+    });
+    return `${['Datum;Von;Bis;Raum;Fach;Klasse', ...rows].join('\r\n')}\r\n`;
+  }
+  const faults = new Map<number, Record<string, string>>([
+    ...[3, 103, 203, 303].map((n) => [n, { Raum: 'Nirgends' }] as const),
+    ...[403, 503, 603].map((n) => [n, { Datum: '31.02.2031' }] as const),
+    ...[703, 803, 903].map((n) => [n, { Bis: '7:00' }] as const),
+  ]);
+
+  test('a CSV of 1,000 lessons with 10 faults is checked, corrected by keyboard and imported, though the connection is cut', async () => {
+    const { open, signIn, context, page, violations, complaints, close } = await openConsole(browser, service, {
+      language: 'de',
+    });
+    await open('?screen=timetables&file=new');
+    await signIn();
+    await page.getByText('Ziehen Sie eine Datei hierher').waitFor();
+    expect(await violations()).toEqual([]);
+    const sent = csvOf(1_000, faults);
+    // As Windows writes it: without a mark, and not in UTF-8.
+    await page.getByLabel('Datei wählen').setInputFiles({
+      name: 'Plan.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(sent, 'latin1'),
+    });
+    await page.getByText('1.000 von 1.000 Zeilen').waitFor();
+    await page.getByRole('gridcell', { name: 'Mathematik; Übung' }).first().waitFor();
+    await page.getByRole('button', { name: 'Prüfen' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('10 Zeilen haben Fehler.').waitFor();
+    expect(await violations()).toEqual([]);
+    const right = csvOf(1_000).split('\r\n').slice(1);
+    for (const [n, members] of faults) {
+      const [name = ''] = Object.keys(members);
+      const column = ['Datum', 'Von', 'Bis', 'Raum', 'Fach', 'Klasse'].indexOf(name);
+      const row = page
+        .getByRole('row')
+        .filter({ has: page.getByRole('rowheader', { name: String(n + 1), exact: true }) });
+      const cell = row.getByRole('gridcell').nth(column);
+      expect(await cell.getAttribute('aria-invalid')).toBe('true');
+      await cell.focus();
+      await page.keyboard.press('F2');
+      await page
+        .getByLabel(`${name}, Zeile ${n + 1}`)
+        .fill((right[n] ?? '').replaceAll('"', '').split(';')[column] ?? '');
+      await page.keyboard.press('Enter');
+      await row.getByText('(geändert)').waitFor();
+    }
+    await page.getByText('keine mit bekanntem Fehler').waitFor();
+    await page.reload();
+    await page.getByText('keine mit bekanntem Fehler').waitFor();
+    await page.getByRole('button', { name: 'Prüfen' }).click();
+    await page.getByText('1000 neu, 0 geändert, 0 verlegt, 0 entfernt').waitFor();
+    expect(await violations()).toEqual([]);
+    // The answer is lost, though the batch is stored.
+    await page.route(
+      /jobs\/update/,
+      async (route) => {
+        expect((await route.fetch()).status()).toBe(202);
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    const { db } = service.context;
+    const release = await hold(db, (trx) => sql`select from resource for update`.execute(trx));
+    await page.getByRole('button', { name: 'Importieren' }).click();
+    await page.getByText('Das Senden wurde unterbrochen.').waitFor();
+    await page.getByRole('button', { name: 'Importieren' }).click();
+    await page.getByText('0 von 1.000 Lektionen').waitFor();
+    expect(await violations()).toEqual([]);
+    await context.setOffline(true);
+    await page.getByText('Ohne Verbindung.').waitFor();
+    const { Items } = await client.get<{ Items: { BatchId: string }[] }>('/batches');
+    await release();
+    expect(await client.end(Items[0]?.BatchId ?? '')).toMatchObject({ CreatedCount: 1_000 });
+    await context.setOffline(false);
+    await page.getByText('Der Stundenplan ist importiert.').first().waitFor();
+    expect(Items).toHaveLength(1);
+    expect((await client.lessons('JobID=1A&Limit=1')).Items).toMatchObject([
+      { Beginn: '2031-06-02T06:00:00.000Z', Fach: 'Mathematik; Übung' },
+    ]);
     expect(complaints).toEqual([]);
     await close();
   });

@@ -352,6 +352,13 @@ export type DecisionInput = {
   verdict: Verdict;
 };
 
+/** Removed, Moved (another room or time), Changed (anything else) or Added. */
+export type DifferenceKind =
+  | 'Added'
+  | 'Changed'
+  | 'Moved'
+  | 'Removed';
+
 /** Why a batch failed: its data, something technical, or it was cancelled. */
 export type FailureKind =
   | 'Cancelled'
@@ -1280,7 +1287,7 @@ export type BatchDetailsQueryVariables = Exact<{
 }>;
 
 
-export type BatchDetailsQuery = { batch: { __typename: 'Batch', errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ __typename: 'OmittedErrors', severity: Severity, code: string, count: number }>, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } | null };
+export type BatchDetailsQuery = { batch: { __typename: 'Batch', errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ __typename: 'OmittedErrors', severity: Severity, code: string, count: number }>, difference: { __typename: 'BatchDifference', added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ __typename: 'LessonDifference', kind: DifferenceKind, jobKey: string, lessonKey: string, fields: Array<string>, before: { __typename: 'LessonPlace', resourceName: string | null, start: string, end: string } | null, after: { __typename: 'LessonPlace', resourceName: string | null, start: string, end: string } | null }> } | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } | null };
 
 export type BatchErrorsQueryVariables = Exact<{
   id: string | number;
@@ -4167,6 +4174,29 @@ export const BatchDetailsDocument = new TypedDocumentString(`
       severity
       code
       count
+    }
+    difference {
+      added
+      changed
+      moved
+      removed
+      unchanged
+      lessons {
+        kind
+        jobKey
+        lessonKey
+        fields
+        before {
+          resourceName
+          start
+          end
+        }
+        after {
+          resourceName
+          start
+          end
+        }
+      }
     }
   }
 }

@@ -1,6 +1,5 @@
 /** The story of one batch: how far it is, who sent it, what came of it, and what was wrong. */
 import { useEffect, useState } from 'preact/hooks';
-import { addressWith, go } from '../address.ts';
 import { act, ask, pages, type Refusal, Refused } from '../client.ts';
 import {
   BatchDetailsDocument,
@@ -17,16 +16,17 @@ import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/timetables.ts';
 import { type Batch, hasEnded, kindText, momentOf, Progress, stateText } from './batch.ts';
+import { Difference } from './difference.ts';
 
 export type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
 /** All errors and warnings, as they come. @throws Refused */
-async function* readErrors(id: string, stop?: AbortSignal): AsyncGenerator<BatchError[]> {
+export async function* readErrors(id: string, stop?: AbortSignal): AsyncGenerator<BatchError[]> {
   yield* pages(async (after) => (await ask(BatchErrorsDocument, { id, after }, stop)).batch?.errors);
 }
 
 /** A batch as it is now, followed until it has ended. */
-function useBatch(id: string | undefined) {
+export function useBatch(id: string | undefined) {
   const asked = useAsked(
     async (stop) => (id ? (await ask(BatchDetailsDocument, { id }, stop)).batch : undefined),
     [id],
@@ -55,7 +55,7 @@ function useBatch(id: string | undefined) {
 }
 
 /** What is wrong, in the language of the page where there is a text for its code; the words of the server say more. */
-function messageOf({ code, message }: BatchError): string {
+export function messageOf({ code, message }: Pick<BatchError, 'code' | 'message'>): string {
   const known = t().codes[code];
   return known ? `${known} (${message})` : message;
 }
@@ -125,12 +125,12 @@ const facts = (batch: Batch): Child => html`
     ${fact(t().onConflict, t().conflictRules[batch.onConflict])}
     ${fact(t().errors, batch.errorCount)}
     ${fact(t().warnings, batch.warningCount)}
-    ${fact('BatchId', html`<code>${batch.id}</code>`)}
+    ${fact('BatchId', html`<code>${batch.id.replace('batch_', '')}</code>`)}
   </dl>
 `;
 
 /** Asks the server to end a batch. */
-const CancelButton: Component<{ id: string }> = ({ id }) => {
+export const CancelButton: Component<{ id: string }> = ({ id }) => {
   const [refusal, setRefusal] = useState<Refusal>();
   const [isAsked, setAsked] = useState(false);
   const cancel = async () => {
@@ -146,12 +146,6 @@ const CancelButton: Component<{ id: string }> = ({ id }) => {
   `;
 };
 
-const toList = (event: MouseEvent) => {
-  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  event.preventDefault();
-  go({ batch: undefined, filter: undefined, sort: undefined, page: undefined });
-};
-
 export const Story: Component<{ id: string }> = ({ id }) => {
   const { asked, batch } = useBatch(id);
   const show = () =>
@@ -162,13 +156,13 @@ export const Story: Component<{ id: string }> = ({ id }) => {
         ${facts(batch)}
         ${!hasEnded(batch) && html`<div class="buttons">${h(CancelButton, { id })}</div>`}
       </section>
+      ${asked.data?.difference && h(Difference, { difference: asked.data.difference })}
       ${batch.failureKind && batch.failureKind !== 'Data' && asked.data?.errorMessages && html`<p class="refused">${asked.data.errorMessages}</p>`}
       ${batch.failureKind === 'Data' && html`<p>${t().nothingStored}</p>`}
       ${hasEnded(batch) && batch.errorCount + batch.warningCount > 0 && batch.failureKind !== 'Cancelled' && html`<h2>${t().findings}</h2>${h(Errors, { id })}`}
       ${(asked.data?.omittedErrors.length ?? 0) > 0 && html`<p>${t().omitted(asked.data?.omittedErrors.map(({ code, count }) => `${code}: ${count}`).join(', ') ?? '')}</p>`}
     `;
   return html`
-    <p><a href=${addressWith({ batch: undefined })} onClick=${toList}>← ${t().batches}</a></p>
     ${showAsked(asked, show, { when: (data) => !data, text: t().unknownBatch })}
   `;
 };

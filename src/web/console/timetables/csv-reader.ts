@@ -1,0 +1,69 @@
+/** Reads CSV of any kind that spreadsheets and timetable programs write. */
+import { openSlices } from './slices.ts';
+
+/** UTF-8, UTF-16 with its mark, or what Windows programs of western Europe write. */
+export function decode(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
+/** The separator that the first line has most of, outside of quotes. */
+function separatorOf(text: string): string {
+  const counts = new Map([';', ',', '\t'].map((separator) => [separator, 0]));
+  let isQuoted = false;
+  for (const character of text.slice(0, 20_000)) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (character === '\n' || character === '\r')) break;
+    else if (!isQuoted && counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  return [...counts].reduce((best, one) => (one[1] > best[1] ? one : best))[0];
+}
+
+export class TooManyRows extends Error {}
+
+/** The rows of a CSV, without those that are empty. @throws TooManyRows */
+export async function parseCsv(text: string, mostRows: number): Promise<string[][]> {
+  const separator = separatorOf(text);
+  const giveWay = openSlices();
+  const rows: string[][] = [];
+  let row: string[] = [];
+  const endRow = () => {
+    if (row.some((cell) => cell.trim() !== '')) rows.push(row);
+    row = [];
+    if (rows.length > mostRows) throw new TooManyRows();
+  };
+  for (let at = text.charCodeAt(0) === 0xfeff ? 1 : 0; at < text.length; ) {
+    let cell = '';
+    if (text[at] === '"') {
+      for (at++; at < text.length; at++) {
+        if (text[at] !== '"') {
+          const quote = text.indexOf('"', at);
+          const end = quote < 0 ? text.length : quote;
+          cell += text.slice(at, end);
+          at = end - 1;
+        } else if (text[at + 1] === '"') cell += text[++at];
+        else break;
+      }
+      at++;
+    }
+    // Whatever follows a quoted part belongs to the cell as it stands.
+    const from = at;
+    while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at++;
+    row.push(cell + text.slice(from, at));
+    if (text[at] === separator) {
+      at++;
+      if (at === text.length || text[at] === '\n' || text[at] === '\r') row.push('');
+      else continue;
+    }
+    endRow();
+    if (text[at] === '\r' && text[at + 1] === '\n') at++;
+    at++;
+    await giveWay();
+  }
+  return rows;
+}
