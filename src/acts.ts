@@ -14,6 +14,7 @@ export const auditSubjects = [
   'Policy',
   'Booking',
   'HolidayCalendar',
+  'MailSubscription',
 ] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */

@@ -14,7 +14,8 @@ import * as holidays from './holidays/rest.ts';
 import { authenticate, authenticateCall, openIdentity, sessionOf } from './identity/authenticate.ts';
 import { identityPaths, identityRoutes, routes as pinRoutes, sessionPaths, sessionRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
-import * as mail from './mail-inbox/rest.ts';
+import * as mail from './mail/rest.ts';
+import * as mailInbox from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
 import { allowOrigins, corsPaths } from './rest/cors.ts';
 import { entryPaths, entryRoutes } from './rest/entry.ts';
@@ -47,13 +48,14 @@ const routes = [
   ...displays.routes,
   ...audit.routes,
   ...usage.routes,
+  ...mail.routes,
   ...holidays.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
   return describeApi([...routes, ...displays.pairingRoutes], {
-    atRoot: [entryPaths, identityPaths, sessionPaths, healthPaths, mail.describedPaths],
+    atRoot: [entryPaths, identityPaths, sessionPaths, healthPaths, mailInbox.describedPaths],
     problemMembers: bookings.occupiedMembers,
     roots,
   });
@@ -77,7 +79,7 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
 
 /** The whole application, for a process that serves clients. */
 export function createApp(context: Context, health: Health): App {
-  const webhook = mail.openWebhook(context);
+  const webhook = mailInbox.openWebhook(context);
   const gauges = {
     ...health.gauges,
     ...streamFigures(() => graphql),

@@ -6,6 +6,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { idArgument } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
+import { resolveFrame } from '../graphql/streams.ts';
 import * as wire from './device-wire.ts';
 import * as displays from './service.ts';
 
@@ -126,8 +127,25 @@ function addOwnFields(builder: Builder, display: DisplayType): void {
   );
 }
 
+function addStream(builder: Builder, display: DisplayType): void {
+  builder.subscriptionField('displays', (t) =>
+    t.field({
+      type: [display],
+      complexity: { field: 10, multiplier: 10 },
+      description:
+        'All displays of the tenant at once, in parts of 200; then those that are paired, changed, revoked, silent or back, or tell of their health, as they are now. After a connection that was lost all again. For Admins.',
+      subscribe: (_root, _args, call) =>
+        call.streams.open(call, [displays.deviceTopic(call.viewer)], (changes, signal) =>
+          displays.watchDevices(call.context.db, call.viewer, changes, signal),
+        ),
+      resolve: resolveFrame,
+    }),
+  );
+}
+
 export const addDeviceTypes: AddTypes = (builder) => {
   const display = addDisplay(builder);
   addAdminFields(builder, display);
+  addStream(builder, display);
   addOwnFields(builder, display);
 };

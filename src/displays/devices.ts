@@ -89,6 +89,16 @@ export async function listDevicesOf(
   return toPage(displayList, rows.map(toDisplay), page);
 }
 
+/** Those of these ids that there are, by id. @throws Forbidden */
+export async function listDevicesById(db: Database, viewer: Viewer, ids: readonly number[]): Promise<Display[]> {
+  checkAdmin(viewer);
+  const rows = await selectDevices(db, viewer)
+    .where('display.id', '=', sql<number>`any (${ids}::integer[])`)
+    .orderBy('display.id')
+    .execute();
+  return rows.map(toDisplay);
+}
+
 /** @throws Forbidden */
 export async function listAllDevices(db: Database, viewer: Viewer): Promise<Display[]> {
   checkAdmin(viewer);

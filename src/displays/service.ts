@@ -29,4 +29,5 @@ export type { Display, DisplayEnded, DisplayFrame, DisplayHeartbeat, RoomSnapsho
 export { displayFigures, findSilent, forgetPairings, hear, hearReader } from './hearing.ts';
 export { figuresOf, readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
 export { findLocationNamed, findRoomNamed, openOffice } from './office.ts';
+export { deviceTopic, watchDevices } from './oversight.ts';
 export { type AskedRoom, codeMinutes, findAskedRoom, pairDisplay, requestPairing } from './pairing.ts';

@@ -48,5 +48,8 @@ async function bookWaiting(trx: Transaction, { mandatorId, calendarId, resourceI
   const standing = await readStanding(trx, { mandatorId, calendarId }, waiting);
   const { outcomes } = await bookMailItems(trx, mandatorId, resourceId, standing.map(toWish));
   await writeStanding(trx, mandatorId, standing, outcomes);
+  await sql`select pg_notify('roomgate', 'mail_calendar:' || ${mandatorId}::integer || ':' || ${calendarId}::integer)`.execute(
+    trx,
+  );
   return outcomes.filter(({ bookingId }, at) => bookingId !== null && standing[at]?.bookingId === null).length;
 }

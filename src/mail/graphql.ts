@@ -1,10 +1,13 @@
 import type { Context } from '../context.ts';
+import { Forbidden, LimitExceeded, NotFound } from '../errors.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
-import { idField, idFields } from '../graphql/ids.ts';
+import { idArgument, idField, idFields } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
+import { resolveFrame } from '../graphql/streams.ts';
 import {
   type CalendarRoom,
   type CalendarStatus,
+  calendarTopic,
   findCalendar,
   findCalendarOf,
   getRoom,
@@ -14,11 +17,14 @@ import {
   listUnreadable,
   type MailConflict,
   most,
+  mostReadingsPerMinute,
   overseeCalendars,
   pushWorks,
+  readCalendarNow,
   type StateChange,
   statusValues,
   type UnreadableItem,
+  watchCalendars,
 } from './service.ts';
 
 /** What was read for calendars that were listed together. */
@@ -221,8 +227,44 @@ function addSubscription(builder: Builder) {
   });
 }
 
+type SubscriptionType = ReturnType<typeof addSubscription>;
+
+function addReading(builder: Builder, subscription: SubscriptionType): void {
+  builder.mutationField('readMailSubscription', (t) =>
+    t.field({
+      type: subscription,
+      errors: {
+        types: [Forbidden, LimitExceeded, NotFound],
+        union: {
+          name: 'ReadMailSubscriptionResult',
+          description: 'The calendar as it is before it is read, or why not.',
+        },
+      },
+      args: {
+        id: idArgument(t.arg, 'mailSubscription', { required: true, description: 'The id of the calendar.' }),
+      },
+      description: `Has a worker read a calendar at once, also one that waits after a fault, except Throttled ones; ${mostReadingsPerMinute} times a minute at most. For Admins.`,
+      resolve: (_root, { id }, call) => readCalendarNow(call.context, call, id),
+    }),
+  );
+  builder.subscriptionField('mailSubscriptions', (t) =>
+    t.field({
+      type: [subscription],
+      complexity: { field: 1_000, multiplier: 10 },
+      description:
+        'All calendars of the tenant on its mail server at once; then those that are found, read, faulty or waiting, as they are now. After a connection that was lost all again. For Admins.',
+      subscribe: (_root, _args, call) =>
+        call.streams.open(call, [calendarTopic(call.viewer)], (changes, signal) =>
+          watchCalendars(call.context.db, call.viewer, changes, signal),
+        ),
+      resolve: resolveFrame,
+    }),
+  );
+}
+
 export const addTypes: AddTypes = (builder) => {
   const subscription = addSubscription(builder);
+  addReading(builder, subscription);
   builder.objectField(typeNamed<{ id: number }>('Resource'), 'mailSubscription', (t) =>
     t.field({
       type: subscription,

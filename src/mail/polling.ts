@@ -1,7 +1,7 @@
 /** Readings without a push: polls, as notifications get lost, and readings on request. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
 import { isQueued } from '../worker/queue.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
@@ -98,23 +98,29 @@ export async function endPauses(db: Database): Promise<void> {
  * Has calendars of a tenant read at once, also those that wait after a fault, except Throttled ones, whose time the mail server
  * has set. `whole` reads them as if for the first time.
  */
-export async function requestReadings(
+export const requestReadings = (
   db: Database,
+  mandatorId: number,
+  calendarIds: readonly number[],
+  how: { whole: boolean },
+): Promise<void> => db.transaction().execute((trx) => readNow(trx, mandatorId, calendarIds, how));
+
+/** The same in a transaction of the caller. */
+export async function readNow(
+  trx: Transaction,
   mandatorId: number,
   calendarIds: readonly number[],
   { whole }: { whole: boolean },
 ): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ id: number }>`
+  const { rows } = await sql<{ id: number }>`
       update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
         ${whole ? sql`cursor = null, ${noContinuation}` : sql`cursor = cursor`}
       where mandator_id = ${mandatorId} and retired_at is null and id in (
         select id from mail_calendar where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[])
         order by id for no key update)
       returning id`.execute(trx);
-    const ids = rows.map(({ id }) => id);
-    if (whole) await forgetSteps(trx, mandatorId, ids);
-    await attemptSoon(trx, mandatorId, ids);
-    await markCalendars(trx, ids, 'Request');
-  });
+  const ids = rows.map(({ id }) => id);
+  if (whole) await forgetSteps(trx, mandatorId, ids);
+  await attemptSoon(trx, mandatorId, ids);
+  await markCalendars(trx, ids, 'Request');
 }

@@ -15,6 +15,7 @@ export { bookConflicts } from './conflicts.ts';
 export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
 export { pollCalendars, requestReadings } from './polling.ts';
+export { getCalendar, mostReadingsPerMinute, readCalendarNow } from './requests.ts';
 export {
   type CalendarRoom,
   type CalendarStatus,
@@ -36,3 +37,4 @@ export {
 } from './status.ts';
 export { forgetMailOrganizer } from './stored-items.ts';
 export { synchroniseCalendar } from './sync.ts';
+export { calendarTopic, watchCalendars } from './watch.ts';

@@ -154,10 +154,14 @@ export type ListedCalendar = CalendarStatus & { together: readonly CalendarStatu
 const listed = (together: CalendarStatus[]): ListedCalendar[] =>
   together.map((calendar) => ({ ...calendar, together }));
 
-/** Lists the calendars of the viewer's tenant. @throws Forbidden for a viewer who is no Admin */
-export async function overseeCalendars(db: Database, viewer: Viewer): Promise<ListedCalendar[]> {
+/** Lists the calendars of the viewer's tenant, or some of them. @throws Forbidden for a viewer who is no Admin */
+export async function overseeCalendars(
+  db: Database,
+  viewer: Viewer,
+  ids: number[] | null = null,
+): Promise<ListedCalendar[]> {
   checkOverseer(viewer);
-  return listed(await listCalendars(db, viewer.mandatorId));
+  return listed(await listCalendars(db, viewer.mandatorId, { ids }));
 }
 
 const calendarsOfResources = answerPerParent<Viewer, null, number, ListedCalendar>(

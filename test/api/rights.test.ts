@@ -24,6 +24,7 @@ import { project } from '../_util/generate.ts';
 import { masterData } from '../_util/master-data.ts';
 import { type CallerName, type Cell, callerNames, openOperations, rights } from '../_util/rights.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { makeCalendar, waiting } from '../mail/_util/rows.ts';
 
 type Tree = Record<string, unknown>;
 type Asker = CallerName | 'another tenant' | 'nobody';
@@ -124,6 +125,12 @@ beforeAll(async () => {
   Object.assign(ids, { resource: room!.id, location: tenant.locationId, person: spareId, group, policy, batch });
   const ics = 'BEGIN:VCALENDAR\r\nEND:VCALENDAR';
   ids['holidayCalendar'] = (await admin.post('/holiday-calendars', { Name: 'Ferien', Ics: ics })).body['Id'] as number;
+  ids['mailSubscription'] = await makeCalendar(
+    db,
+    { mandatorId: tenant.mandatorId, resourceId: room!.id },
+    {},
+    waiting,
+  );
   ids['pin'] = (await admin.post(`/persons/${spareId}/pins`, {})).body['PinId'] as number;
   ids['display'] = (await makeDisplay(db, tenant)).displayId;
   await sql`
@@ -136,6 +143,7 @@ afterAll(() => service.stop());
 function nounOf(name: string, where: string): string {
   if (where === 'erasePerson' || where.endsWith('/erasure')) return 'erased';
   if (name === 'calendarId' || (/^id$/i.test(name) && /holiday/i.test(where))) return 'holidayCalendar';
+  if (/^id$/i.test(name) && /mail/i.test(where)) return 'mailSubscription';
   if (where.includes('/timetable/')) return 'timetable token';
   if (name === 'JobID' || name === 'LektionId') return name;
   if (/^may[A-Z]/.test(name)) return 'group';

@@ -220,6 +220,57 @@ describe('with one', () => {
     expect(await ask(masterData(service, token, 'stranger'))).toEqual([]);
   });
 
+  test('REST tells the same of each calendar, and of its conflicts', async () => {
+    const neutral = ({ resource, ...told }: Tree) => told;
+    const told = (await ask(admin, everything.replace(/history \{.*?\}/, 'unreadableCount')))
+      .map(neutral)
+      .map((one) => ({ ...one, id: Number(one['id']) }));
+    const { body, status } = await admin.get('/mail-subscriptions', { 'X-JsonPropertyFormat': 'camel' });
+    expect([status, (body['items'] as Tree[]).length]).toEqual([200, told.length]);
+    for (const [index, one] of (body['items'] as Tree[]).entries()) {
+      const { pushWorksSince: _since, nextReadAt: _next, conflicts, ...others } = told[index] as Tree;
+      expect(one).toMatchObject(others);
+      expect((one['conflicts'] as Tree[]).map(({ subject, reason }) => [subject, reason])).toEqual(
+        (conflicts as Tree[]).map(({ subject, reason }) => [subject, reason]),
+      );
+    }
+    expect((await admin.get(`/mail-subscriptions/${ids[1]}`)).body).toMatchObject({
+      ...{ Id: ids[1], Mailbox: 'library@mail.example', Fault: { Kind: 'AccessLost' } },
+    });
+    expect((await admin.get('/mail-subscriptions/2000000000')).status).toBe(404);
+  });
+
+  test('an Admin has one read at once, which is queued, audited, heard of, and limited', async () => {
+    const { db, notifications } = service.context;
+    await sql`update mail_calendar set not_before = '2126-11-20T09:00:00Z' where id = ${ids[1]}`.execute(db);
+    const heard = await notifications.subscribe(`mail_calendar:${service.tenant.mandatorId}`);
+    const read = () => admin.send('POST', `/mail-subscriptions/${ids[1]}/read`);
+    const { status, body } = await read();
+    expect([status, Date.parse(String(body['NextReadAt'])) < Date.parse('2126-01-01')]).toEqual([200, true]);
+    expect((await heard.next())?.keys).toEqual(new Set([String(ids[1])]));
+    heard.close();
+    const { rows } =
+      await sql`select from graphile_worker._private_jobs where key = ${`mail calendar ${ids[1]}`}`.execute(db);
+    expect(rows).toHaveLength(1);
+    const mutation = 'mutation ($id: ID!) { readMailSubscription(id: $id) { __typename ... on Problem { code } } }';
+    expect((await admin.ask(mutation, { id: ids[1] })).data).toMatchObject({
+      readMailSubscription: { __typename: 'MailSubscription' },
+    });
+    expect((await admin.ask(mutation, { id: 2_000_000_000 })).data).toMatchObject({
+      readMailSubscription: { code: 'NotFound' },
+    });
+    for (let more = 0; more < 4; more += 1) expect((await read()).status).toBe(200);
+    const refused = await read();
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    expect((await admin.ask(mutation, { id: ids[1] })).data).toMatchObject({
+      readMailSubscription: { code: 'LimitExceeded' },
+    });
+    const acts = await admin.get('/audit?Subject=MailSubscription');
+    expect((acts.body['Items'] as Tree[]).map(({ Action, SubjectId }) => [Action, SubjectId])).toEqual(
+      Array.from({ length: 6 }, () => ['read mail calendar', ids[1]]),
+    );
+  });
+
   test('asked for many times over it costs too much', async () => {
     const { errors } = await admin.ask(
       `{ ${['a', 'b', 'c', 'd', 'e'].map((alias) => everything.slice(1, -1).replace('mail', `${alias}: mail`)).join(' ')} }`,

@@ -17,6 +17,7 @@ import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 import { openWire } from '../_util/wire.ts';
+import { makeCalendar, sparing, waiting } from '../mail/_util/rows.ts';
 
 type Operation = {
   operationId: string;
@@ -50,6 +51,7 @@ let closedId = 0;
 let devicePersonId = 0;
 /** Of a resource that is not active. */
 const closedResourceId = 4;
+const mailbox = 'hs101@school.example';
 /** Those of devices: of the example, and one more. */
 const codes = ['K7QM4D2X', 'K7QM4D2Y'];
 /**
@@ -154,6 +156,7 @@ beforeAll(async () => {
       Limits__JobBodyBytes: '3000',
       Limits__BodyBytes: '3000',
       Limits__RequestsPerMinute: String(requestsPerMinute),
+      ...sparing(mailbox),
     },
     ['HS 101', 'HS 102', 'HS 104', 'Closed'],
   );
@@ -215,6 +218,8 @@ async function makeMasterData(): Promise<void> {
   await sql`
     insert into holiday (mandator_id, calendar_id, name, from_date, to_date)
     values (${mandatorId}, ${calendarIds[0]!.id}, 'Ferien', current_date, current_date + 14)`.execute(context.db);
+  const place = { mandatorId, resourceId: resource!.id };
+  ids['mail-subscriptions'] = await makeCalendar(context.db, place, { kind: 'Graph', mailbox }, waiting);
   const gone = { name: 'Gone', email: 'gone@school.example', time_zone: 'UTC', role: 'User' };
   const insert = context.db.insertInto('person').values({ mandator_id: mandatorId, ...gone });
   ids['postPersonsByIdErasure'] = (await insert.returning('id').executeTakeFirstOrThrow()).id;

@@ -38,6 +38,18 @@ export const screens: readonly Screen[] = [
     roles: everybody,
     load: () => import('./screens/calendars.ts'),
   },
+  {
+    name: 'signs',
+    title: { de: 'Türschilder', en: 'Door signs' },
+    roles: ['Admin'],
+    load: () => import('./screens/signs.ts'),
+  },
+  {
+    name: 'mail',
+    title: { de: 'Mail', en: 'Mail' },
+    roles: ['Admin'],
+    load: () => import('./screens/mail.ts'),
+  },
 ];
 
 export const screenOf = (role: Role): Screen | undefined => {

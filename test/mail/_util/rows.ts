@@ -76,3 +76,15 @@ export async function makeConflicts(
     from generate_series(0, ${count - 1}::integer) as day,
       lateral (select ${start}::timestamptz + day * interval '1 day' as begins) as at`.execute(db);
 }
+
+/** Settings that neither read nor retire a calendar of the tenant `school` whose mailbox is this one and which is no CalDav. */
+export const sparing = (mailbox: string): Record<string, string> => ({
+  MailServer__school__Kind: 'CalDav',
+  MailServer__school__Url: 'http://127.0.0.1:9/dav/',
+  MailServer__school__User: 'roomgate',
+  MailServer__school__Password: 'secret',
+  MailServer__school__Calendars: JSON.stringify([{ Mailbox: mailbox, ResourceName: 'Nowhere' }]),
+});
+
+/** Of a calendar that waits for a century, also when its reading is asked for. */
+export const waiting = `fault = 'Throttled', fault_text = 'Later.', not_before = '2126-11-20T09:00:00Z'`;

@@ -1,11 +1,11 @@
-/** Activity, in the console of an Admin. */
+/** Activity, door signs, mail and use, in the console of an Admin. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { makeDisplay } from '../../_util/factories.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
 import { type Service, startService } from '../../_util/service.ts';
-import { makeCalendar } from '../../mail/_util/rows.ts';
+import { makeCalendar, makeConflicts } from '../../mail/_util/rows.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
@@ -31,28 +31,30 @@ describeInBrowser('What Admins watch in the console', () => {
     await service?.stop();
   });
 
+  /** By the menu, which a dialog covers. */
+  const speak = (language: string) =>
+    admin.page.evaluate(`{
+      const [select] = document.querySelectorAll('#account select');
+      select.value = '${language}';
+      select.dispatchEvent(new Event('change'));
+    }`);
+
   /** What neither axe, nor the policy, nor the page complains of; in the other language and dark, too. */
   async function isSound({ page, violations, complaints }: Opened): Promise<void> {
-    for (const [theme, language] of [
-      ['light', 'en'],
+    for (const [theme = '', language = ''] of [
       ['dark', 'de'],
+      ['light', 'en'],
     ]) {
       await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
-      await page.getByRole('button', { name: 'Admin of school' }).click();
-      await page
-        .locator('#account select')
-        .first()
-        .selectOption(language as string);
-      await page.keyboard.press('Escape');
+      await speak(language);
+      await page.locator(`html[lang="${language}"]`).waitFor();
       expect({ theme, language, violations: await violations(), complaints }).toMatchObject({
         violations: [],
         complaints: [],
       });
     }
-    await page.getByRole('button', { name: 'Admin of school' }).click();
-    await page.locator('#account select').first().selectOption('en');
-    await page.keyboard.press('Escape');
   }
+  const isTold = (text: string) => admin.page.locator('.toast').getByText(text).waitFor();
   const db = () => service.context.db;
   const roomId = (index: number) => service.tenant.resources[index]?.id as number;
 
@@ -127,6 +129,116 @@ describeInBrowser('What Admins watch in the console', () => {
       await user.page.getByRole('link', { name: 'Rooms' }).waitFor();
       expect(await user.page.getByRole('navigation').getByRole('link').allInnerTexts()).not.toContain('Activity');
       await user.close();
+    });
+  });
+
+  describe('door signs', () => {
+    test('are paired by the code that they show, into the cards and their preview', async () => {
+      const { page } = admin;
+      await admin.open('?screen=signs');
+      const { body } = await api.post('/displays/pairings', {});
+      await page.getByRole('button', { name: 'Pair a sign …' }).click();
+      await page.getByLabel('Code').fill('WRONG');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').locator('.refused, .fault').first().waitFor();
+      await isSound(admin);
+      await page.getByLabel('Code').fill(String(body['Code']));
+      await page.getByLabel('Name').fill('Tür Bibliothek');
+      await page.getByRole('checkbox', { name: 'Bibliothek' }).check();
+      await page.keyboard.press('Enter');
+      await isTold('Tür Bibliothek is paired.');
+      await page.getByRole('group', { name: 'Preview: Bibliothek' }).first().getByText('Free').waitFor();
+      await isSound(admin);
+    });
+
+    test('show at once what is booked, as far as their privacy lets them, and that they are silent', async () => {
+      const { page } = admin;
+      const card = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Tür Bibliothek' }) });
+      const now = Date.now();
+      await api.post('/bookings', {
+        ...{ ResourceId: roomId(1), Subject: 'Lesekreis', Start: new Date(now - 60_000).toISOString() },
+        End: new Date(now + 3_600_000).toISOString(),
+      });
+      await card.getByText('Lesekreis').waitFor();
+      await card.getByText('Occupied').waitFor();
+      await card.getByRole('button').click();
+      await page.getByRole('button', { name: 'Change' }).click();
+      await page.getByLabel('Shows').selectOption({ label: 'only that it is taken' });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await isTold('Tür Bibliothek is changed.');
+      await page.keyboard.press('Escape');
+      await card.getByText('Lesekreis').waitFor({ state: 'detached' });
+      const health = {
+        program: 'sign 7',
+        screen: '800x480',
+        battery: 41,
+        clockAheadSeconds: 3,
+        reconnects: 2,
+        note: 'dim',
+      };
+      await sql`update display set silent_since = now(), health = ${JSON.stringify(health)}
+        where privacy = 'BusyOnly'`.execute(db());
+      await card.getByText(/silent since .* · 41 %/).waitFor();
+      await page.getByRole('button', { name: 'List' }).click();
+      const row = page.getByRole('row').filter({ hasText: 'Tür Bibliothek' });
+      expect(await row.innerText()).toMatch(/silent since .*Bibliothek\s+41 %\s+sign 7\s+dim/s);
+      await row.getByRole('button').click();
+      await page.getByRole('dialog').getByText('3 s fast').waitFor();
+      await isSound(admin);
+    });
+
+    test('are revoked, with the time to take it back, by keys alone', async () => {
+      const { page } = admin;
+      await page.getByRole('button', { name: 'Revoke' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Undo' }).click();
+      const row = page.getByRole('row').filter({ hasText: 'Tür Bibliothek' });
+      await row.getByRole('button').focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Revoke' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Do it now' }).click();
+      await isTold('Tür Bibliothek is revoked.');
+      await row.waitFor({ state: 'detached' });
+      await page.getByLabel('revoked ones too').check();
+      await row.getByText(/revoked /).waitFor();
+    });
+  });
+
+  describe('mail', () => {
+    test('tells of each calendar, and of each conflict both sides', async () => {
+      const { page } = admin;
+      const { mandatorId } = service.tenant;
+      const calendarId = await makeCalendar(db(), { mandatorId, resourceId: roomId(0) }, {}, `read_at = now()`);
+      const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 48 * 3_600_000);
+      await api.post('/bookings', {
+        ...{ ResourceId: roomId(0), Subject: 'Elternabend', Start: start.toISOString() },
+        End: new Date(start.getTime() + 3_600_000).toISOString(),
+      });
+      await makeConflicts(db(), { mandatorId, calendarId }, start);
+      await admin.open('?screen=mail');
+      const row = page.getByRole('row').filter({ hasText: 'Bibliothek' });
+      await row.getByText('The mail server refuses access.').waitFor();
+      await isSound(admin);
+      await page.getByRole('button', { name: 'Aula', exact: true }).click();
+      const sides = page.getByRole('dialog').getByRole('listitem');
+      await sides.getByText('Elternabend').waitFor();
+      await isSound(admin);
+      await sides.getByRole('link', { name: 'Open the booking' }).click();
+      await page.getByRole('dialog').getByText('Elternabend').waitFor();
+      expect(page.url()).toMatch(/screen=rooms&booking=booking_/);
+    });
+
+    test('has a calendar read now, and hears when it was', async () => {
+      const { page } = admin;
+      await admin.open('?screen=mail');
+      const row = page.getByRole('row').filter({ hasText: 'Bibliothek' });
+      await row.getByRole('button', { name: 'Read now: Bibliothek' }).click();
+      await isTold('The calendar of Bibliothek is being read.');
+      await sql`update mail_calendar set fault = null, fault_text = null, read_at = now(), dirty_since = null, dirty_by = null
+        where fault = 'AccessLost'`.execute(db());
+      await row.getByText('well').waitFor();
+      await isSound(admin);
     });
   });
 });

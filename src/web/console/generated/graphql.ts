@@ -27,6 +27,7 @@ export type AuditSubject =
   | 'Group'
   | 'HolidayCalendar'
   | 'Location'
+  | 'MailSubscription'
   | 'Person'
   | 'Pin'
   | 'Policy'
@@ -119,6 +120,20 @@ export type ChangeBookingInput = {
   subject?: string | null | undefined;
   /** Minutes after its end for which it occupies the resource too. */
   teardownMinutes?: number | null | undefined;
+};
+
+/** What to change; null takes the location away. */
+export type ChangeDisplayInput = {
+  /** The location whose active rooms it shows besides those; null for none. */
+  locationId?: string | number | null | undefined;
+  /** Whether it also books, checks in, extends and ends early. */
+  mayBook?: boolean | null | undefined;
+  /** As it is shown. */
+  name?: string | null | undefined;
+  /** What it shows of bookings. */
+  privacy?: DisplayPrivacy | null | undefined;
+  /** The rooms that it was given one by one. */
+  resourceIds?: Array<string | number> | null | undefined;
 };
 
 /** What to change. */
@@ -359,6 +374,12 @@ export type DifferenceKind =
   | 'Moved'
   | 'Removed';
 
+/** What a display shows of bookings: all; their organizers only; or only that there are some. Of private ones it shows no more than that. */
+export type DisplayPrivacy =
+  | 'BusyOnly'
+  | 'Organizer'
+  | 'Title';
+
 /** Why a batch failed: its data, something technical, or it was cancelled. */
 export type FailureKind =
   | 'Cancelled'
@@ -428,6 +449,23 @@ export type MailFaultKind =
   | 'Unreachable'
   | 'Unreadable';
 
+/** How a mail server speaks. */
+export type MailServerKind =
+  | 'CalDav'
+  | 'Ews'
+  | 'Graph';
+
+/** Where a subscription stands: asked for; promised, and nothing has come of it yet; working; not heard of; ended; never came about; replaced by another; no longer wanted. */
+export type MailSubscriptionState =
+  | 'Active'
+  | 'AwaitingFirstPush'
+  | 'Dead'
+  | 'Disabled'
+  | 'Failed'
+  | 'Provisioning'
+  | 'Replaced'
+  | 'Suspect';
+
 /** What is made: a booking, or a block. */
 export type NewBookingKind =
   | 'Block'
@@ -472,6 +510,22 @@ export type OpeningRuleInput = {
   validTo?: string | null | undefined;
   /** The days on which it opens: 1 is Monday, 7 is Sunday. */
   weekdays: Array<number>;
+};
+
+/** A device to be paired. */
+export type PairDisplayInput = {
+  /** The code on the screen of the device, in whatever case. */
+  code: string;
+  /** The location whose active rooms it shows besides those; null for none. */
+  locationId?: string | number | null | undefined;
+  /** Whether it also books, checks in, extends and ends early. */
+  mayBook?: boolean | null | undefined;
+  /** As it is to be shown; after its rooms when left out. */
+  name?: string | null | undefined;
+  /** What it shows of bookings. */
+  privacy?: DisplayPrivacy | null | undefined;
+  /** The rooms that it shows; without any and without a location the one that the device has named. */
+  resourceIds?: Array<string | number> | null | undefined;
 };
 
 /** Which persons; members that are left out do not count. */
@@ -522,6 +576,16 @@ export type Role =
   | 'Display'
   | 'Importer'
   | 'User';
+
+/** Whether a room can be used now: free, free for fifteen minutes more at most, taken, waiting for a check-in, taken for ten minutes more at most, outside of its opening hours, or blocked or retired. */
+export type RoomStatus =
+  | 'BUSY'
+  | 'CHECK_IN_DUE'
+  | 'CLOSED'
+  | 'ENDING_SOON'
+  | 'FREE'
+  | 'OUT_OF_SERVICE'
+  | 'STARTING_SOON';
 
 /** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
 export type Scope =
@@ -582,6 +646,16 @@ export type FailedBatchesSubscriptionVariables = Exact<{ [key: string]: never; }
 
 
 export type FailedBatchesSubscription = { batches: { __typename: 'Batch', id: string } };
+
+export type SignNewsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type SignNewsSubscription = { displays: Array<{ __typename: 'Display', id: string }> };
+
+export type MailNewsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MailNewsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string }> };
 
 export type FeedFragment = { __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null };
 
@@ -724,6 +798,50 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type CalendarFragment = { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null };
+
+export type FollowCalendarsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FollowCalendarsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> };
+
+export type CalendarTroublesQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type CalendarTroublesQuery = { node:
+    | { __typename: 'Act' }
+    | { __typename: 'Batch' }
+    | { __typename: 'Booking' }
+    | { __typename: 'CalendarToken' }
+    | { __typename: 'Display' }
+    | { __typename: 'Group' }
+    | { __typename: 'HolidayCalendar' }
+    | { __typename: 'Lesson' }
+    | { __typename: 'LessonJob' }
+    | { __typename: 'Location' }
+    | { __typename: 'MailSubscription', id: string, conflicts: Array<{ __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, bookingId: string | null, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, start: string, end: string, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }>, unreadable: Array<{ __typename: 'MailUnreadableItem', itemId: string, uid: string | null, reason: string | null, since: string }> }
+    | { __typename: 'Person' }
+    | { __typename: 'Pin' }
+    | { __typename: 'Policy' }
+    | { __typename: 'Resource' }
+    | { __typename: 'Series' }
+    | { __typename: 'Tenant' }
+   | null };
+
+export type ReadCalendarMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReadCalendarMutation = { readMailSubscription:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
+    | { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
 export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
@@ -1265,6 +1383,72 @@ export type MeQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type MeQuery = { me: { __typename: 'Person', id: string, name: string, email: string, role: Role, timeZone: string, teacherCode: string | null }, tenant: { __typename: 'Tenant', name: string, mandator: string } };
 
+export type SignFragment = { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null };
+
+export type FollowSignsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FollowSignsSubscription = { displays: Array<{ __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }> };
+
+export type OneSignQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OneSignQuery = { displayDevice: { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null } | null };
+
+export type SignPreviewsSubscriptionVariables = Exact<{
+  locationId: string | number;
+}>;
+
+
+export type SignPreviewsSubscription = { board:
+    | { __typename: 'DisplayEnded' }
+    | { __typename: 'DisplayHeartbeat' }
+    | { __typename: 'DisplaySnapshot', serverTime: string, timeZone: string, status: RoomStatus, until: string | null, resource: { __typename: 'DisplayResource', resourceId: string, name: string }, schedule: Array<{ __typename: 'DisplaySlot', bookingId: string, occupies: boolean, from: string, to: string, start: string, end: string, kind: BookingKind, subject: string | null, organizer: string | null, classes: Array<string> | null }> }
+   };
+
+export type PreviewFragment = { __typename: 'DisplaySnapshot', serverTime: string, timeZone: string, status: RoomStatus, until: string | null, resource: { __typename: 'DisplayResource', resourceId: string, name: string }, schedule: Array<{ __typename: 'DisplaySlot', bookingId: string, occupies: boolean, from: string, to: string, start: string, end: string, kind: BookingKind, subject: string | null, organizer: string | null, classes: Array<string> | null }> };
+
+export type PairSignMutationVariables = Exact<{
+  input: PairDisplayInput;
+}>;
+
+
+export type PairSignMutation = { pairDisplay:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeSignMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeDisplayInput;
+}>;
+
+
+export type ChangeSignMutation = { changeDisplay:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type RevokeSignMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type RevokeSignMutation = { revokeDisplay:
+    | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+   };
+
 export type BatchStoryFragment = { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } };
 
 export type BatchesQueryVariables = Exact<{
@@ -1391,6 +1575,30 @@ export const ExceptionsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Exceptions"}) as unknown as TypedDocumentString<ExceptionsFragment, unknown>;
+export const CalendarFragmentDoc = new TypedDocumentString(`
+    fragment Calendar on MailSubscription {
+  id
+  mailbox
+  kind
+  state
+  stateText
+  pushWorks
+  lastPushAt
+  expiresAt
+  lastReadAt
+  nextReadAt
+  conflictCount
+  unreadableCount
+  resource {
+    id
+    name
+  }
+  fault {
+    kind
+    text
+  }
+}
+    `, {"fragmentName":"Calendar"}) as unknown as TypedDocumentString<CalendarFragment, unknown>;
 export const MasterLocationFragmentDoc = new TypedDocumentString(`
     fragment MasterLocation on Location {
   id
@@ -1547,6 +1755,59 @@ export const SchoolFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"School"}) as unknown as TypedDocumentString<SchoolFragment, unknown>;
+export const SignFragmentDoc = new TypedDocumentString(`
+    fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}
+    `, {"fragmentName":"Sign"}) as unknown as TypedDocumentString<SignFragment, unknown>;
+export const PreviewFragmentDoc = new TypedDocumentString(`
+    fragment Preview on DisplaySnapshot {
+  serverTime
+  timeZone
+  status
+  until
+  resource {
+    resourceId
+    name
+  }
+  schedule {
+    bookingId
+    occupies
+    from
+    to
+    start
+    end
+    kind
+    subject
+    organizer
+    classes
+  }
+}
+    `, {"fragmentName":"Preview"}) as unknown as TypedDocumentString<PreviewFragment, unknown>;
 export const BatchStoryFragmentDoc = new TypedDocumentString(`
     fragment BatchStory on Batch {
   id
@@ -1711,6 +1972,20 @@ export const FailedBatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<FailedBatchesSubscription, FailedBatchesSubscriptionVariables>;
+export const SignNewsDocument = new TypedDocumentString(`
+    subscription SignNews {
+  displays {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<SignNewsSubscription, SignNewsSubscriptionVariables>;
+export const MailNewsDocument = new TypedDocumentString(`
+    subscription MailNews {
+  mailSubscriptions {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<MailNewsSubscription, MailNewsSubscriptionVariables>;
 export const TimetableFeedsDocument = new TypedDocumentString(`
     query TimetableFeeds($after: String) {
   timetableTokens(first: 200, after: $after) {
@@ -2214,6 +2489,134 @@ fragment Refused on Problem {
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<SetRoomExceptionsMutation, SetRoomExceptionsMutationVariables>;
+export const FollowCalendarsDocument = new TypedDocumentString(`
+    subscription FollowCalendars {
+  mailSubscriptions {
+    ...Calendar
+  }
+}
+    fragment Calendar on MailSubscription {
+  id
+  mailbox
+  kind
+  state
+  stateText
+  pushWorks
+  lastPushAt
+  expiresAt
+  lastReadAt
+  nextReadAt
+  conflictCount
+  unreadableCount
+  resource {
+    id
+    name
+  }
+  fault {
+    kind
+    text
+  }
+}`) as unknown as TypedDocumentString<FollowCalendarsSubscription, FollowCalendarsSubscriptionVariables>;
+export const CalendarTroublesDocument = new TypedDocumentString(`
+    query CalendarTroubles($id: ID!) {
+  node(id: $id) {
+    __typename
+    ... on MailSubscription {
+      id
+      conflicts {
+        subject
+        start
+        end
+        organizerName
+        organizerEmail
+        bookingId
+        booking {
+          id
+          subject
+          kind
+          start
+          end
+          timeZone
+          organizer {
+            displayName
+          }
+        }
+      }
+      unreadable {
+        itemId
+        uid
+        reason
+        since
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CalendarTroublesQuery, CalendarTroublesQueryVariables>;
+export const ReadCalendarDocument = new TypedDocumentString(`
+    mutation ReadCalendar($id: ID!) {
+  readMailSubscription(id: $id) {
+    __typename
+    ... on MailSubscription {
+      ...Calendar
+    }
+    ...Refused
+  }
+}
+    fragment Calendar on MailSubscription {
+  id
+  mailbox
+  kind
+  state
+  stateText
+  pushWorks
+  lastPushAt
+  expiresAt
+  lastReadAt
+  nextReadAt
+  conflictCount
+  unreadableCount
+  resource {
+    id
+    name
+  }
+  fault {
+    kind
+    text
+  }
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ReadCalendarMutation, ReadCalendarMutationVariables>;
 export const MasterLocationsDocument = new TypedDocumentString(`
     query MasterLocations {
   locations {
@@ -4103,6 +4506,313 @@ export const MeDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<MeQuery, MeQueryVariables>;
+export const FollowSignsDocument = new TypedDocumentString(`
+    subscription FollowSigns {
+  displays {
+    ...Sign
+  }
+}
+    fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}`) as unknown as TypedDocumentString<FollowSignsSubscription, FollowSignsSubscriptionVariables>;
+export const OneSignDocument = new TypedDocumentString(`
+    query OneSign($id: ID!) {
+  displayDevice(id: $id) {
+    ...Sign
+  }
+}
+    fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}`) as unknown as TypedDocumentString<OneSignQuery, OneSignQueryVariables>;
+export const SignPreviewsDocument = new TypedDocumentString(`
+    subscription SignPreviews($locationId: ID!) {
+  board(locationId: $locationId) {
+    __typename
+    ... on DisplaySnapshot {
+      ...Preview
+    }
+  }
+}
+    fragment Preview on DisplaySnapshot {
+  serverTime
+  timeZone
+  status
+  until
+  resource {
+    resourceId
+    name
+  }
+  schedule {
+    bookingId
+    occupies
+    from
+    to
+    start
+    end
+    kind
+    subject
+    organizer
+    classes
+  }
+}`) as unknown as TypedDocumentString<SignPreviewsSubscription, SignPreviewsSubscriptionVariables>;
+export const PairSignDocument = new TypedDocumentString(`
+    mutation PairSign($input: PairDisplayInput!) {
+  pairDisplay(input: $input) {
+    __typename
+    ... on Display {
+      ...Sign
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}`) as unknown as TypedDocumentString<PairSignMutation, PairSignMutationVariables>;
+export const ChangeSignDocument = new TypedDocumentString(`
+    mutation ChangeSign($id: ID!, $version: Int!, $input: ChangeDisplayInput!) {
+  changeDisplay(id: $id, version: $version, input: $input) {
+    __typename
+    ... on Display {
+      ...Sign
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}`) as unknown as TypedDocumentString<ChangeSignMutation, ChangeSignMutationVariables>;
+export const RevokeSignDocument = new TypedDocumentString(`
+    mutation RevokeSign($id: ID!) {
+  revokeDisplay(id: $id) {
+    __typename
+    ... on Display {
+      ...Sign
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}`) as unknown as TypedDocumentString<RevokeSignMutation, RevokeSignMutationVariables>;
 export const BatchesDocument = new TypedDocumentString(`
     query Batches($filter: BatchFilter, $after: String) {
   batches(filter: $filter, first: 200, after: $after) {

@@ -1,9 +1,9 @@
-/** Asks again when one of some subscriptions tells of news; once for all that come within a moment. */
+/** Asks again when one of some subscriptions tells of news: soon, and every few seconds where they tell without end. */
 import { useEffect } from 'preact/hooks';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 
-const momentMs = 300;
+const [soonMs, againMs] = [300, 5_000];
 
 export function useRefresh(
   reload: () => void,
@@ -11,11 +11,16 @@ export function useRefresh(
 ): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let askedAt = Number.NEGATIVE_INFINITY;
     const soon = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        reload();
-      }, momentMs);
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          askedAt = performance.now();
+          reload();
+        },
+        Math.max(soonMs, askedAt + againMs - performance.now()),
+      );
     };
     const ends = documents.map((document) => follow(document, {}, { next: soon, restart: soon }));
     return () => {

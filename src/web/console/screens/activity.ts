@@ -1,7 +1,7 @@
 /** Activity: what needs attention first, then who changed what. */
 import { Acts } from '../activity/acts.ts';
 import { mattersOf, readAttention } from '../activity/attention.ts';
-import { FailedBatchesDocument } from '../generated/graphql.ts';
+import { FailedBatchesDocument, MailNewsDocument, SignNewsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
@@ -12,7 +12,7 @@ import { t } from '../texts/activity.ts';
 const Attention: Component<object> = () => {
   const asked = useAsked(readAttention, []);
   const { reload } = asked;
-  useRefresh(reload, FailedBatchesDocument);
+  useRefresh(reload, FailedBatchesDocument, SignNewsDocument, MailNewsDocument);
   const body = showAsked(asked, (minded) => {
     const matters = mattersOf(minded);
     if (matters.length === 0) return html`<p class="state">${t().nothing}</p>`;

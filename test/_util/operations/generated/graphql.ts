@@ -27,6 +27,7 @@ export type AuditSubject =
   | 'Group'
   | 'HolidayCalendar'
   | 'Location'
+  | 'MailSubscription'
   | 'Person'
   | 'Pin'
   | 'Policy'

@@ -1,0 +1,8 @@
+-- Who watches over the displays hears of what a display tells of itself, as it hears of silence and of changes.
+create function notify_of_tenant() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', tg_table_name || ':' || new.mandator_id || ':' || new.id);
+  return null;
+end $$;
+create trigger display_health_told after update on display for each row
+  when (old.health is distinct from new.health) execute function notify_of_tenant();

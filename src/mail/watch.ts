@@ -1,0 +1,29 @@
+/** The calendars of a tenant for who watches over them: all, then those that change (contract 7). */
+import { checkOverseer } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { TopicChange } from '../db/notifications.ts';
+import { outlast } from '../flow/retry.ts';
+import { type ListedCalendar, overseeCalendars } from './status.ts';
+
+/** The topic of the calendars of a tenant, with their ids as keys: found, read, waiting, faulty, retired. */
+export const calendarTopic = (viewer: Viewer) => `mail_calendar:${viewer.mandatorId}`;
+
+/**
+ * All calendars; then those that have changed, as they are now. After a lost connection all again. One that is retired is told
+ * no more.
+ * @throws Forbidden
+ */
+export async function* watchCalendars(
+  db: Database,
+  viewer: Viewer,
+  changes: AsyncIterable<TopicChange>,
+  signal: AbortSignal,
+): AsyncGenerator<ListedCalendar[]> {
+  checkOverseer(viewer);
+  for await (const { all, keys } of changes) {
+    const ids = all ? null : [...keys].map(Number);
+    const calendars = await outlast(signal, () => overseeCalendars(db, viewer, ids));
+    if (all || calendars.length > 0) yield calendars;
+  }
+}

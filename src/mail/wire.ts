@@ -1,0 +1,134 @@
+/** Calendars of rooms on mail servers as REST shows them (contract 7). */
+import { z } from 'zod';
+import { count, flag, id, instant, maybeId, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
+import {
+  type CalendarStatus,
+  type MailConflict,
+  most,
+  pushWorks,
+  statusValues,
+  type UnreadableItem,
+} from './service.ts';
+
+const conflict = z
+  .object({
+    Subject: maybeText(4_000, 'What it is about.'),
+    Start: instant('When it begins.'),
+    End: instant('When it ends.'),
+    Uid: maybeText(2_000, 'Its UID (RFC 5545), which the occurrences of a series share.'),
+    Reason: maybeText(500, 'Why it is not booked.'),
+    OrganizerName: maybeText(500, 'Who has called it, as the mail server names them, of private ones too.'),
+    OrganizerEmail: maybeText(500, 'Their mail address.'),
+    BookingId: maybeId('booking', 'The booking that is in the way; null when the room has just become free.'),
+  })
+  .meta({
+    id: 'MailConflict',
+    description: 'An item of the mail server that has no booking, because its room is taken.',
+  });
+
+const unreadable = z
+  .object({
+    Uid: maybeText(2_000, 'Its UID (RFC 5545); null where that cannot be read either.'),
+    ItemId: text(2_000, 'What the mail server calls it.'),
+    Reason: maybeText(500, 'Why it cannot be read.'),
+    Since: instant('Since when.'),
+  })
+  .meta({
+    id: 'MailUnreadableItem',
+    description: 'An item of the mail server that has no booking, because it cannot be read.',
+  });
+
+const fault = z
+  .object({
+    Kind: z.enum(statusValues.fault).meta({ description: 'What kind of fault.' }),
+    Text: text(500, 'For people.'),
+  })
+  .meta({ id: 'MailFault', description: 'Why the last reading of a calendar failed.' });
+
+export const calendarRecord = z
+  .object({
+    Id: id('mailSubscription', 'The id of the calendar.'),
+    ResourceId: id('resource', 'The room.'),
+    ResourceName: text(200, 'Its name.'),
+    Mailbox: text(500, 'The address of the room there.'),
+    Kind: z.enum(statusValues.kind).meta({ description: 'How the mail server speaks.' }),
+    State: z.enum(statusValues.state).nullable().meta({
+      description:
+        'Of the subscription that has pushed and is not given up, or else of the newest; null while there was none.',
+    }),
+    StateSince: maybeInstant('Since when it is in this state.'),
+    StateText: maybeText(1_000, 'What failed about the subscription last.'),
+    PushWorks: flag('Whether the mail server tells of changes; without that they are found by asking for them.'),
+    LastPushAt: maybeInstant('When the mail server was heard of last; null for never.'),
+    ExpiresAt: maybeInstant('When the subscription ends unless it is renewed; null where it does not.'),
+    LastReadAt: maybeInstant('When the calendar was last read to its end; null for never.'),
+    NextReadAt: instant('When it is read next if nothing is heard before.'),
+    FoundByPush: count('Changes that the mail server has told of.'),
+    FoundByPoll: count('Changes that it has not told of: many of them mean that its push does not work.'),
+    Fault: fault.nullable().meta({ description: 'Why the last reading failed; null when it went well.' }),
+    ConflictCount: count('Items that have no booking because something is in the way, and are not over.'),
+    Conflicts: z
+      .array(conflict)
+      .max(most.conflicts)
+      .meta({ description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.` }),
+    UnreadableCount: count('Items that have no booking because they cannot be read.'),
+    Unreadable: z
+      .array(unreadable)
+      .max(most.unreadable)
+      .meta({ description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.` }),
+  })
+  .meta({ id: 'MailSubscription', description: 'How the calendar of a room on the mail server is doing.' });
+
+const [ofConflict, ofUnreadable, ofFault, ofCalendar] = [
+  recordOf(conflict),
+  recordOf(unreadable),
+  recordOf(fault),
+  recordOf(calendarRecord),
+];
+
+export const toCalendarRecord = (
+  calendar: CalendarStatus,
+  conflicts: readonly MailConflict[],
+  unreadable: readonly UnreadableItem[],
+) =>
+  ofCalendar({
+    ...calendar,
+    pushWorks: pushWorks(calendar),
+    fault: calendar.fault && ofFault(calendar.fault),
+    conflicts: conflicts.map(ofConflict),
+    unreadable: unreadable.map(ofUnreadable),
+  });
+
+export const example = {
+  Id: 1,
+  ResourceId: 2,
+  ResourceName: 'HS 101',
+  Mailbox: 'hs101@school.example',
+  Kind: 'Graph',
+  State: 'Active',
+  StateSince: '2026-11-20T06:00:00.000Z',
+  StateText: null,
+  PushWorks: true,
+  LastPushAt: '2026-11-20T07:59:00.000Z',
+  ExpiresAt: '2026-11-27T06:00:00.000Z',
+  LastReadAt: '2026-11-20T07:59:01.000Z',
+  NextReadAt: '2026-11-20T08:14:01.000Z',
+  FoundByPush: 30,
+  FoundByPoll: 1,
+  Fault: null,
+  ConflictCount: 1,
+  Conflicts: [
+    {
+      Subject: 'Fachkonferenz',
+      Start: '2026-11-23T08:00:00.000Z',
+      End: '2026-11-23T09:00:00.000Z',
+      Uid: '040000008200E00074C5B7101A82E008',
+      Reason: 'The room is occupied by a lesson from 2026-11-23T08:00:00.000Z to 2026-11-23T08:45:00.000Z.',
+      OrganizerName: 'Ada Admin',
+      OrganizerEmail: 'ada@school.example',
+      BookingId: 4711,
+    },
+  ],
+  UnreadableCount: 0,
+  Unreadable: [],
+};

@@ -1,0 +1,113 @@
+/** All about a calendar: why it cannot be read, which items have no booking, and what is in their way. */
+import { act, ask } from '../client.ts';
+import { momentText, ownZone } from '../clock.ts';
+import {
+  type CalendarFragment,
+  CalendarTroublesDocument,
+  type CalendarTroublesQuery,
+  ReadCalendarDocument,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
+import { ScreenLink } from '../parts/link.ts';
+import { sayRefusal } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/mail.ts';
+
+type Troubles = Extract<NonNullable<CalendarTroublesQuery['node']>, { __typename: 'MailSubscription' }>;
+type Conflict = Troubles['conflicts'][number];
+
+export const moment = (at: string, timeZone = ownZone): string => momentText(timeZone, Date.parse(at));
+
+export const stateOf = ({ fault, lastReadAt }: CalendarFragment): string => {
+  if (fault) return t().faults[fault.kind] ?? fault.text;
+  return lastReadAt ? t().well : t().neverRead;
+};
+
+export const nextOf = ({ nextReadAt }: CalendarFragment): string =>
+  Date.parse(nextReadAt) <= Date.now() ? t().soon : moment(nextReadAt);
+
+export async function readNow({ id, resource }: CalendarFragment): Promise<CalendarFragment | undefined> {
+  const { done, refused } = await act(ReadCalendarDocument, { id });
+  if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+  else toast(t().reading(resource.name));
+  return done;
+}
+
+const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>${value}</dd>`;
+
+const conflictCard = ({ subject, start, end, organizerName, organizerEmail, booking, bookingId }: Conflict) => html`
+  <li class="sides">
+    <div>
+      <h4>${t().item}</h4>
+      <b>${subject ?? t().noSubject}</b><br />${moment(start)} – ${moment(end)}
+      <br /><small>${organizerName ?? organizerEmail}</small>
+    </div>
+    <div>
+      <h4>${t().inTheWay}</h4>
+      ${
+        booking
+          ? html`<b>${booking.subject ?? t().noSubject}</b> (${t().kinds[booking.kind]})<br />${moment(booking.start)} – ${moment(booking.end)}
+            <br /><small>${booking.organizer?.displayName}</small>
+            <br />${bookingId && h(ScreenLink, { screen: 'rooms', members: { booking: bookingId }, children: t().openBooking })}`
+          : t().freeNow
+      }
+    </div>
+  </li>
+`;
+
+function troublesOf({ conflicts, unreadable }: Troubles): Child {
+  return html`
+    ${
+      conflicts.length > 0 &&
+      html`<section><h3>${t().conflicts}</h3><p class="hint">${t().conflictHint}</p><ul class="cards">${conflicts.map(conflictCard)}</ul></section>`
+    }
+    ${
+      unreadable.length > 0 &&
+      html`<section><h3>${t().unreadable}</h3><p class="hint">${t().unreadableHint}</p>
+        <ul>${unreadable.map(({ itemId, uid, reason, since }) => html`<li key=${itemId}><code>${uid ?? itemId}</code>: ${reason} <small>(${t().since} ${moment(since)})</small></li>`)}</ul>
+      </section>`
+    }
+  `;
+}
+
+type DetailsProperties = {
+  calendar: CalendarFragment | undefined;
+  onRead: (calendar: CalendarFragment) => void;
+  onClose: () => void;
+};
+
+export const Details: Component<DetailsProperties> = ({ calendar, onRead, onClose }) => {
+  const id = calendar?.id;
+  const asked = useAsked(
+    async (stop): Promise<Troubles | undefined> => {
+      if (!id) return undefined;
+      const { node } = await ask(CalendarTroublesDocument, { id }, stop);
+      return node?.__typename === 'MailSubscription' ? node : undefined;
+    },
+    // What is new there, the live calendar tells.
+    [id, calendar?.lastReadAt, calendar?.conflictCount, calendar?.unreadableCount],
+  );
+  if (!calendar) return h(Dialog, { title: t().title, onClose, children: html`<p>${t().gone}</p>` });
+  const { fault, mailbox, kind, lastReadAt, pushWorks, lastPushAt, expiresAt, state, stateText } = calendar;
+  const body = html`
+    <dl class="facts">
+      ${fact(t().state, stateOf(calendar))}
+      ${fact(t().serverSays, fault?.text)}
+      ${fact(t().lastRead, lastReadAt ? moment(lastReadAt) : t().neverRead)}
+      ${fact(t().nextRead, nextOf(calendar))}
+      ${fact(t().mailbox, mailbox)}
+      ${fact(t().server, kind)}
+      ${fact(t().push, pushWorks ? t().pushes : t().noPush)}
+      ${fact(t().lastPush, lastPushAt && moment(lastPushAt))}
+      ${fact(t().subscription, [state, pushWorks ? null : stateText].filter(Boolean).join(': '))}
+      ${fact(t().subscriptionEnds, expiresAt && moment(expiresAt))}
+    </dl>
+    <div class="buttons end">
+      <button type="button" class="main" onClick=${() => void readNow(calendar).then((done) => done && onRead(done))}>${t().readNow}</button>
+    </div>
+    ${showAsked(asked, (troubles) => (troubles ? troublesOf(troubles) : null))}
+  `;
+  return h(Dialog, { title: calendar.resource.name, wide: true, onClose, children: body });
+};

@@ -1,0 +1,69 @@
+/** Mail: how the calendar of each room on the mail server is doing, live; what of it has no booking, and why. */
+import { useEffect, useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import { type CalendarFragment, FollowCalendarsDocument } from '../generated/graphql.ts';
+import { follow } from '../live.ts';
+import { Details, moment, nextOf, readNow, stateOf } from '../mail/details.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
+import { table } from '../parts/table.ts';
+import { t } from '../texts/mail.ts';
+import { t as shell } from '../texts/shell.ts';
+
+export const Screen: Component<object> = () => {
+  const [calendars, setCalendars] = useState<ReadonlyMap<string, CalendarFragment>>();
+  const put = (some: readonly CalendarFragment[]) =>
+    setCalendars((before) => new Map([...(before ?? []), ...some.map((one) => [one.id, one] as const)]));
+  useEffect(() => follow(FollowCalendarsDocument, {}, { next: ({ mailSubscriptions }) => put(mailSubscriptions) }), []);
+  const { calendar: id } = place.value;
+  const open = (one: string) => () => go({ calendar: one });
+  const read = (one: CalendarFragment) => () => void readNow(one).then((done) => done && put([done]));
+  let body: Child;
+  if (!calendars) body = html`<p class="state" aria-busy="true">${shell().loading}</p>`;
+  else if (calendars.size === 0) body = html`<p class="state">${t().none}</p>`;
+  else
+    body = table({
+      caption: t().calendars,
+      name: 'mail-calendars',
+      rows: [...calendars.values()],
+      id: (one) => one.id,
+      columns: [
+        {
+          key: 'room',
+          title: t().room,
+          value: ({ resource }) => resource.name,
+          show: (one) =>
+            html`<button type="button" class="link" onClick=${open(one.id)}>${one.resource.name}</button><br /><small>${one.mailbox}</small>`,
+        },
+        {
+          key: 'state',
+          title: t().state,
+          value: stateOf,
+          show: (one) => (one.fault ? html`<strong class="bad">${stateOf(one)}</strong>` : stateOf(one)),
+        },
+        {
+          key: 'read',
+          title: t().lastRead,
+          value: ({ lastReadAt }) => lastReadAt ?? '',
+          show: ({ lastReadAt }) => (lastReadAt ? moment(lastReadAt) : '–'),
+        },
+        { key: 'next', title: t().nextRead, value: ({ nextReadAt }) => nextReadAt, show: nextOf },
+        { key: 'push', title: t().push, value: ({ pushWorks }) => (pushWorks ? t().pushes : t().noPush) },
+        { key: 'conflicts', title: t().conflicts, value: ({ conflictCount }) => conflictCount, align: 'end' },
+        { key: 'unreadable', title: t().unreadable, value: ({ unreadableCount }) => unreadableCount, align: 'end' },
+        {
+          key: 'act',
+          title: t().readNow,
+          value: () => '',
+          show: (one) =>
+            html`<button type="button" aria-label="${t().readNow}: ${one.resource.name}" onClick=${read(one)}>${t().readNow}</button>`,
+        },
+      ],
+    });
+  return html`
+    <div class="page">
+      <h1>${t().title}</h1>
+      ${body}
+      ${id && calendars && h(Details, { calendar: calendars.get(id), onRead: (one) => put([one]), onClose: () => go({ calendar: undefined }, 'replace') })}
+    </div>
+  `;
+};
