@@ -50,6 +50,12 @@ export const screens: readonly Screen[] = [
     roles: ['Admin'],
     load: () => import('./screens/mail.ts'),
   },
+  {
+    name: 'use',
+    title: { de: 'Nutzung', en: 'Use' },
+    roles: ['Admin'],
+    load: () => import('./screens/use.ts'),
+  },
 ];
 
 export const screenOf = (role: Role): Screen | undefined => {

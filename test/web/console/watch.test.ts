@@ -1,4 +1,5 @@
 /** Activity, door signs, mail and use, in the console of an Admin. */
+import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
@@ -239,6 +240,43 @@ describeInBrowser('What Admins watch in the console', () => {
         where fault = 'AccessLost'`.execute(db());
       await row.getByText('well').waitFor();
       await isSound(admin);
+    });
+  });
+
+  describe('use', () => {
+    const dayAt = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    // Whatever the zones, today is within.
+    const address = () => `?screen=use&from=${dayAt(-1)}&to=${dayAt(1)}`;
+
+    test('says that no room fits', async () => {
+      const { page } = admin;
+      await admin.open(address());
+      await page.getByLabel('Find rooms').fill('nowhere');
+      await page.getByText('No room fits.').waitFor();
+      await isSound(admin);
+    });
+
+    test('draws occupancy by hour, room and week, and no-shows, each with its table and CSV', async () => {
+      const { page } = admin;
+      await admin.open(address());
+      const heat = page.getByRole('img', { name: 'Occupancy by weekday and hour' });
+      await heat.waitFor();
+      const numbers = await heat.locator('g text').allTextContents();
+      expect([numbers.length, numbers.some((text) => Number(text) > 0)]).toEqual([7 * 24, true]);
+      await page.getByRole('img', { name: 'No-shows by week' }).waitFor();
+      const room = page.getByRole('region', { name: 'As a table: Occupancy by room' });
+      await page.locator('summary').nth(1).focus();
+      await page.keyboard.press('Enter');
+      expect(await room.getByRole('row', { name: 'Bibliothek' }).innerText()).toMatch(
+        /^Bibliothek\s+\d+\s+\d+\s+61\s+0\s/,
+      );
+      await isSound(admin);
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'As CSV: Occupancy by room' }).click(),
+      ]);
+      const text = fs.readFileSync(await file.path(), 'utf8');
+      expect(text).toMatch(/^\ufeffRoom;Occupancy %;minutes open;.*\r\nAula;0;\d+;.*\r\nBibliothek;1;\d+;61;/s);
     });
   });
 });

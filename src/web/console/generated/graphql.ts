@@ -598,6 +598,26 @@ export type Severity =
   | 'Error'
   | 'Warning';
 
+/** Which resources, and when; members that are left out do not count. */
+export type UsageInput = {
+  /** Only those that have all of this. */
+  equipment?: Array<string> | null | undefined;
+  /** The first local date. */
+  from: string;
+  /** Only those of this kind, in whatever case. */
+  kind?: string | null | undefined;
+  /** Only those of this location. */
+  locationId?: string | number | null | undefined;
+  /** Only those for at least so many persons. */
+  minCapacity?: number | null | undefined;
+  /** Only these, also if they are retired; the active ones when left out. */
+  resourceIds?: Array<string | number> | null | undefined;
+  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** The last local date, at most the 366th; days times resources are at most 30000. */
+  to: string;
+};
+
 /** What somebody has decided about a booking that waited for approval. */
 export type Verdict =
   | 'Approved'
@@ -1500,6 +1520,29 @@ export type CancelBatchMutation = { cancelBatch:
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
+export type FiguresFragment = { __typename: 'Use', openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number };
+
+export type UsageQueryVariables = Exact<{
+  input: UsageInput;
+}>;
+
+
+export type UsageQuery = { usage: { __typename: 'Usage', resources: Array<{ __typename: 'ResourceUse', resourceId: string, resourceName: string, use: { __typename: 'Use', openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }> } | null };
+
+export type UsageHoursQueryVariables = Exact<{
+  input: UsageInput;
+}>;
+
+
+export type UsageHoursQuery = { usage: { __typename: 'Usage', hours: Array<{ __typename: 'HourUse', weekday: number, hour: number, use: { __typename: 'Use', openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }> } | null };
+
+export type UsageWeeksQueryVariables = Exact<{
+  input: UsageInput;
+}>;
+
+
+export type UsageWeeksQuery = { usage: { __typename: 'Usage', weeks: Array<{ __typename: 'WeekUse', locationId: string, locationName: string, week: string, use: { __typename: 'Use', openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }> } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -1832,6 +1875,18 @@ export const BatchStoryFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"BatchStory"}) as unknown as TypedDocumentString<BatchStoryFragment, unknown>;
+export const FiguresFragmentDoc = new TypedDocumentString(`
+    fragment Figures on Use {
+  openMinutes
+  occupiedMinutes
+  occupancyPercent
+  outsideMinutes
+  unusedMinutes
+  bookings
+  noShows
+  releasedEarly
+}
+    `, {"fragmentName":"Figures"}) as unknown as TypedDocumentString<FiguresFragment, unknown>;
 export const SignsToMindDocument = new TypedDocumentString(`
     query SignsToMind($after: String) {
   displays(first: 200, after: $after) {
@@ -5051,3 +5106,70 @@ fragment BatchStory on Batch {
     displayName
   }
 }`) as unknown as TypedDocumentString<CancelBatchMutation, CancelBatchMutationVariables>;
+export const UsageDocument = new TypedDocumentString(`
+    query Usage($input: UsageInput!) {
+  usage(input: $input) {
+    resources {
+      resourceId
+      resourceName
+      use {
+        ...Figures
+      }
+    }
+  }
+}
+    fragment Figures on Use {
+  openMinutes
+  occupiedMinutes
+  occupancyPercent
+  outsideMinutes
+  unusedMinutes
+  bookings
+  noShows
+  releasedEarly
+}`) as unknown as TypedDocumentString<UsageQuery, UsageQueryVariables>;
+export const UsageHoursDocument = new TypedDocumentString(`
+    query UsageHours($input: UsageInput!) {
+  usage(input: $input) {
+    hours {
+      weekday
+      hour
+      use {
+        ...Figures
+      }
+    }
+  }
+}
+    fragment Figures on Use {
+  openMinutes
+  occupiedMinutes
+  occupancyPercent
+  outsideMinutes
+  unusedMinutes
+  bookings
+  noShows
+  releasedEarly
+}`) as unknown as TypedDocumentString<UsageHoursQuery, UsageHoursQueryVariables>;
+export const UsageWeeksDocument = new TypedDocumentString(`
+    query UsageWeeks($input: UsageInput!) {
+  usage(input: $input) {
+    weeks {
+      locationId
+      locationName
+      week
+      use {
+        ...Figures
+      }
+    }
+  }
+}
+    fragment Figures on Use {
+  openMinutes
+  occupiedMinutes
+  occupancyPercent
+  outsideMinutes
+  unusedMinutes
+  bookings
+  noShows
+  releasedEarly
+}`) as unknown as TypedDocumentString<UsageWeeksQuery, UsageWeeksQueryVariables>;
