@@ -191,6 +191,40 @@ describeInBrowser('The master data of the console', () => {
     await page.getByText('No exception. On days off').waitFor();
   });
 
+  test('a holiday calendar comes from a file, tells what is wrong with it and which bookings it touches, and goes', async () => {
+    const { page } = admin;
+    const [day, next] = [2, 3].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
+    const dayOf = (date = '') => date.replaceAll('-', '');
+    const event = `BEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:${dayOf(day)}\r\nDTEND;VALUE=DATE:${dayOf(next)}\r\nSUMMARY:Founders\r\nEND:VEVENT`;
+    const file = (text: string) => ({ name: 'days.ics', mimeType: 'text/calendar', buffer: Buffer.from(text) });
+    await call('POST', 'bookings', {
+      ResourceId: service.tenant.resources[1]?.id,
+      Subject: 'Choir',
+      Start: `${day}T12:00:00Z`,
+      End: `${day}T13:00:00Z`,
+    });
+    await tab('Holidays');
+    await button('New holiday calendar').press('Enter');
+    await page.keyboard.type('Days off');
+    await field('File (.ics)').setInputFiles(file('no calendar'));
+    await sound();
+    await button('Create').click();
+    await page.locator('dialog .fault, dialog .refused').first().waitFor();
+    await field('File (.ics)').setInputFiles(
+      file(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:test\r\n${event}\r\nEND:VCALENDAR\r\n`),
+    );
+    await page.getByText('Chosen: days.ics').waitFor();
+    await button('Create').click();
+    await row('Days off all locations closes').waitFor();
+    await sound();
+    await button('Days off').click();
+    await page.getByText('Choir (Founders)').waitFor();
+    await sound();
+    await button('Delete').click();
+    await page.locator('.toast', { hasText: 'Deleting Days off' }).getByLabel('Do it now').click();
+    await page.getByText('There is no holiday calendar yet.').waitFor();
+  });
+
   test('a person gets a PIN that is shown once, revoked, and is erased only when that is typed', async () => {
     const { page } = admin;
     await tab('Persons');

@@ -146,6 +146,20 @@ export type ChangeGroupInput = {
   removeMembers?: Array<string | number> | null | undefined;
 };
 
+/** What to change; a file replaces all holidays. */
+export type ChangeHolidayCalendarInput = {
+  /** Whether its holidays close the location, or are only shown. */
+  closes?: boolean | null | undefined;
+  /** The text of an .ics file: its whole-day events are holidays. Instead of Url. */
+  ics?: string | null | undefined;
+  /** The location that it is of; null: all locations. */
+  locationId?: string | number | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name?: string | null | undefined;
+  /** The https address of an .ics file; it must be in the internet, or a server that the operator trusts. */
+  url?: string | null | undefined;
+};
+
 /** What to change. */
 export type ChangeLocationInput = {
   /** Whether it is in use; locations are retired, never deleted. */
@@ -287,6 +301,20 @@ export type CreateGroupInput = {
   addMembers?: Array<string | number> | null | undefined;
   /** Unique in the tenant, in whatever case. */
   name: string;
+};
+
+/** A holiday calendar to be made: with the file, or its address. */
+export type CreateHolidayCalendarInput = {
+  /** Whether its holidays close the location, or are only shown. */
+  closes?: boolean | null | undefined;
+  /** The text of an .ics file: its whole-day events are holidays. Instead of Url. */
+  ics?: string | null | undefined;
+  /** The location that it is of; null: all locations. */
+  locationId?: string | number | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name: string;
+  /** The https address of an .ics file; it must be in the internet, or a server that the operator trusts. */
+  url?: string | null | undefined;
 };
 
 /** A location to be made. */
@@ -731,6 +759,63 @@ export type RevokeFeedMutation = { revokeCalendarToken:
     | { __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
+   };
+
+export type MasterHolidaysFragment = { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number };
+
+export type MasterHolidayCalendarsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type MasterHolidayCalendarsQuery = { holidayCalendars: { __typename: 'HolidayCalendarConnection', nodes: Array<{ __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type BookingsInHolidaysQueryVariables = Exact<{
+  calendarId: string | number;
+}>;
+
+
+export type BookingsInHolidaysQuery = { bookingsInHolidays: { __typename: 'BookingInHolidayConnection', nodes: Array<{ __typename: 'BookingInHoliday', bookingId: string, resourceName: string, start: string, subject: string | null, holiday: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null };
+
+export type CreateHolidaysMutationVariables = Exact<{
+  input: CreateHolidayCalendarInput;
+}>;
+
+
+export type CreateHolidaysMutation = { createHolidayCalendar:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeHolidaysMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeHolidayCalendarInput;
+}>;
+
+
+export type ChangeHolidaysMutation = { changeHolidayCalendar:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type DeleteHolidaysMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type DeleteHolidaysMutation = { deleteHolidayCalendar:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'VersionProblem', code: string, message: string }
    };
 
 export type RulesFragment = { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
@@ -1591,6 +1676,19 @@ export const FeedFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Feed"}) as unknown as TypedDocumentString<FeedFragment, unknown>;
+export const MasterHolidaysFragmentDoc = new TypedDocumentString(`
+    fragment MasterHolidays on HolidayCalendar {
+  id
+  name
+  locationId
+  closes
+  url
+  readAt
+  fault
+  faultAt
+  version
+}
+    `, {"fragmentName":"MasterHolidays"}) as unknown as TypedDocumentString<MasterHolidaysFragment, unknown>;
 export const RulesFragmentDoc = new TypedDocumentString(`
     fragment Rules on OpeningRuleList {
   version
@@ -2234,6 +2332,201 @@ fragment Refused on Problem {
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<RevokeFeedMutation, RevokeFeedMutationVariables>;
+export const MasterHolidayCalendarsDocument = new TypedDocumentString(`
+    query MasterHolidayCalendars($after: String) {
+  holidayCalendars(first: 200, after: $after) {
+    nodes {
+      ...MasterHolidays
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment MasterHolidays on HolidayCalendar {
+  id
+  name
+  locationId
+  closes
+  url
+  readAt
+  fault
+  faultAt
+  version
+}`) as unknown as TypedDocumentString<MasterHolidayCalendarsQuery, MasterHolidayCalendarsQueryVariables>;
+export const BookingsInHolidaysDocument = new TypedDocumentString(`
+    query BookingsInHolidays($calendarId: ID!) {
+  bookingsInHolidays(calendarId: $calendarId, first: 100) {
+    nodes {
+      bookingId
+      resourceName
+      start
+      subject
+      holiday
+    }
+    pageInfo {
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<BookingsInHolidaysQuery, BookingsInHolidaysQueryVariables>;
+export const CreateHolidaysDocument = new TypedDocumentString(`
+    mutation CreateHolidays($input: CreateHolidayCalendarInput!) {
+  createHolidayCalendar(input: $input) {
+    __typename
+    ...MasterHolidays
+    ...Refused
+  }
+}
+    fragment MasterHolidays on HolidayCalendar {
+  id
+  name
+  locationId
+  closes
+  url
+  readAt
+  fault
+  faultAt
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<CreateHolidaysMutation, CreateHolidaysMutationVariables>;
+export const ChangeHolidaysDocument = new TypedDocumentString(`
+    mutation ChangeHolidays($id: ID!, $version: Int!, $input: ChangeHolidayCalendarInput!) {
+  changeHolidayCalendar(id: $id, version: $version, input: $input) {
+    __typename
+    ...MasterHolidays
+    ...Refused
+  }
+}
+    fragment MasterHolidays on HolidayCalendar {
+  id
+  name
+  locationId
+  closes
+  url
+  readAt
+  fault
+  faultAt
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangeHolidaysMutation, ChangeHolidaysMutationVariables>;
+export const DeleteHolidaysDocument = new TypedDocumentString(`
+    mutation DeleteHolidays($id: ID!, $version: Int!) {
+  deleteHolidayCalendar(id: $id, version: $version) {
+    __typename
+    ...MasterHolidays
+    ...Refused
+  }
+}
+    fragment MasterHolidays on HolidayCalendar {
+  id
+  name
+  locationId
+  closes
+  url
+  readAt
+  fault
+  faultAt
+  version
+}
+fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<DeleteHolidaysMutation, DeleteHolidaysMutationVariables>;
 export const LocationListsDocument = new TypedDocumentString(`
     query LocationLists($id: ID!) {
   rules: locationOpeningRules(locationId: $id) {

@@ -9,6 +9,7 @@ const parts: readonly Staged[] = [
   { name: 'rooms', load: () => import('../master/rooms.ts') },
   { name: 'locations', load: () => import('../master/locations.ts') },
   { name: 'hours', load: () => import('../master/hours.ts') },
+  { name: 'holidays', load: () => import('../master/holidays.ts') },
   { name: 'persons', load: () => import('../master/persons.ts') },
   { name: 'groups', load: () => import('../master/groups.ts') },
   { name: 'policies', load: () => import('../master/policies.ts') },

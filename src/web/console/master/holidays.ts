@@ -1,0 +1,190 @@
+/** Holiday calendars: of a file or an address, with their faults and the bookings that lie on their days. */
+import { useState } from 'preact/hooks';
+import { addressWith, go, place } from '../address.ts';
+import { act, ask } from '../client.ts';
+import { momentText, ownZone } from '../clock.ts';
+import {
+  BookingsInHolidaysDocument,
+  type ChangeHolidayCalendarInput,
+  ChangeHolidaysDocument,
+  CreateHolidaysDocument,
+  DeleteHolidaysDocument,
+  MasterHolidayCalendarsDocument,
+  type MasterHolidaysFragment,
+} from '../generated/graphql.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { Check, Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
+import { table } from '../parts/table.ts';
+import { t } from '../texts/holidays.ts';
+import { t as shared } from '../texts/master.ts';
+import { choicesOf, type Location, nameIn, readAll, readLocations } from './data.ts';
+import { deleteLater } from './delete.ts';
+import { RecordDialog, useRecord } from './record.ts';
+
+type Calendar = MasterHolidaysFragment;
+/** `ics`: the text of a file that was chosen. */
+type Values = { name: string; locationId: string; closes: boolean; url: string; ics: string };
+
+const readCalendars = (stop?: AbortSignal) =>
+  readAll(async (after) => (await ask(MasterHolidayCalendarsDocument, { after }, stop)).holidayCalendars);
+const moment = (at: string) => momentText(ownZone, Date.parse(at));
+
+/** A file counts in place of an address. */
+function inputOf({ locationId, url, ics, ...plain }: Partial<Values>): ChangeHolidayCalendarInput {
+  return {
+    ...plain,
+    ...(locationId !== undefined && { locationId: locationId || null }),
+    ...(ics ? { ics } : url && { url: url.trim() }),
+  };
+}
+
+const Touched: Component<{ calendar: Calendar }> = ({ calendar }) => {
+  const asked = useAsked(
+    async (stop) => (await ask(BookingsInHolidaysDocument, { calendarId: calendar.id }, stop)).bookingsInHolidays,
+    [],
+  );
+  return html`<div>
+    <h3>${t().touched}</h3>
+    ${showAsked(asked, (found) =>
+      !found || found.nodes.length === 0
+        ? html`<p class="hint">${t().noneTouched}</p>`
+        : html`
+          <p class="hint">${t().touchedHint}</p>
+          <ul>${found.nodes.map(
+            ({ bookingId, resourceName, start, subject, holiday }) => html`<li key=${bookingId}>
+              <a href=${addressWith({ screen: 'rooms', booking: bookingId }, {})}>${resourceName}, ${moment(start)}</a> ${subject ?? ''} (${holiday})
+            </li>`,
+          )}</ul>
+          ${found.pageInfo.hasNextPage && html`<p>${t().more}</p>`}
+        `,
+    )}
+  </div>`;
+};
+
+type FormProperties = {
+  calendar: Calendar | null;
+  locations: readonly Location[];
+  onSaved: () => void;
+  onDelete: (calendar: Calendar) => void;
+  onClose: () => void;
+};
+
+const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved, onDelete, onClose }) => {
+  const [file, setFile] = useState('');
+  const draft = useRecord<Values, Calendar>({
+    record: calendar,
+    subject: 'HolidayCalendar',
+    valuesOf: (read) => ({
+      name: read?.name ?? '',
+      locationId: read?.locationId ?? '',
+      closes: read?.closes ?? true,
+      url: read?.url ?? '',
+      ics: '',
+    }),
+    read: async (id) => (await readCalendars()).find((each) => each.id === id),
+    create: (values) => act(CreateHolidaysDocument, { input: { ...inputOf(values), name: values.name } }),
+    change: ({ id, version }, changes) => act(ChangeHolidaysDocument, { id, version, input: inputOf(changes) }),
+    onSaved,
+  });
+  const { base, values, set, refusal } = draft;
+  const choose = async (event: Event) => {
+    const [chosen] = (event.currentTarget as HTMLInputElement).files ?? [];
+    setFile(chosen?.name ?? '');
+    set({ ics: (await chosen?.text()) ?? '' });
+  };
+  return h(RecordDialog, {
+    title: base?.name ?? t().new,
+    draft,
+    fields: ['name', 'locationId', 'url', 'ics'],
+    onClose,
+    children: html`
+      ${base?.fault && base.faultAt && html`<p class="refused" role="alert">${t().faultSince(moment(base.faultAt), base.fault)}</p>`}
+      ${h(Field, { label: shared().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      ${h(Field, { label: shared().location, value: values.locationId, onInput: (locationId) => set({ locationId }), choices: [{ value: '', text: t().everywhere }, ...choicesOf(locations)], fault: faultAt(refusal, 'locationId') })}
+      ${h(Check, { label: t().closes, checked: values.closes, onChange: (closes) => set({ closes }), hint: t().closesHint })}
+      <div class="field ${faultAt(refusal, 'ics') ? 'wrong' : ''}">
+        <label for="ics">${t().file}</label>
+        <input id="ics" type="file" accept=".ics,text/calendar" onChange=${(event: Event) => void choose(event)} />
+        ${file && html`<p class="hint" role="status">${t().chosen(file)}</p>`}
+        ${faultAt(refusal, 'ics') && html`<p class="fault" role="alert">${faultAt(refusal, 'ics')}</p>`}
+      </div>
+      ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, disabled: values.ics !== '', fault: faultAt(refusal, 'url') })}
+      ${base && html`<p class="hint">${t().keepFile}</p>${h(Touched, { calendar: base })}`}
+    `,
+    more:
+      base && html`<button type="button" class="danger" onClick=${() => onDelete(base)}>${shared().delete}</button>`,
+  });
+};
+
+export const Screen: Component<object> = () => {
+  const { record } = place.value;
+  const [hidden, setHidden] = useState('');
+  const asked = useAsked(async (stop) => {
+    const [calendars, locations] = await Promise.all([readCalendars(stop), readLocations(stop)]);
+    return { calendars, locations };
+  }, []);
+  const close = () => go({ record: undefined }, 'replace');
+  const remove = ({ id, version, name }: Calendar) => {
+    close();
+    setHidden(id);
+    deleteLater(
+      name,
+      () => act(DeleteHolidaysDocument, { id, version }),
+      () => {
+        setHidden('');
+        asked.reload();
+      },
+    );
+  };
+  return html`
+    <div class="form">
+      <div class="tools">
+        <p class="hint">${t().hint}</p>
+        <span class="gap"></span>
+        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().new}</button>
+      </div>
+      ${showAsked(asked, ({ calendars, locations }) => {
+        const opened = calendars.find(({ id }) => id === record);
+        const state = { locations, onSaved: asked.reload, onDelete: remove, onClose: close };
+        return html`
+          ${
+            calendars.length === 0
+              ? html`<p class="state">${t().none}</p>`
+              : table({
+                  caption: shared().parts.holidays,
+                  name: 'holidays',
+                  rows: calendars.filter(({ id }) => id !== hidden),
+                  id: ({ id }) => id,
+                  columns: [
+                    {
+                      key: 'name',
+                      title: t().calendar,
+                      value: ({ name }) => name,
+                      show: ({ id, name }) =>
+                        html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
+                    },
+                    {
+                      key: 'location',
+                      title: shared().location,
+                      value: ({ locationId }) => nameIn(locations, locationId) || t().everywhere,
+                    },
+                    { key: 'closes', title: t().effect, value: ({ closes }) => (closes ? t().shuts : t().shows) },
+                    { key: 'source', title: t().source, value: ({ url }) => url ?? t().file },
+                    {
+                      key: 'read',
+                      title: t().readAt,
+                      value: ({ readAt }) => readAt,
+                      show: ({ readAt, fault, faultAt: since }) =>
+                        fault && since ? t().faultSince(moment(since), fault) : readAt ? moment(readAt) : t().notYet,
+                    },
+                  ],
+                })
+          }
+          ${(record === 'new' || opened) && h(CalendarForm, { key: record ?? '', calendar: opened ?? null, ...state })}
+        `;
+      })}
+    </div>
+  `;
+};
