@@ -449,6 +449,10 @@ const scenarios: Record<string, Row[]> = {
       create([job('J-4', lesson('L-1', 'R002', 12))], { createMissing: true }),
       { rest: { ...done(), wrong: true }, graphql: refused('BAD_USER_INPUT') },
     ],
+    [
+      remove([{ jobID: 'J-1' }], { createMissing: true }),
+      { rest: { ...done(), wrong: true }, graphql: refused('BAD_USER_INPUT') },
+    ],
   ],
 
   'ValidateOnly tells the same, and writes nothing': [
