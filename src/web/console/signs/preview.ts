@@ -1,6 +1,6 @@
 /** What a sign shows now: drawn from what its stream says of its rooms, as far as its privacy lets it be shown. */
 import { useEffect, useState } from 'preact/hooks';
-import { timeText } from '../clock.ts';
+import { dayAt, dayText, timeText } from '../clock.ts';
 import { type PreviewFragment, type SignFragment, SignPreviewsDocument } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import { type Component, html } from '../parts/html.ts';
@@ -46,7 +46,11 @@ function titleOf({ subject, organizer, classes, kind }: Slot, privacy: Privacy):
 
 function room({ resource, status, until, timeZone, schedule, serverTime }: PreviewFragment, privacy: Privacy) {
   const now = Date.parse(serverTime);
-  const at = (instant: string) => timeText(timeZone, Date.parse(instant));
+  const today = dayAt(timeZone, now);
+  const at = (instant: string) => {
+    const day = dayAt(timeZone, Date.parse(instant));
+    return [day !== today && dayText(day, 'short'), timeText(timeZone, Date.parse(instant))].filter(Boolean).join(', ');
+  };
   const held = schedule.filter(({ occupies, to }) => occupies && Date.parse(to) > now);
   const current = held.find(({ from }) => Date.parse(from) <= now);
   const next = held.find(({ from }) => Date.parse(from) > now);
