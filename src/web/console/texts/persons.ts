@@ -80,7 +80,7 @@ export const t = texts(
       mayBookForOthers: 'Wer bucht auch für andere?',
     },
     limits: {
-      leadMinutes: 'Frühestens so viele Minuten vorher',
+      leadMinutes: 'Spätestens so viele Minuten vorher',
       aheadDays: 'Höchstens so viele Tage voraus',
       longestMinutes: 'Längste Buchung (Minuten)',
       quotaBookingsPerWeek: 'Buchungen je Woche',
