@@ -13,6 +13,8 @@ export type Conflict = {
   resourceId: string;
   start: string;
   end: string;
+  /** Of the wanted booking, one of many in a series. */
+  wantedStart: string;
 };
 export type Alternative = { resourceId: string; resourceName: string; start: string; end: string };
 

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Locator } from 'playwright-core';
 import { type Service, startService } from '../../_util/service.ts';
@@ -9,13 +10,24 @@ type Opened = Awaited<ReturnType<typeof openConsole>>;
 
 /** Some days ahead, on which it is nowhere past yet; Berlin's clocks do not change around it. */
 const day = `${new Date().getUTCFullYear() + 1}-02-10`;
+const after = (days: number) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+const weekday = (days: number) =>
+  new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(Date.parse(after(days)));
+/** What has the focus is not below something else. */
+const isInSight = `(() => {
+  const { left, top } = document.activeElement.getBoundingClientRect();
+  return document.elementFromPoint(Math.max(left + 3, 0), top + 5)?.closest('[data-cell]') === document.activeElement;
+})()`;
 const rooms = Array.from({ length: 60 }, (_, index) => `R${101 + index}`);
 
 describeInBrowser('The screen of rooms', () => {
   let service: Service;
   let browser: Browser;
   let mine: Opened;
-  let send: (method: string, path: string, body: unknown) => Promise<Record<string, unknown>>;
+  type Role = 'Admin' | 'User';
+  let send: (method: string, path: string, body: unknown, role?: Role) => Promise<Record<string, unknown>>;
+  /** A room in another zone, in which one checks in, and which is always open. */
+  let sala: number;
 
   const cell = (name: RegExp, on: Opened = mine): Locator => on.page.getByRole('gridcell', { name });
   const booking = (room: number, hours: [string, string], more: Record<string, unknown>) =>
@@ -54,13 +66,37 @@ describeInBrowser('The screen of rooms', () => {
         closes: '21:00',
       })
       .execute();
-    const token = await service.signIn(tenant, 'Admin');
-    send = async (method, path, body) => {
-      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const lisboa = await context.db
+      .insertInto('location')
+      .values({ mandator_id: tenant.mandatorId, name: 'Lisboa', time_zone: 'Europe/Lisbon' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const room = await context.db
+      .insertInto('resource')
+      .values({
+        ...{ mandator_id: tenant.mandatorId, location_id: lisboa.id, name: 'Sala', equipment: ['Beamer'] },
+        check_in_minutes: 60,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    sala = room.id;
+    const policy = await context.db
+      .insertInto('policy')
+      .values({ mandator_id: tenant.mandatorId, name: 'Halls', needs_approval: true })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await context.db
+      .updateTable('resource')
+      .set({ policy_id: policy.id })
+      .where('id', '=', tenant.resources[10]?.id as number)
+      .execute();
+    const tokens = { Admin: await service.signIn(tenant, 'Admin'), User: await service.signIn(tenant, 'User') };
+    send = async (method, path, body, role = 'Admin') => {
+      const headers = { Authorization: `Bearer ${tokens[role]}`, 'Content-Type': 'application/json' };
       const answer = await fetch(`${url}/${tenant.code}/api/v1.0${path}`, {
         method,
         headers,
-        body: JSON.stringify(body),
+        ...(method !== 'GET' && { body: JSON.stringify(body) }),
       });
       const read = (await answer.json()) as Record<string, unknown>;
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(read)}`);
@@ -109,13 +145,15 @@ describeInBrowser('The screen of rooms', () => {
       .waitFor();
     await cell(/^Choir 07:00–08:00/).focus();
     await press('Delete');
-    await cell(/Choir/).waitFor({ state: 'detached' });
+    await cell(/^Choir .*about to be cancelled/).waitFor();
+    await seen('about to be cancelled');
     await button('Undo').click();
-    await cell(/^Choir 07:00–08:00/).waitFor();
-    await cell(/Choir/).focus();
+    await cell(/^Choir .*about to be cancelled/).waitFor({ state: 'detached' });
+    await cell(/^Choir 07:00–08:00/).focus();
     await press('Delete');
     await button('Do it now').click();
     await mine.page.getByText('Cancelled.', { exact: true }).first().waitFor();
+    await cell(/Choir/).waitFor({ state: 'detached' });
     await seen('after a cancellation');
   });
 
@@ -208,7 +246,234 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByText(/^No room fits/).waitFor();
     await seen('nothing');
     await button('Clear filters').click();
-    await mine.page.getByText('60 rooms', { exact: true }).waitFor();
+    await mine.page.getByText('61 rooms', { exact: true }).waitFor();
+  });
+
+  test('a series has words and weekdays; what is taken is listed by date and can be left out', async () => {
+    await booking(5, ['09:00', '10:00'], { Subject: 'Inspection' });
+    await mine.open(`?screen=rooms&day=${day}`);
+    await mine.page.getByRole('grid').focus();
+    const row = mine.page.locator('[data-row="5"]');
+    await row.getByRole('gridcell', { name: /^Inspection/ }).waitFor();
+    await button(/^Book …/).click();
+    const form = mine.page.getByRole('dialog', { name: 'Book a room' });
+    await form.getByLabel('Title').fill('Chess');
+    await form.getByLabel('Room', { exact: true }).selectOption({ label: 'R106 · Campus' });
+    await form.getByLabel('Date', { exact: true }).fill(day);
+    await form.getByLabel('From', { exact: true }).fill('10:00');
+    await form.getByLabel('To', { exact: true }).fill('11:00');
+    await form.getByLabel('Repeat').selectOption('weekly');
+    await form.getByLabel('Last day of the series').fill(after(8));
+    await form.getByRole('checkbox', { name: weekday(1) }).check();
+    await form.getByText(new RegExp(`^every week on .*${weekday(0)}.*: 4 bookings$`)).waitFor();
+    await seen('the form of a series');
+    await button('Book').click();
+    await form.getByText('One date is taken:').waitFor();
+    await form.getByText(/^Inspection.*10:00–11:00/).waitFor();
+    await seen('a series in conflict');
+    await button('Leave this date out').click();
+    await mine.page.getByText('3 bookings made, 1 left out.').first().waitFor();
+  });
+
+  test('a series is changed and cancelled from one of its bookings on', async () => {
+    await mine.open(`?screen=rooms&day=${after(1)}`);
+    await cell(/^Chess 10:00–11:00/).click();
+    const details = mine.page.getByRole('dialog', { name: 'Chess' });
+    await details.getByText(/^every week on .*until/).waitFor();
+    await button('Change').click();
+    await mine.page.getByLabel('Applies to').selectOption('All');
+    expect(await mine.page.getByLabel('Date', { exact: true }).isDisabled()).toBe(true);
+    await mine.page.getByLabel('From', { exact: true }).fill('10:30');
+    await button('Save').click();
+    await mine.page
+      .getByText(/^Changed:/)
+      .first()
+      .waitFor();
+    await mine.open(`?screen=rooms&day=${after(8)}`);
+    await cell(/^Chess 10:30–11:00/).waitFor();
+    await mine.open(`?screen=rooms&day=${after(7)}`);
+    await cell(/^Chess 10:30–11:00/).click();
+    await mine.page.getByLabel('Applies to').selectOption('Following');
+    await button('Cancel booking').click();
+    await button('Do it now').click();
+    await mine.page.getByText('Cancelled.', { exact: true }).first().waitFor();
+    const subjects = async (ahead: number) => {
+      const { Items } = await send(
+        'GET',
+        `/bookings?From=${after(ahead)}T00:00:00Z&To=${after(ahead + 1)}T00:00:00Z&Occupying=true`,
+        null,
+      );
+      return (Items as { Subject: string }[]).map(({ Subject }) => Subject).filter((each) => each === 'Chess');
+    };
+    expect([await subjects(1), await subjects(7), await subjects(8)]).toEqual([['Chess'], [], []]);
+  });
+
+  test('an edge is dragged; the time of another zone is told beside that of the room', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    const box = await cell(/^Conference 09:00–10:00/).boundingBox();
+    if (!box) throw new Error('There is no booking.');
+    const hour = box.width;
+    await mine.page.mouse.move(box.x + box.width - 3, box.y + 20);
+    await mine.page.locator('.timeline[data-grip="edge"]').waitFor();
+    await mine.page.mouse.down();
+    await mine.page.mouse.move(box.x + box.width + hour / 4, box.y + 20, { steps: 3 });
+    await mine.page.mouse.move(box.x + box.width + hour / 2, box.y + 20, { steps: 3 });
+    await mine.page.mouse.up();
+    await mine.page
+      .getByText(/^Moved: R102, .*09:00–10:30/)
+      .first()
+      .waitFor();
+    await mine.page.getByText('Each row shows the time of its room.').waitFor();
+    await send('POST', '/bookings', {
+      ResourceId: sala,
+      Start: `${day}T12:00:00Z`,
+      End: `${day}T13:00:00Z`,
+      Subject: '=Fado',
+    });
+    await mine.page.getByLabel('Equipment').selectOption('Beamer');
+    await cell(/^=Fado 12:00–13:00/).click();
+    await mine.page.getByText(/13:00–14:00 where you are/).waitFor();
+    await press('Escape');
+    await mine.page.getByText(/^Times of Europe\/Lisbon/).waitFor();
+    await mine.page.getByLabel('Location').selectOption({ label: 'Campus' });
+    await mine.page.getByText(/^No room fits/).waitFor();
+    await button('Clear filters').click();
+    await mine.page.getByLabel('All 24 hours').check();
+    await mine.page.getByRole('columnheader').getByText('00:00').waitFor();
+    await mine.page.getByLabel('All 24 hours').uncheck();
+  });
+
+  test('the list is taken along as CSV without formulas, and printed whole', async () => {
+    await mine.open(`?screen=rooms&day=${day}&as=list`);
+    await mine.page.getByRole('table').getByText('=Fado').waitFor();
+    const [file] = await Promise.all([mine.page.waitForEvent('download'), button('As CSV').click()]);
+    const text = fs.readFileSync(await file.path(), 'utf8');
+    const [head, ...lines] = text.split('\r\n');
+    expect(head).toBe('\ufeffDate;From;To;Room;Title;For;State');
+    expect(lines).toContain(`${day};12:00;13:00;Sala;'=Fado;Admin of school;Booking`);
+    await mine.page.emulateMedia({ media: 'print' });
+    expect([
+      await mine.page.getByRole('button', { name: 'As CSV' }).isVisible(),
+      await mine.page.locator('.sheet caption').isVisible(),
+      await mine.page.getByRole('table').getByText('=Fado').isVisible(),
+    ]).toEqual([false, true, true]);
+    await mine.page.emulateMedia({ media: 'screen' });
+  });
+
+  test('one checks in and releases by keys; a room is free when it has been released', async () => {
+    const { Id } = await send('POST', '/bookings', {
+      ResourceId: sala,
+      Start: new Date(Date.now() - 600_000).toISOString(),
+      End: new Date(Date.now() + 7_200_000).toISOString(),
+      Subject: 'At present',
+    });
+    await mine.open(`?screen=rooms&equipment=Beamer&free=60`);
+    await mine.page.getByText(/^No room fits/).waitFor();
+    await mine.open(`?screen=rooms&equipment=Beamer&booking=${Id}`);
+    await button('Check in').press('Enter');
+    await mine.page.getByText('Checked in.', { exact: true }).first().waitFor();
+    await mine.open(`?screen=rooms&equipment=Beamer&booking=${Id}`);
+    await mine.page.getByText(/checked in at/).waitFor();
+    await button('Release').press('Enter');
+    await button('Undo').press('Enter');
+    await mine.open(`?screen=rooms&equipment=Beamer&booking=${Id}`);
+    await button('Release').press('Enter');
+    await button('Do it now').press('Enter');
+    await mine.page.getByText('Released.', { exact: true }).first().waitFor();
+    await mine.open(`?screen=rooms&equipment=Beamer&free=60`);
+    await mine.page.getByText('1 room', { exact: true }).waitFor();
+  });
+
+  test('requests come while one looks; one is approved, one declined with a reason, by keys', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    const hall = service.tenant.resources[10]?.id;
+    const request = (Subject: string, hour: number) =>
+      send(
+        'POST',
+        '/bookings',
+        { ResourceId: hall, Start: `${day}T${hour}:00:00Z`, End: `${day}T${hour}:30:00Z`, Subject },
+        'User',
+      );
+    const [, party] = [await request('Concert', 10), await request('Party', 14)];
+    await button('2 requests').press('Enter');
+    await seen('requests');
+    await button('Approve: Concert').press('Enter');
+    await mine.page.getByText('Approved.', { exact: true }).first().waitFor();
+    await button('Decline …: Party').press('Enter');
+    await mine.page.getByLabel('Reason').fill('Too loud');
+    await seen('a reason');
+    await press('Enter');
+    await mine.page.getByText('Declined.', { exact: true }).first().waitFor();
+    await mine.page.getByText('No request is waiting.').waitFor();
+    await mine.open(`?screen=rooms&day=${day}&booking=${party['Id']}`);
+    await mine.page.getByText(/declined by Admin of school: Too loud/).waitFor();
+  });
+
+  test('one books for somebody else; a renamed room is seen when the page is looked at again', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    await button(/^Book …/).click();
+    await mine.page.getByLabel('Title').fill('For another');
+    await mine.page.getByLabel('Room', { exact: true }).selectOption({ label: 'R113 · Campus' });
+    await mine.page.getByLabel('For', { exact: true }).fill('Nobody of');
+    await button('Book').click();
+    await mine.page.getByText(/^Nobody here has this name/).waitFor();
+    await mine.page.getByLabel('For', { exact: true }).fill('user of school');
+    await mine.page.getByText(/^Nobody here has this name/).waitFor({ state: 'detached' });
+    await button('Book').click();
+    await cell(/^For another .*User of school/).waitFor();
+    await service.context.db
+      .updateTable('resource')
+      .set({ name: 'R101 Studio' })
+      .where('id', '=', service.tenant.resources[0]?.id as number)
+      .execute();
+    await mine.page.evaluate('dispatchEvent(new Event("focus"))');
+    await mine.page.getByRole('rowheader', { name: /^R101 Studio/ }).waitFor();
+  });
+
+  test.each([
+    [390, 800],
+    [320, 256],
+  ])('at %i × %i the timeline is reached and used by keys', async (width, height) => {
+    await mine.page.setViewportSize({ width, height });
+    await mine.open(`?screen=rooms&day=${day}`);
+    await cell(/^Conference/).waitFor();
+    await mine.page.getByRole('grid').focus();
+    await press('ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight');
+    expect(await focused()).toMatch(/^Conference/);
+    expect(await mine.page.evaluate(isInSight)).toBe(true);
+    expect(await mine.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await seen(`${width} × ${height}`);
+    await press('Enter');
+    await mine.page.getByRole('dialog', { name: 'Conference' }).waitFor();
+    await press('Escape');
+    await mine.page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('what overlaps lies in lanes, and rules have words', async () => {
+    const calls = `Promise.all(['geometry', 'repeat'].map((name) => import(new URL('rooms/' + name + '.ts', document.querySelector('script[src]').src)))).then(([geometry, repeat]) => ({
+      lanes: geometry.layInLanes([[0, 4], [1, 2], [2, 3], [5, 6]].map(([start, end]) => ({ start, end }))).map(({ lane, lanes }) => [lane, lanes]),
+      words: ['FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;COUNT=4', 'FREQ=DAILY;UNTIL=20270310', 'FREQ=MONTHLY;BYDAY=-1FR;COUNT=3', 'FREQ=YEARLY;COUNT=2'].map(repeat.sayRule),
+      monthly: repeat.ruleOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }),
+      months: repeat.countOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }),
+      biweekly: repeat.countOf({ repeat: 'biweekly', on: [0], day: '2027-02-10', until: '2027-03-01' }),
+    }))`;
+    expect(await mine.page.evaluate(calls)).toEqual({
+      lanes: [
+        [0, 2],
+        [1, 2],
+        [1, 2],
+        [0, 1],
+      ],
+      words: [
+        'every 2 weeks on Monday and Thursday, 4 times',
+        expect.stringMatching(/^every day, until .*2027/),
+        'every month on the last Friday, 3 times',
+        'Series, 2 times',
+      ],
+      monthly: 'FREQ=MONTHLY;BYDAY=2WE;UNTIL=20270531',
+      months: 4,
+      biweekly: 3,
+    });
   });
 
   test('the week, the list and the keys; German and dark', async () => {

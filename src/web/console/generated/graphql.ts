@@ -540,6 +540,12 @@ export type OpeningRuleInput = {
   weekdays: Array<number>;
 };
 
+/** Which persons; members that are left out do not count. */
+export type OrganizerFilter = {
+  /** Only those whose name has these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+};
+
 /** A device to be paired. */
 export type PairDisplayInput = {
   /** The code on the screen of the device, in whatever case. */
@@ -1365,6 +1371,18 @@ export type RequestsQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type RequestsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null };
 
+export type OrganizersQueryVariables = Exact<{
+  filter?: OrganizerFilter | null | undefined;
+}>;
+
+
+export type OrganizersQuery = { organizers: { __typename: 'PersonReferenceConnection', nodes: Array<{ __typename: 'PersonReference', personId: string, displayName: string }> } | null };
+
+export type FollowRequestsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FollowRequestsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string, bookings: Array<{ __typename: 'Booking', id: string, status: BookingStatus }> } };
+
 export type FollowBookingsSubscriptionVariables = Exact<{
   filter: BookingFilter;
   after?: string | null | undefined;
@@ -1390,6 +1408,7 @@ export type ChangeBookingMutationVariables = Exact<{
   id: string | number;
   version: number;
   scope: Scope;
+  conflictHandling?: ConflictHandling | null | undefined;
   input: ChangeBookingInput;
 }>;
 
@@ -4246,6 +4265,27 @@ export const RequestsDocument = new TypedDocumentString(`
     checkedInAt
   }
 }`) as unknown as TypedDocumentString<RequestsQuery, RequestsQueryVariables>;
+export const OrganizersDocument = new TypedDocumentString(`
+    query Organizers($filter: OrganizerFilter) {
+  organizers(filter: $filter, first: 20) {
+    nodes {
+      personId
+      displayName
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<OrganizersQuery, OrganizersQueryVariables>;
+export const FollowRequestsDocument = new TypedDocumentString(`
+    subscription FollowRequests {
+  bookings(filter: { toDecide: true, kind: Booking }) {
+    bookings {
+      id
+      status
+    }
+    cursor
+  }
+}
+    `) as unknown as TypedDocumentString<FollowRequestsSubscription, FollowRequestsSubscriptionVariables>;
 export const FollowBookingsDocument = new TypedDocumentString(`
     subscription FollowBookings($filter: BookingFilter!, $after: String) {
   bookings(filter: $filter, after: $after) {
@@ -4382,8 +4422,14 @@ fragment RoomBooking on Booking {
   }
 }`) as unknown as TypedDocumentString<CreateBookingMutation, CreateBookingMutationVariables>;
 export const ChangeBookingDocument = new TypedDocumentString(`
-    mutation ChangeBooking($id: ID!, $version: Int!, $scope: Scope!, $input: ChangeBookingInput!) {
-  changeBooking(id: $id, version: $version, scope: $scope, input: $input) {
+    mutation ChangeBooking($id: ID!, $version: Int!, $scope: Scope!, $conflictHandling: ConflictHandling, $input: ChangeBookingInput!) {
+  changeBooking(
+    id: $id
+    version: $version
+    scope: $scope
+    conflictHandling: $conflictHandling
+    input: $input
+  ) {
     __typename
     ... on Booking {
       ...RoomBooking

@@ -1,7 +1,7 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
 import { useState } from 'preact/hooks';
 import { type Alternative, act, type Refusal } from '../client.ts';
-import { addDays, clockText, dayAt, instantOf, minutesAt } from '../clock.ts';
+import { addDays, clockText, dayAt, instantOf, minutesAt, ownZone, timeText } from '../clock.ts';
 import {
   ChangeBookingDocument,
   CreateBookingDocument,
@@ -16,6 +16,8 @@ import { toast } from '../parts/toast.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
 import { ConflictList, rangeIn } from './conflict.ts';
+import { type ForWhom, Organizer } from './organizer.ts';
+import { countOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf, weekdays } from './repeat.ts';
 import { type Booking, instant, type Room, type Store } from './store.ts';
 
 export type Draft = {
@@ -28,17 +30,8 @@ export type Draft = {
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
-const repeats = ['none', 'daily', 'weekdays', 'weekly', 'biweekly'] as const;
-type Repeat = (typeof repeats)[number];
-const rules: Record<Repeat, string> = {
-  none: '',
-  daily: 'FREQ=DAILY',
-  weekdays: 'FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
-  weekly: 'FREQ=WEEKLY',
-  biweekly: 'FREQ=WEEKLY;INTERVAL=2',
-};
 const scopes: readonly Scope[] = ['This', 'Following', 'All'];
-const fieldNames = ['subject', 'description', 'resourceId', 'start', 'end', 'recurrenceRule'];
+const fieldNames = ['subject', 'description', 'resourceId', 'organizerId', 'start', 'end', 'recurrenceRule'];
 
 const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
 
@@ -63,8 +56,9 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     description: booking?.description ?? '',
     isPrivate: booking?.isPrivate ?? false,
     repeat: 'none' as Repeat,
+    on: [] as readonly number[],
     until: addDays(dayAt(zone, draft.start), 28),
-    skip: false,
+    whom: {} as ForWhom,
     block: booking?.kind === 'Block',
     scope: 'This' as Scope,
   });
@@ -73,15 +67,23 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   // Repeated until there is an answer, it books once.
   const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
   const set = (changes: Partial<typeof wanted>) => setWanted((before) => ({ ...before, ...changes }));
-  const { roomId, day, from, to, subject, description, isPrivate, repeat, until, skip, block, scope } = wanted;
+  const { roomId, from, to, subject, description, isPrivate, repeat, on, until, whom, block, scope } = wanted;
+  const [hasSkipped, setSkipped] = useState(false);
+  const [hasTried, setTried] = useState(false);
+  // The bookings of a series keep their dates.
+  const day = scope === 'This' ? wanted.day : dayAt(zone, draft.start);
   const timeZone = zoneOf(roomId);
   const start = instantOf(timeZone, day, minutesOf(from));
   const end = instantOf(timeZone, day, minutesOf(to) || 1440);
   const isBackwards = end <= start;
   const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
 
-  async function create(room: string, range: { start: string; end: string }): Promise<void> {
-    const rule = rules[repeat] && `${rules[repeat]};UNTIL=${until.replaceAll('-', '')}`;
+  const choice = { repeat, on, day, until };
+  const rule = ruleOf(choice);
+  const isShort = rule !== undefined && until < day;
+
+  async function create(room: string, range: { start: string; end: string }, skips: boolean): Promise<void> {
+    const rule = ruleOf({ ...choice, day: dayAt(zoneOf(room), Date.parse(range.start)) });
     const input: CreateBookingInput = {
       resourceId: room,
       ...range,
@@ -89,7 +91,8 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       isPrivate,
       idempotencyKey,
       ...(description && { description }),
-      ...(rule && { recurrenceRule: rule, conflictHandling: skip ? 'Skip' : 'Fail' }),
+      ...(whom.id && { organizerId: whom.id }),
+      ...(rule && { recurrenceRule: rule, conflictHandling: skips ? 'Skip' : 'Fail' }),
       ...(block && { kind: 'Block' }),
     };
     const { done, refused } = await act(CreateBookingDocument, { input });
@@ -101,16 +104,25 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     }
     store.hear(done.booking);
     const what = `${nameOf(room)}, ${rangeIn(zoneOf(room), done.booking.start, done.booking.end)}`;
-    if (done.__typename === 'SeriesCreated') toast(t().bookedSeries(done.bookingIds.length, done.skipped.length));
-    else toast(done.booking.status === 'Requested' ? t().requested(what) : t().booked(what));
+    const isRequest = done.booking.status === 'Requested';
+    if (done.__typename === 'SeriesCreated') {
+      const { bookingIds, skipped } = done;
+      toast((isRequest ? t().requestedSeries : t().bookedSeries)(bookingIds.length, skipped.length));
+    } else toast(isRequest ? t().requested(what) : t().booked(what));
     onClose();
   }
-  async function change({ id, version }: Booking, room: string, range: { start: string; end: string }): Promise<void> {
+  async function change(
+    { id, version }: Booking,
+    room: string,
+    range: { start: string; end: string },
+    skips: boolean,
+  ): Promise<void> {
     const input = { resourceId: room, ...range, subject, description: description || null, isPrivate };
     const { done, refused } = await act(ChangeBookingDocument, {
       id,
       version: store.find(id)?.version ?? version,
       scope,
+      conflictHandling: skips ? 'Skip' : 'Fail',
       input,
     });
     if (refused) {
@@ -121,10 +133,16 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     toast(t().changed(`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
     onClose();
   }
-  async function send(room = roomId, range = { start: instant(start), end: instant(end) }): Promise<void> {
-    if (isBusy || isBackwards) return;
+  async function send(
+    room = roomId,
+    range = { start: instant(start), end: instant(end) },
+    skips = false,
+  ): Promise<void> {
+    setTried(true);
+    if (isBusy || isBackwards || isShort || whom.unknown) return;
     setBusy(true);
-    await (booking ? change(booking, room, range) : create(room, range));
+    setSkipped(skips);
+    await (booking ? change(booking, room, range, skips) : create(room, range, skips));
     setBusy(false);
   }
   function take({ resourceId, start: first, end: last }: Alternative): void {
@@ -137,30 +155,40 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   }
   const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: `${name} · ${locationName}` }));
+  const isElsewhere = timeText(timeZone, start) !== timeText(ownZone, start);
+  const maySkip = (rule !== undefined || scope !== 'This') && !hasSkipped;
+  const repeatFields = html`
+    <div class="fields">
+      ${h(Field, { label: t().repeat, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: repeats.map((value) => ({ value, text: t().repeats[value] })), fault: faultAt(refusal, 'recurrenceRule') })}
+      ${repeat !== 'none' && h(Field, { label: t().until, type: 'date', value: until, min: day, onInput: (text) => set({ until: text }), required: true, fault: isShort ? t().endsBeforeStart : undefined })}
+    </div>
+    ${
+      (repeat === 'weekly' || repeat === 'biweekly') &&
+      html`<fieldset class="weekdays"><legend>${t().onWeekdays}</legend>
+        ${weekdays.map((each) => h(Check, { key: each, label: weekdayName(each), checked: on.includes(each) || each === weekdayOf(day), disabled: each === weekdayOf(day), onChange: (checked) => set({ on: checked ? [...on, each] : on.filter((other) => other !== each) }) }))}
+      </fieldset>`
+    }
+    ${rule && !isShort && html`<p class="hint" role="status">${sayRule(rule)}: ${t().bookings(countOf(choice))}</p>`}
+  `;
   const form = html`
     <form onSubmit=${submit(() => send())}>
       ${h(Field, { label: t().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: 200, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       <div class="fields">
-        ${h(Field, { label: t().date, type: 'date', value: day, onInput: (text) => set({ day: text }), required: true })}
+        ${h(Field, { label: t().date, type: 'date', value: day, onInput: (text) => set({ day: text }), required: true, disabled: scope !== 'This', hint: scope === 'This' ? undefined : t().datesStay })}
         ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: 300 })}
         ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: 300 })}
       </div>
+      ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, instant(start), instant(end)))}</p>`}
       ${timeFault && html`<p class="fault" role="alert">${timeFault}</p>`}
+      ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
+      ${!booking && repeatFields}
+      ${!booking && h(Organizer, { onChange: (value) => set({ whom: value }), fault: hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId') })}
       ${h(Field, { label: t().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: 2000, fault: faultAt(refusal, 'description') })}
-      ${
-        !booking &&
-        html`<div class="fields">
-        ${h(Field, { label: t().repeat, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: repeats.map((value) => ({ value, text: t().repeats[value] })), fault: faultAt(refusal, 'recurrenceRule') })}
-        ${repeat !== 'none' && h(Field, { label: t().until, type: 'date', value: until, min: day, onInput: (text) => set({ until: text }), required: true })}
-      </div>`
-      }
-      ${!booking && repeat !== 'none' && h(Check, { label: t().skip, checked: skip, onChange: (checked) => set({ skip: checked }) })}
       ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
       ${!booking && person.value?.role === 'Admin' && h(Check, { label: t().block, checked: block, onChange: (checked) => set({ block: checked }) })}
-      ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
       ${h(RefusedBox, { refusal, fields: fieldNames })}
-      ${refusal && h(ConflictList, { refusal, timeZone, nameOf, onTake: take })}
+      ${refusal && h(ConflictList, { refusal, timeZone, nameOf, onTake: take, onSkip: maySkip && (() => void send(roomId, undefined, true)) })}
       <div class="buttons end">
         <button class="main" disabled=${isBusy}>${booking ? t().save : t().book}</button>
       </div>

@@ -1,5 +1,5 @@
 /** What is in the way of a booking, and what would be free instead. */
-import type { Alternative, Refusal } from '../client.ts';
+import type { Alternative, Conflict, Refusal } from '../client.ts';
 import { dayAt, dayText, momentText, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
@@ -9,6 +9,8 @@ type ConflictProperties = {
   timeZone: string;
   nameOf: (resourceId: string) => string;
   onTake: (alternative: Alternative) => void;
+  /** Of a series: goes on without the dates that are taken. */
+  onSkip?: (() => void) | false | undefined;
 };
 
 export const rangeIn = (timeZone: string, start: string, end: string): string => {
@@ -16,22 +18,17 @@ export const rangeIn = (timeZone: string, start: string, end: string): string =>
   return `${momentText(timeZone, from)}–${dayAt(timeZone, from) === dayAt(timeZone, to) ? timeText(timeZone, to) : momentText(timeZone, to)}`;
 };
 
-export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone, nameOf, onTake }) => {
+export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone, nameOf, onTake, onSkip }) => {
   const { conflicts, alternatives } = refusal;
   if (conflicts.length === 0 && alternatives.length === 0) return null;
   const kind = (name: string) => t().kinds[name as keyof ReturnType<typeof t>['kinds']] ?? name;
+  const show = ({ start, end, subject, resourceId, kind: of }: Conflict) =>
+    html`<li><b>${subject ?? kind(of)}</b> <span>${nameOf(resourceId)}, ${rangeIn(timeZone, start, end)}</span></li>`;
+  const dates = new Set(conflicts.map(({ wantedStart }) => wantedStart)).size;
   return html`
     <div class="conflicts">
-      ${
-        conflicts.length > 0 &&
-        html`<h3>${t().inTheWay}</h3>
-        <ul>${conflicts
-          .slice(0, 8)
-          .map(
-            ({ start, end, subject, resourceId, kind: of }) =>
-              html`<li><b>${subject ?? kind(of)}</b> <span>${nameOf(resourceId)}, ${rangeIn(timeZone, start, end)}</span></li>`,
-          )}</ul>`
-      }
+      ${conflicts.length > 0 && html`<h3>${onSkip ? t().datesTaken(dates) : t().inTheWay}</h3><ul>${conflicts.map(show)}</ul>`}
+      ${onSkip && html`<div class="buttons"><button type="button" onClick=${onSkip}>${t().skip(dates)}</button></div>`}
       ${
         alternatives.length > 0
           ? html`<h3>${t().alternatives}</h3>

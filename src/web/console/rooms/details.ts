@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../client.ts';
 import { ownZone, timeText } from '../clock.ts';
-import { BookingDetailsDocument, type Scope } from '../generated/graphql.ts';
+import { BookingDetailsDocument, type BookingDetailsQuery, type Scope } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Field } from '../parts/field.ts';
@@ -10,6 +10,7 @@ import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 import { scopeField } from './booking-form.ts';
 import { rangeIn } from './conflict.ts';
+import { sayRule } from './repeat.ts';
 import type { Steps } from './steps.ts';
 import type { Booking, Store } from './store.ts';
 import { subjectOf } from './view.ts';
@@ -26,13 +27,22 @@ type DetailsProperties = {
 
 const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>${value}</dd>`;
 
-function facts(booking: Booking): Child {
+type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
+
+/** @param read what is not told live */
+function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
   const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceName } = booking;
   const elsewhere = timeText(timeZone, Date.parse(start)) !== timeText(ownZone, Date.parse(start));
-  const state = [t().kinds[kind], t().statuses[status], lessonSummary && t().lessonStatuses[lessonSummary.status]];
+  const state = [
+    t().kinds[kind],
+    t().statuses[status],
+    booking.leaving && t().leaving[booking.leaving],
+    lessonSummary && t().lessonStatuses[lessonSummary.status],
+  ];
   const isDue = checkIn && !checkIn.checkedInAt && Date.now() < Date.parse(checkIn.until);
   if (checkIn?.checkedInAt) state.push(t().hasCheckedIn(timeText(timeZone, Date.parse(checkIn.checkedInAt))));
   else if (isDue) state.push(t().checkInUntil(timeText(timeZone, Date.parse(checkIn.until))));
+  if (decision?.decidedBy) state.push(t().decidedBy(decision.verdict, decision.decidedBy.displayName, decision.reason));
   return html`<dl class="facts">
     ${fact(t().when, html`${rangeIn(timeZone, start, end)}${elsewhere && html`<br /><small>${t().yourTime(rangeIn(ownZone, start, end))}</small>`}`)}
     ${fact(t().room, resourceName)}
@@ -40,6 +50,7 @@ function facts(booking: Booking): Child {
     ${fact(t().classes, lessonSummary?.classes?.join(', '))}
     ${fact(t().teachers, lessonSummary?.teachers?.join(', '))}
     ${fact(t().what, description)}
+    ${fact(t().series, recurrenceRule && sayRule(recurrenceRule))}
     ${fact(t().state, state.filter(Boolean).join(', '))}
   </dl>`;
 }
@@ -52,7 +63,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
   const now = Date.now();
   const runs = Date.parse(start) <= now && now < Date.parse(end);
   const isActive = status === 'Confirmed' || status === 'Tentative' || status === 'Requested';
-  const may = mayChange(booking) && isActive && now < Date.parse(end);
+  const may = mayChange(booking) && isActive && !booking.leaving && now < Date.parse(end);
   const decides = status === 'Requested' && mayDecide(booking);
   const canCheckIn =
     may && checkIn && !checkIn.checkedInAt && now >= Date.parse(checkIn.from) && now < Date.parse(checkIn.until);
@@ -86,7 +97,7 @@ export const Details: Component<DetailsProperties> = (properties) => {
   const read = asked.data;
   const booking: Booking | null | undefined = live && (!read || live.version >= read.version) ? live : read;
   const body = booking
-    ? html`${facts(booking)}${h(Actions, { ...properties, booking })}`
+    ? html`${facts(booking, read ?? {})}${h(Actions, { ...properties, booking })}`
     : showAsked(asked, () => html`<p>${t().gone}</p>`);
   return h(Dialog, { title: booking ? subjectOf(booking) : '…', onClose, children: body });
 };

@@ -67,6 +67,19 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     drag = undefined;
   }
 
+  function gripAt(cell: HTMLElement, { clientX }: PointerEvent): Grip {
+    const { left, right, width } = cell.getBoundingClientRect();
+    if (width < 4 * edge) return 'move';
+    return clientX - left < edge ? 'start' : right - clientX < edge ? 'end' : 'move';
+  }
+  /** The pointer tells that an edge can be dragged. */
+  function hint(event: PointerEvent): void {
+    const cell = event.target instanceof HTMLElement && event.target.closest<HTMLElement>('.booking');
+    const booking = cell && now.store.find(cell.dataset['cell']?.slice(1) ?? '');
+    const isEdge = booking && now.acts.mayChange(booking) && gripAt(cell, event) !== 'move';
+    (view.current as HTMLElement).dataset['grip'] = isEdge ? 'edge' : '';
+  }
+
   function onPointerDown(event: PointerEvent): void {
     if (event.button !== 0 || event.pointerType === 'touch' || !(event.target instanceof HTMLElement)) return;
     const track = event.target.closest('.rows .track');
@@ -84,19 +97,22 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     if (!now.acts.mayChange(booking)) return;
     const ruler = rulerOf(roomAt(row), now.store);
     const { start, end } = spanOf(booking);
-    const box = (cell as HTMLElement).getBoundingClientRect();
-    const isNarrow = box.width < 4 * edge;
-    const grip =
-      !isNarrow && event.clientX - box.left < edge
-        ? 'start'
-        : !isNarrow && box.right - event.clientX < edge
-          ? 'end'
-          : 'move';
-    drag = { grip, booking, from, start: ruler(start), end: ruler(end), row, hasMoved: false };
+    drag = {
+      grip: gripAt(cell as HTMLElement, event),
+      booking,
+      from,
+      start: ruler(start),
+      end: ruler(end),
+      row,
+      hasMoved: false,
+    };
   }
 
   function onPointerMove(event: PointerEvent): void {
-    if (!drag) return;
+    if (!drag) {
+      hint(event);
+      return;
+    }
     const { from } = drag;
     if (!drag.hasMoved && Math.hypot(event.clientX - from.x, event.clientY - from.y) < threshold) return;
     if (!drag.hasMoved) view.current?.setPointerCapture(event.pointerId);

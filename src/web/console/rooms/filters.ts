@@ -53,9 +53,19 @@ export const fitting = (rooms: readonly Room[], { location, capacity, equipment 
       (!equipment || room.equipment.includes(equipment)),
   );
 
-/** The rooms that are free for an hour from now on. */
-export async function readFree(stop: AbortSignal): Promise<Set<string>> {
-  const { freeResources } = await ask(FreeRoomsDocument, { input: { minutes: 60, limit: 500 } }, stop);
+/** The rooms that are free for an hour from now on: of those that fit the 200 smallest, which is what the API tells at once. */
+export async function readFree(
+  { location, capacity, equipment }: Pick<Wish, 'location' | 'capacity' | 'equipment'>,
+  stop: AbortSignal,
+): Promise<Set<string>> {
+  const input = {
+    minutes: 60,
+    limit: 200,
+    ...(location && { locationId: location }),
+    ...(capacity > 0 && { minCapacity: capacity }),
+    ...(equipment && { equipment: [equipment] }),
+  };
+  const { freeResources } = await ask(FreeRoomsDocument, { input }, stop);
   return new Set((freeResources ?? []).map(({ resourceId }) => resourceId));
 }
 
@@ -99,7 +109,7 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
   const toDay = (next: string) => () =>
     go({ day: next === dayAt(zone, Date.now()) ? undefined : next, booking: undefined });
   const every = [...new Set(rooms.flatMap((room) => room.equipment))].sort((one, other) => one.localeCompare(other));
-  const active = [location, capacity, equipment, free, find, wholeDay].filter(Boolean).length;
+  const active = [location, capacity, equipment, free, find].filter(Boolean).length;
   const clear = {
     location: undefined,
     capacity: undefined,
@@ -107,7 +117,6 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
     free: undefined,
     find: undefined,
     by: undefined,
-    hours: undefined,
   };
   const shown =
     view === 'week'
@@ -118,12 +127,12 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
       <div class="tools">
         <h1>${shown}</h1>
         <span class="gap"></span>
-        <div class="buttons" role="group" aria-label=${t().date}>
+        <div class="buttons" role="group" aria-label=${t().changeDay}>
           <button type="button" class="icon" aria-label=${t().earlier} onClick=${toDay(addDays(day, -stride))}>‹</button>
           <button type="button" onClick=${toDay(dayAt(zone, Date.now()))}>${t().today}</button>
           <button type="button" class="icon" aria-label=${t().later} onClick=${toDay(addDays(day, stride))}>›</button>
         </div>
-        ${h(Field, { label: t().date, hideLabel: true, type: 'date', value: day, onInput: (text) => isDay(text) && toDay(text)() })}
+        ${h(Field, { label: t().shownDay, hideLabel: true, type: 'date', value: day, onInput: (text) => isDay(text) && toDay(text)() })}
         <div class="buttons" role="group" aria-label=${t().view}>
           <button type="button" aria-pressed=${view === 'day'} onClick=${() => go({ view: undefined })}>${t().day}</button>
           <button type="button" aria-pressed=${view === 'week'} onClick=${() => go({ view: 'week' })}>${t().week}</button>

@@ -1,7 +1,7 @@
 /** The bookings of the shown rooms as a table: to filter, sort, print and take along. */
 
 import { go } from '../address.ts';
-import { dayAt, timeText } from '../clock.ts';
+import { addDays, dayAt, dayText, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/rooms.ts';
@@ -9,6 +9,9 @@ import type { Booking, Room, Store } from './store.ts';
 import { detailOf, subjectOf } from './view.ts';
 
 type ListProperties = { rooms: readonly Room[]; store: Store; found: ReadonlySet<string> | undefined };
+
+const daysText = ({ day, days }: Store) =>
+  days === 1 ? dayText(day) : `${dayText(day, 'medium')} – ${dayText(addDays(day, days - 1), 'medium')}`;
 
 export const BookingList: Component<ListProperties> = ({ rooms, store, found }) => {
   const at = ({ start }: Booking) => Date.parse(start);
@@ -19,7 +22,7 @@ export const BookingList: Component<ListProperties> = ({ rooms, store, found }) 
   const open = (id: string) => () => go({ booking: id });
   return html`<div class="page">
     ${table({
-      caption: t().list,
+      caption: t().timeline(daysText(store)),
       name: `rooms-${store.day}`,
       rows,
       id: ({ id }) => id,

@@ -40,6 +40,7 @@ const percent = (fraction: number) => `${(fraction * 100).toFixed(4)}%`;
 function classOf(booking: Booking, found: RowProperties['found']): string {
   const parts = ['booking', booking.kind, booking.status];
   if (booking.isPending) parts.push('pending');
+  if (booking.leaving) parts.push('leaving');
   if (booking.lessonSummary?.status === 'Vertretung') parts.push('substituted');
   if (booking.checkIn?.checkedInAt) parts.push('here');
   if (found && !found.has(booking.id)) parts.push('faded');
@@ -60,8 +61,8 @@ function showStop(stop: Stop, { scale, active, found }: RowProperties) {
     return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} class="free" aria-label=${label} style=${style}></div>`;
   // Its name is what is written in it.
   return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} title=${label} class=${classOf(booking, found)} style=${style}>
-    <b>${subjectOf(booking)}</b> <span class=${lanes > 1 ? 'unseen' : ''}>${rangeText(stop)} ${detailOf(booking)}</span>
-    <span class="unseen">${statusText(booking)}</span>
+    <b>${subjectOf(booking)}</b> <span class=${lanes > 1 || booking.leaving ? 'unseen' : ''}>${rangeText(stop)} ${detailOf(booking)}</span>
+    <span class=${booking.leaving ? '' : 'unseen'}>${statusText(booking)}</span>
   </div>`;
 }
 

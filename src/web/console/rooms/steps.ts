@@ -13,7 +13,7 @@ import { sayRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/rooms.ts';
 import { rangeIn } from './conflict.ts';
-import type { Booking, Store } from './store.ts';
+import type { Booking, Leaving, Store } from './store.ts';
 import { subjectOf } from './view.ts';
 
 export type Steps = ReturnType<typeof makeSteps>;
@@ -41,32 +41,41 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
     toast(t().moved(whatOf(done)), { undo });
   }
 
-  /** Shown as done; the server is asked when nobody has taken it back. */
-  function soon(booking: Booking, text: string, send: () => ReturnType<typeof cancelNow>, doneText: string): void {
-    store.hide(booking);
-    const back = () => store.show(booking.id);
+  /** Drawn as about to go; the server is asked when nobody has taken it back. */
+  function soon(
+    booking: Booking,
+    { how, scope, text, doneText }: { how: Leaving; scope: Scope; text: string; doneText: string },
+    send: () => ReturnType<typeof cancelNow>,
+  ): void {
+    const ids = store.meant(booking, scope);
+    store.leave(ids, how);
     const run = async () => {
       const { done, refused } = await send();
-      if (done) toast(doneText);
-      else {
-        back();
-        if (refused) complain(refused);
-      }
+      store.stay(ids);
+      if (refused) return complain(refused);
+      for (const id of ids) store.remove(id);
+      store.hear(done);
+      toast(doneText);
     };
-    later(text, () => void run(), back);
+    later(
+      text,
+      () => void run(),
+      () => store.stay(ids),
+    );
   }
   const cancelNow = ({ id, version }: Booking, scope: Scope) => act(CancelBookingDocument, { id, version, scope });
 
   return {
     move,
     cancel: (booking: Booking, scope: Scope = 'This') =>
-      soon(booking, t().willCancel(nameOf(booking)), () => cancelNow(booking, scope), t().cancelled),
+      soon(booking, { how: 'cancel', scope, text: t().willCancel(nameOf(booking)), doneText: t().cancelled }, () =>
+        cancelNow(booking, scope),
+      ),
     release: (booking: Booking) =>
       soon(
         booking,
-        t().willRelease(nameOf(booking)),
+        { how: 'release', scope: 'This', text: t().willRelease(nameOf(booking)), doneText: t().released },
         () => act(ReleaseBookingDocument, { id: booking.id }) as ReturnType<typeof cancelNow>,
-        t().released,
       ),
     async checkIn(booking: Booking): Promise<void> {
       const { done, refused } = await act(CheckInDocument, { id: booking.id });

@@ -13,13 +13,16 @@ import {
   RoomHoursDocument,
   RoomsDocument,
   type RoomsQuery,
+  type Scope,
 } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import type { Span } from './geometry.ts';
 
 export type Room = NonNullable<RoomsQuery['resources']>['nodes'][number] & { timeZone: string; locationName: string };
-/** `isPending`: drawn, and not yet confirmed by the server. */
-export type Booking = RoomBookingFragment & { isPending?: boolean };
+/** What waits until nobody can take it back any more. */
+export type Leaving = 'cancel' | 'release';
+/** `isPending`: drawn, and not yet confirmed by the server. `leaving`: stands until that has been done. */
+export type Booking = RoomBookingFragment & { isPending?: boolean; leaving?: Leaving | undefined };
 export type Location = { id: string; name: string; timeZone: string };
 
 /** All rooms that can be booked, in the order of their locations and names. */
@@ -61,8 +64,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   const byRoom = new Map<string, Signal<readonly Booking[]>>();
   const known = new Map<string, Booking>();
-  /** What has been cancelled or released here, as it is told meanwhile. */
-  const hidden = new Map<string, Booking>();
+  const leaving = new Map<string, Leaving>();
   const hours = new Map<string, Signal<readonly Span[] | undefined>>();
   const stop = new AbortController();
   const isLoading = signal(true);
@@ -95,16 +97,19 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     const isShown = occupies(booking) && end > from && start < to;
     if (before && (before.resourceId !== booking.resourceId || !isShown)) remove(booking.id);
     if (!isShown) return;
-    known.set(booking.id, booking);
+    const drawn = { ...booking, leaving: leaving.get(booking.id) };
+    known.set(booking.id, drawn);
     const list = ofRoom(booking.resourceId);
-    list.value = [...list.value.filter(({ id }) => id !== booking.id), booking];
+    list.value = [...list.value.filter(({ id }) => id !== booking.id), drawn];
+  }
+  function redraw(ids: readonly string[]): void {
+    for (const id of ids) {
+      const booking = known.get(id);
+      if (booking) put(booking);
+    }
   }
   /** What the server says, unless something newer is known. */
   function hear(booking: Booking): void {
-    if (hidden.has(booking.id)) {
-      hidden.set(booking.id, booking);
-      return;
-    }
     const before = known.get(booking.id);
     if (before && (before.version > booking.version || before.isPending)) return;
     put(booking);
@@ -113,7 +118,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   function hearAll(bookings: readonly Booking[]): void {
     const fresh = new Map<string, Booking[]>();
     for (const booking of bookings) {
-      if (known.has(booking.id) || hidden.has(booking.id)) {
+      if (known.has(booking.id) || leaving.has(booking.id)) {
         hear(booking);
         continue;
       }
@@ -185,15 +190,25 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     remove,
     hear,
     find: (id: string) => known.get(id),
-    /** Draws it no more, whatever is told of it, until it is shown again. */
-    hide(booking: Booking): void {
-      remove(booking.id);
-      hidden.set(booking.id, booking);
+    /** Draws them as about to go, whatever is told of them, until `stay`. */
+    leave(ids: readonly string[], how: Leaving): void {
+      for (const id of ids) leaving.set(id, how);
+      redraw(ids);
     },
-    show(id: string): void {
-      const booking = hidden.get(id);
-      hidden.delete(id);
-      if (booking) put(booking);
+    stay(ids: readonly string[]): void {
+      for (const id of ids) leaving.delete(id);
+      redraw(ids);
+    },
+    /** Those of its series that `scope` means, as far as they are shown. */
+    meant({ id, seriesId, start }: Booking, scope: Scope): string[] {
+      const isMeant = (other: Booking) =>
+        other.id === id ||
+        (scope !== 'This' &&
+          seriesId !== null &&
+          other.seriesId === seriesId &&
+          (scope === 'All' || other.start > start) &&
+          Date.parse(other.end) > Date.now());
+      return [...known.values()].filter(isMeant).map((each) => each.id);
     },
     /** The rooms that will be shown, the first ones first. */
     read(ids: readonly string[]): void {

@@ -70,13 +70,16 @@ export function subjectOf({ subject, lessonSummary }: Booking): string {
   return subject ?? lessonSummary?.subject ?? t().noSubject;
 }
 
-export const statusText = ({ status, lessonSummary }: Booking): string =>
-  t().statuses[status] || (lessonSummary ? t().lessonStatuses[lessonSummary.status] : '');
+export const statusText = ({ status, lessonSummary, leaving }: Booking): string =>
+  (leaving && t().leaving[leaving]) ||
+  t().statuses[status] ||
+  (lessonSummary ? t().lessonStatuses[lessonSummary.status] : '');
 
 export function stopText(stop: Stop): string {
   const { booking } = stop;
   if (!booking) return t().free(clockText(stop.start % dayMinutes), clockText(stop.end % dayMinutes));
-  return [rangeText(stop), subjectOf(booking), detailOf(booking), statusText(booking)].filter(Boolean).join(', ');
+  const state = [detailOf(booking), statusText(booking)];
+  return [rangeText(stop), subjectOf(booking), ...state].filter(Boolean).join(', ');
 }
 
 /** Under the subject, where there is room: who. */

@@ -16,6 +16,7 @@ import { Filters, firstDay, fitting, readFound, readFree, readWish } from '../ro
 import type { Scale } from '../rooms/geometry.ts';
 import { BookingList } from '../rooms/list.ts';
 import { Requests, useRequests } from '../rooms/requests.ts';
+import { now } from '../rooms/row.ts';
 import { makeSteps } from '../rooms/steps.ts';
 import { type Booking, type Location, openStore, type Room, readRooms, type Store } from '../rooms/store.ts';
 import { Timeline } from '../rooms/timeline.ts';
@@ -53,8 +54,11 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
   useEffect(() => () => store.close(), [store]);
   const requests = useRequests();
-  const hours = useAsked(() => store.readHours(locations.map(({ id }) => id)), [store]);
-  const free = useAsked(async (stop) => (wish.free ? await readFree(stop) : undefined), [wish.free]);
+  const hours = useAsked(() => store.readHours(locations.map(({ id }) => id)), [store, locations]);
+  const free = useAsked(
+    async (stop) => (wish.free ? await readFree(wish, stop) : undefined),
+    [wish.free, wish.location, wish.capacity, wish.equipment, wish.free && Math.floor(now.value / minute)],
+  );
   const { find, by } = wish;
   const search = useAsked(
     async (stop) => (find ? await readFound({ find, by }, store.window, stop) : undefined),
@@ -81,8 +85,9 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   );
 
   const { id: me, role } = person.value ?? {};
-  const mayChange = ({ kind, organizer, createdBy, isPending }: Booking) =>
+  const mayChange = ({ kind, organizer, createdBy, isPending, leaving }: Booking) =>
     !isPending &&
+    !leaving &&
     (kind === 'Booking' || kind === 'Block') &&
     (role === 'Admin' || organizer?.personId === me || createdBy?.personId === me);
   const acts = useMemo<Acts>(
@@ -108,9 +113,12 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     setOpened({ draft: { roomId: room.id, start, end } });
   };
   const waiting = requests.data ?? [];
-  const zone = locations.find(({ id }) => id === wish.location)?.timeZone ?? rooms[0]?.timeZone;
+  const zone = locations.find(({ id }) => id === wish.location)?.timeZone ?? shown[0]?.timeZone;
   const bookingId = place.value['booking'];
-  const showsZone = zone && zone !== ownZone;
+  const zoneNote =
+    new Set(shown.map(({ timeZone }) => timeZone)).size > 1
+      ? t().zones
+      : zone && zone !== ownZone && t().zone(`${zone} (${zoneText(zone, Date.now())})`);
   const empty = html`<p class="state">${rooms.length === 0 ? t().noRooms : t().noMatch}</p>`;
 
   return html`
@@ -124,7 +132,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
         <button type="button" class="main" disabled=${shown.length === 0} onClick=${bookNow}>${t().book} …</button>
       `,
     })}
-    ${showsZone && html`<p class="zone">${t().zone(`${zone} (${zoneText(zone, Date.now())})`)}</p>`}
+    ${zoneNote && html`<p class="zone">${zoneNote}</p>`}
     ${h(RefusedBox, { refusal: hours.refusal ?? free.refusal ?? search.refusal })}
     ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, acts })}
     ${
@@ -189,5 +197,15 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
 
 export const Screen: Component<object> = () => {
   const asked = useAsked(readRooms, []);
+  useEffect(() => {
+    // Rooms that have come, gone or changed meanwhile: whoever returns to the page sees them.
+    const back = () => document.visibilityState === 'visible' && asked.reload();
+    addEventListener('focus', back);
+    document.addEventListener('visibilitychange', back);
+    return () => {
+      removeEventListener('focus', back);
+      document.removeEventListener('visibilitychange', back);
+    };
+  }, []);
   return html`<div class="rooms-screen">${showAsked(asked, (read) => h(Plan, read))}</div>`;
 };

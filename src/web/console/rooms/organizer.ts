@@ -1,0 +1,65 @@
+/** Whom a booking is for. Who books for nobody else does not see it. */
+import { useState } from 'preact/hooks';
+import { ask, Refused } from '../client.ts';
+import { OrganizersDocument } from '../generated/graphql.ts';
+import { useAsked } from '../parts/asked.ts';
+import { Field } from '../parts/field.ts';
+import { type Component, h } from '../parts/html.ts';
+import { person } from '../session.ts';
+import { t } from '../texts/rooms.ts';
+
+/** `unknown`: what is typed is nobody's name. */
+export type ForWhom = { id?: string; unknown?: true };
+type OrganizerProperties = { onChange: (whom: ForWhom) => void; fault: string | undefined };
+
+async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: string; text: string }[] | undefined> {
+  try {
+    const { organizers } = await ask(OrganizersDocument, { filter: search ? { search } : {} }, stop);
+    const found = organizers?.nodes ?? [];
+    // Two of one name are told apart.
+    const isTwice = (name: string) => found.filter(({ displayName }) => displayName === name).length > 1;
+    return found.map(({ personId, displayName }) => ({
+      id: personId,
+      text: isTwice(displayName) ? `${displayName} (${personId})` : displayName,
+    }));
+  } catch (error) {
+    if (error instanceof Refused && error.refusal.code === 'Forbidden') return undefined;
+    throw error;
+  }
+}
+
+export const Organizer: Component<OrganizerProperties> = ({ onChange, fault }) => {
+  const [typed, setTyped] = useState('');
+  const [known, setKnown] = useState<ReadonlyMap<string, string>>(new Map());
+  // What was chosen from the list has the number of its person, which no name begins with.
+  const sought = typed.replace(/ \(\d+\)$/, '');
+  const asked = useAsked(
+    async (stop) => {
+      const found = await readOrganizers(sought, stop);
+      const names = new Map([...known, ...(found ?? []).map(({ text, id }) => [text.toLowerCase(), id] as const)]);
+      setKnown(names);
+      tell(typed, names);
+      return found;
+    },
+    [sought],
+  );
+  function tell(text: string, names: ReadonlyMap<string, string>): void {
+    const id = names.get(text.trim().toLowerCase());
+    onChange(text.trim() === '' ? {} : id ? { id } : { unknown: true });
+  }
+  if (!asked.data) return null;
+  return h(Field, {
+    label: t().organizer,
+    value: typed,
+    onInput: (text) => {
+      setTyped(text);
+      tell(text, known);
+    },
+    placeholder: person.value?.name ?? '',
+    suggestions: asked.data.map(({ text }) => text),
+    autocomplete: 'off',
+    maxLength: 200,
+    hint: t().organizerHint,
+    fault,
+  });
+};
