@@ -87,3 +87,61 @@ export const sessionSettings = z.strictObject({
     .default(20)
     .describe('Sessions that a person may have at a time; a further one ends the oldest.'),
 });
+
+export const identityProvider = z
+  .strictObject({
+    Mode: z
+      .enum(['Embedded', 'None', 'External'])
+      .default('Embedded')
+      .describe(
+        '`Embedded`: the service issues its own tokens. `External`: an outside OpenID provider does. `None`: each call carries the PIN in the header `APIKEY` (legacy mode).',
+      ),
+    Authority: z
+      .string()
+      .refine(isSafeAuthority, notSafe)
+      .optional()
+      .describe('External: the issuer; discovery leads to the rest.'),
+    Audience: text
+      .default('service_api')
+      .describe('External: what tokens must be made for; their scope must hold `service_api`.'),
+    ClientId: text
+      .optional()
+      .describe(
+        'External: as whom the provider is asked about opaque tokens, and people sign in to the console; without it only JWTs are taken.',
+      ),
+    ClientSecret: text.optional().describe('External: the secret that goes with ClientId.'),
+    TenantClaim: text.default('tenant').describe('External: the claim that names the mandator.'),
+    EmailClaim: text
+      .default('email')
+      .describe('External: the claim with the e-mail address of one of its active persons.'),
+    SignIn: flag
+      .default(false)
+      .describe(
+        'External: people sign in to the console at the provider, where `{BaseUrl}/{mandator}/session/return` is registered for ClientId.',
+      ),
+    SignInScopes: z
+      .string()
+      .regex(
+        /^(?=.*\bopenid\b)[!#-[\]-~]+( [!#-[\]-~]+)*$/,
+        'must be scopes with a space between them, openid among them',
+      )
+      .default('openid email')
+      .describe('External: what is asked for at a sign-in; they lead to TenantClaim and EmailClaim.'),
+    SignInName: z
+      .string()
+      .regex(/^[^\p{Cc}]{1,100}$/u, 'must be a text of at most 100 characters')
+      .optional()
+      .describe('External: how the console calls the provider; the host of Authority when left out.'),
+  })
+  .refine(({ Mode, Authority }) => Mode !== 'External' || Authority !== undefined, {
+    path: ['Authority'],
+    error: 'must be the URL of the identity provider when Mode is External',
+  })
+  .refine(({ ClientId, ClientSecret }) => ClientSecret === undefined || ClientId !== undefined, {
+    path: ['ClientId'],
+    error: 'must be set beside ClientSecret',
+  })
+  .refine(({ Mode, ClientId, SignIn }) => !SignIn || (Mode === 'External' && ClientId !== undefined), {
+    path: ['SignIn'],
+    error: 'needs Mode External and a ClientId',
+  });

@@ -5,6 +5,7 @@ import {
   endpoint,
   flag,
   holidaySettings,
+  identityProvider,
   isSafeAuthority,
   mandator,
   mebibyte,
@@ -18,7 +19,7 @@ import {
   wrongProxy,
 } from './setting-values.ts';
 
-export { holidaySettings, sessionSettings } from './setting-values.ts';
+export { holidaySettings, identityProvider, sessionSettings } from './setting-values.ts';
 
 const limit = (preset: number, most: number, meaning: string) => wholeNumber(1, most).default(preset).describe(meaning);
 
@@ -73,40 +74,6 @@ export const limitSettings = z.strictObject({
     'Requests for tokens per address (of IPv6 per /64), over all processes.',
   ),
 });
-
-export const identityProvider = z
-  .strictObject({
-    Mode: z
-      .enum(['Embedded', 'None', 'External'])
-      .default('Embedded')
-      .describe(
-        '`Embedded`: the service issues its own tokens. `External`: an outside OpenID provider does. `None`: each call carries the PIN in the header `APIKEY` (legacy mode).',
-      ),
-    Authority: z
-      .string()
-      .refine(isSafeAuthority, notSafe)
-      .optional()
-      .describe('External: the issuer; discovery leads to the rest.'),
-    Audience: text
-      .default('service_api')
-      .describe('External: what tokens must be made for; their scope must hold `service_api`.'),
-    ClientId: text
-      .optional()
-      .describe('External: as whom the provider is asked about opaque tokens; without it only JWTs are taken.'),
-    ClientSecret: text.optional().describe('External: the secret that goes with ClientId.'),
-    TenantClaim: text.default('tenant').describe('External: the claim that names the mandator.'),
-    EmailClaim: text
-      .default('email')
-      .describe('External: the claim with the e-mail address of one of its active persons.'),
-  })
-  .refine(({ Mode, Authority }) => Mode !== 'External' || Authority !== undefined, {
-    path: ['Authority'],
-    error: 'must be the URL of the identity provider when Mode is External',
-  })
-  .refine(({ ClientId, ClientSecret }) => ClientSecret === undefined || ClientId !== undefined, {
-    path: ['ClientId'],
-    error: 'must be set beside ClientSecret',
-  });
 
 export const corsSettings = z.strictObject({
   Origins: origins

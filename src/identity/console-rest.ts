@@ -110,7 +110,49 @@ const getOptions: ZodOpenApiOperationObject = {
   },
 };
 
+const location = (example: string) => ({
+  Location: {
+    description: 'Where the browser goes on.',
+    schema: { type: 'string' as const, maxLength: 8_000 },
+    example,
+  },
+});
+const noProvider = problemAnswer(404, 'Nobody signs in at an outside provider here.', commonHeaders);
+const ofBrowser = { tags: ['Console'], security: [], parameters: parameterRefs('mandator', 'X-Request-Id') };
+const common = [...limits, 'X-Request-Id', 'Cache-Control', 'Set-Cookie'] as const;
+const onFailure =
+  'A failure ends at the console too, with `fault` (`SignInDenied`, `SignInExpired`, `PersonUnknown`, `ProviderUnavailable`, `ProviderRefused`, `LimitExceeded`, `Unavailable`) and `trace` in the query.';
+
+const startSignIn: ZodOpenApiOperationObject = {
+  ...ofBrowser,
+  operationId: 'startSignIn',
+  summary: 'Go to the outside provider',
+  description: `Where a browser begins to sign in: authorization code flow with PKCE. ${onFailure}`,
+  responses: {
+    303: {
+      description: 'To the provider.',
+      headers: { ...headerRefs(...common), ...location('https://login.example.org/authorize?response_type=code') },
+    },
+    404: noProvider,
+    500: fault,
+  },
+};
+
+const finishSignIn: ZodOpenApiOperationObject = {
+  ...ofBrowser,
+  operationId: 'finishSignIn',
+  summary: 'Come back from the outside provider',
+  description: `The redirect address that is registered at the provider. It begins a session of the person that the provider names. ${onFailure}`,
+  responses: {
+    303: { description: 'To the console.', headers: { ...headerRefs(...common), ...location('../console') } },
+    404: noProvider,
+    500: fault,
+  },
+};
+
 export const sessionPaths: PathsAtRoot = () => ({
   '/{mandator}/session': { get: getSession, post: postSession, delete: deleteSession },
   '/{mandator}/session/options': { get: getOptions },
+  '/{mandator}/session/start': { get: startSignIn },
+  '/{mandator}/session/return': { get: finishSignIn },
 });

@@ -46,6 +46,23 @@ const types = /^((application\/)?at\+jwt|jwt)$/i;
 
 const list = z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]);
 
+/** What is not said counts as verified. */
+export const emailVerified = z
+  .unknown()
+  .refine((verified) => String(verified) !== 'false')
+  .optional();
+
+/** The tenant and the e-mail address that claims name; undefined unless they name both. */
+export function namesIn(
+  claims: object,
+  { IdentityProvider: { TenantClaim, EmailClaim } }: Pick<Config, 'IdentityProvider'>,
+): Pick<Assertion, 'tenant' | 'email'> | undefined {
+  const [tenant, email] = [TenantClaim, EmailClaim].map(
+    (name) => storableText.safeParse((claims as JWTPayload)[name]).data,
+  );
+  return tenant === undefined || email === undefined ? undefined : { tenant, email };
+}
+
 /** The claims of a JWT and of an introspection (RFC 7662) alike. */
 const claimsSchema = z.object({
   aud: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
@@ -61,16 +78,16 @@ const claimsSchema = z.object({
     .optional(),
   /** A token that is bound to a key of its holder is none for a bearer. */
   cnf: z.undefined().optional(),
-  email_verified: z
-    .unknown()
-    .refine((verified) => String(verified) !== 'false')
-    .optional(),
+  email_verified: emailVerified,
 });
 
 /** The token is not valid, for whatever reason. */
 class TokenRefused extends Error {}
 
-/** Opens the check of outside tokens. @throws NotAuthenticated; Unavailable while the provider cannot be asked */
+/**
+ * Opens the provider: `verify` checks its tokens, `metadata` leads to its other endpoints.
+ * @throws NotAuthenticated; Unavailable while the provider cannot be asked
+ */
 export function openProvider({ config: settings, log }: Context) {
   const { Authority = '', Audience, TenantClaim, EmailClaim } = settings.IdentityProvider;
   const refused = new LRUCache<string, true>({ max: 1_000, ttl: refusedForMs });
@@ -159,22 +176,25 @@ export function openProvider({ config: settings, log }: Context) {
     const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
     if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockToleranceSeconds) * 1_000 < Date.now())
       throw new TokenRefused();
-    const [tenant, email] = [TenantClaim, EmailClaim].map(
-      (name) => storableText.safeParse((claims as JWTPayload)[name]).data,
-    );
-    if (tenant === undefined || email === undefined)
+    const names = namesIn(claims, settings);
+    if (!names)
       throw new NotAuthenticated(
         `The token does not say who calls: let the provider put the mandator into its claim ${TenantClaim} and the person's e-mail address into ${EmailClaim}.`,
       );
-    return { tenant, email, expiresAt: new Date(exp * 1_000) };
+    return { ...names, expiresAt: new Date(exp * 1_000) };
   }
 
-  return (token: string, sender: TokenSender): Promise<Assertion> =>
-    read(token, sender).catch((error: unknown) => {
-      if (!speaksOfToken(error)) throw error;
-      throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
-    });
+  return {
+    metadata: provider,
+    verify: (token: string, sender: TokenSender): Promise<Assertion> =>
+      read(token, sender).catch((error: unknown) => {
+        if (!speaksOfToken(error)) throw error;
+        throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
+      }),
+  };
 }
+
+export type OutsideProvider = ReturnType<typeof openProvider>;
 
 /** The introspections that are left in this second. */
 function openBudget() {
@@ -207,6 +227,8 @@ async function discover(settings: Config['IdentityProvider']): Promise<Metadata>
     execute: authority.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
     [oidc.customFetch]: guarded,
   });
+  // ID tokens come from the provider itself, over TLS; their signatures are checked all the same.
+  oidc.enableNonRepudiationChecks(config);
   const { jwks_uri, id_token_signing_alg_values_supported: named } = config.serverMetadata();
   if (!jwks_uri) throw new Error('the provider names no jwks_uri');
   const keys = createRemoteJWKSet(new URL(jwks_uri), {

@@ -16,10 +16,11 @@ import { takesPins } from '../http/schemes.ts';
 import { farFuture, readHolder, readPerson } from './callers.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
 import { openDevices } from './devices.ts';
-import { openProvider } from './external.ts';
+import { type OutsideProvider, openProvider } from './external.ts';
 import { normalizeAddress, openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
 import { beginSession, deleteSession, hashSession, openUses, readSession } from './sessions.ts';
+import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 
 export { getFirstAdmin, getHolder } from './callers.ts';
@@ -31,6 +32,7 @@ export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
 export { readTerms, sweepSessions } from './sessions.ts';
+export { flowSeconds, SignInFailed } from './sign-in.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
 export { deriveKey } from './tokens.ts';
 export { apiScope, normalizeAddress };
@@ -39,7 +41,8 @@ export { apiScope, normalizeAddress };
 export type Identity = {
   context: Context;
   keys: TokenKeys;
-  verifyOutside: ReturnType<typeof openProvider>;
+  provider: OutsideProvider;
+  signIns: ReturnType<typeof openSignIns>;
   exchange: ReturnType<typeof openExchange>;
   viewerOfDevice: ReturnType<typeof openDevices>;
   /** Records that a session is used. */
@@ -68,10 +71,12 @@ const consoleClient = 'console';
 
 /** Opens the room in this process. Credentials are checked again when a change is announced. */
 export function openIdentity(context: Context): Identity {
+  const provider = openProvider(context);
   const identity: Identity = {
     context,
     keys: openKeys(context, pepperOf(context.config)),
-    verifyOutside: openProvider(context),
+    provider,
+    signIns: openSignIns(context, provider),
     exchange: openExchange(context),
     viewerOfDevice: openDevices(context),
     noteUse: openUses(context),
@@ -132,11 +137,11 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
  * @throws NotAuthenticated; Unavailable while an outside provider cannot be asked
  */
 export function viewerOfToken(identity: Identity, token: string, ip: string): Promise<Viewer> {
-  const { context, keys, verifyOutside } = identity;
+  const { context, keys, provider } = identity;
   return viewerBy(identity, token, async (isProven) => {
     const credential = createHash('sha256').update(token).digest('base64url').slice(0, 22);
     if (context.config.IdentityProvider.Mode === 'External') {
-      const assertion = await verifyOutside(token, { address: normalizeAddress(ip), isProven });
+      const assertion = await provider.verify(token, { address: normalizeAddress(ip), isProven });
       // The provider may change its keys, or revoke an opaque token, at any time.
       return { provenUntil: 0, read: () => readPerson(context, credential, assertion) };
     }
@@ -234,6 +239,34 @@ export async function signInByPin(
     throw new NotAuthenticated('The PIN is not valid here; ask an Admin for one, or look at its spelling.');
   const { mandatorId } = await readHolder(identity.context, holder, { credential: 'console', expiresAt: farFuture });
   return await openSession(identity, { mandatorId, personId: holder.personId, pinId: holder.pinId });
+}
+
+/** Sends a person to the outside provider. @param before the sessions that end with the sign-in @throws SignInFailed */
+export const beginSignIn = ({ signIns }: Identity, mandator: string, before: string[]) =>
+  signIns.begin(mandator.toLowerCase(), before);
+
+/** Begins the session of the person that the outside provider names, by the rule of its tokens. @throws SignInFailed */
+export async function signInByProvider(
+  identity: Identity,
+  mandator: string,
+  answer: ProviderAnswer,
+): Promise<BegunSession & { before: string[] }> {
+  const code = mandator.toLowerCase();
+  const { names, before } = await identity.signIns.finish(code, answer);
+  try {
+    if (names.tenant.toLowerCase() !== code) throw new NotAuthenticated(`The person is of ${names.tenant}.`);
+    const assertion = { ...names, expiresAt: farFuture };
+    const { mandatorId, personId } = await readPerson(identity.context, 'console', assertion);
+    return { ...(await openSession(identity, { mandatorId, personId, pinId: null })), before };
+  } catch (error) {
+    throw error instanceof NotAuthenticated ? new SignInFailed('PersonUnknown', error.message) : error;
+  }
+}
+
+/** How people sign in to the console; `provider`: its name. */
+export function waysToSignIn({ context: { config } }: Identity): { pin: boolean; provider: string | undefined } {
+  const { SignIn, SignInName, Authority = '' } = config.IdentityProvider;
+  return { pin: takesPins(config), provider: SignIn ? (SignInName ?? new URL(Authority).host) : undefined };
 }
 
 /** Ends a session, and with it its streams on every process; again is no error. */

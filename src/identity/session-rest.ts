@@ -1,8 +1,8 @@
-/** `/{mandator}/session`: signing in to the console, who is signed in, and signing out (contract 12). */
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+/** `/{mandator}/session`: signing in to the console, by PIN or at a provider, who is signed in, and signing out (contract 12). */
+import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Viewer } from '../context.ts';
 import { MethodNotAllowed, NotAuthenticated, NotFound } from '../errors.ts';
-import { takesPins } from '../http/schemes.ts';
+import { asDomainError } from '../flow/database-errors.ts';
 import { readInput } from '../input.ts';
 import { isMandator } from '../names.ts';
 import { readJson } from '../rest/body.ts';
@@ -10,19 +10,28 @@ import { writeJson } from '../rest/json.ts';
 import { anonymousSender, limitRequests, limitTokenRequests } from '../rest/limits.ts';
 import {
   type BegunSession,
+  beginSignIn,
   checkOwnPage,
   cookiesOf,
   endSession,
+  flowSeconds,
   type Identity,
   readTerms,
+  SignInFailed,
   sessionOf,
   signInByPin,
+  signInByProvider,
   viewerOfSession,
+  waysToSignIn,
   writeCookie,
 } from './service.ts';
 import { newSession, toSessionRecord } from './session-wire.ts';
 
 const sessionPath = '/:mandator/session';
+const startPath = `${sessionPath}/start`;
+const returnPath = `${sessionPath}/return`;
+/** The page of the console, from the addresses of a sign-in at the provider. */
+const pageBeside = '../console';
 const mostBodyBytes = 4_096;
 /** Sessions that one sign-out ends, where another site of the domain has planted cookies beside ours. */
 const mostEnded = 5;
@@ -48,6 +57,32 @@ export function sessionRoutes(identity: Identity): Router {
       'Set-Cookie',
       writeCookie(config, mandatorOf(request), { name: 'session', value: id, sameSite: 'Strict' }),
     );
+
+  /** Of the browser that is at the provider. Not `Strict`: the answer comes from the provider's site. */
+  const flowCookie = (value: string, seconds: number) =>
+    ({ name: 'sign_in', value, sameSite: 'Lax', seconds }) as const;
+
+  /** What a browser is sent through on its way to the provider and back. */
+  const toPage: RequestHandler = (request, response, next) => {
+    if (waysToSignIn(identity).provider === undefined)
+      throw new NotFound('Nobody signs in at an outside provider here; sign in at the console by PIN.');
+    limitSignIns(request, response, next);
+  };
+
+  /** A person sees the page of the console, and there what went wrong. */
+  const endAtPage: ErrorRequestHandler = (error, request, response, next) => {
+    const known = asDomainError(error);
+    if (response.headersSent || (known && ['NotFound', 'MethodNotAllowed'].includes(known.code))) return next(error);
+    const fault =
+      error instanceof SignInFailed ? error.fault : known?.code === 'LimitExceeded' ? known.code : 'Unavailable';
+    const trace = String(response.locals['requestId']);
+    const line = { requestId: trace, mandator: mandatorOf(request), fault, err: String(error) };
+    context.log[error instanceof SignInFailed || known ? 'warn' : 'error'](line, 'sign-in failed');
+    // The flow of another tab may still be under way.
+    if (fault !== 'SignInExpired' && request.baseUrl.endsWith('/return'))
+      response.append('Set-Cookie', writeCookie(config, mandatorOf(request), flowCookie('', 0)));
+    response.redirect(303, `${pageBeside}?${new URLSearchParams({ fault, trace })}`);
+  };
 
   async function describe(viewer: Viewer) {
     return toSessionRecord(viewer, await readTerms(context.db, viewer), config.Sessions.IdleMinutes);
@@ -97,7 +132,33 @@ export function sessionRoutes(identity: Identity): Router {
       .end();
   });
   router.get(`${sessionPath}/options`, (request, response) => {
-    writeJson(request, response, { Pin: takesPins(config), Provider: null });
+    const { pin, provider } = waysToSignIn(identity);
+    const Provider = provider === undefined ? null : { Name: provider, Start: 'session/start' };
+    writeJson(request, response, { Pin: pin, Provider });
+  });
+  router.get(startPath, toPage, async (request, response) => {
+    const { address, flow } = await beginSignIn(
+      identity,
+      mandatorOf(request),
+      cookiesOf(request, config, 'session').slice(0, mostEnded),
+    );
+    response.append('Set-Cookie', writeCookie(config, mandatorOf(request), flowCookie(flow, flowSeconds)));
+    response.redirect(303, address);
+  });
+  router.get(returnPath, toPage, async (request, response) => {
+    const flows = cookiesOf(request, config, 'sign_in');
+    const { search } = new URL(request.originalUrl, 'http://return.invalid');
+    // Of two, one may have been planted by another site of the domain.
+    const answer = { query: search, flow: flows.length === 1 ? (flows[0] ?? '') : '' };
+    const begun = await signInByProvider(identity, mandatorOf(request), answer);
+    for (const id of begun.before) await endSession(identity, id);
+    response.append('Set-Cookie', writeCookie(config, mandatorOf(request), flowCookie('', 0)));
+    keep(request, response, begun);
+    response.redirect(303, pageBeside);
+  });
+  router.use([startPath, returnPath], endAtPage);
+  router.all([`${sessionPath}/options`, startPath, returnPath], (request) => {
+    throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
   });
   router.all(sessionPath, (request) => {
     throw new MethodNotAllowed(`${request.method} is not possible here; use GET, POST or DELETE.`, [

@@ -53,8 +53,8 @@ export const sessionOptions = z
     Pin: z.boolean().meta({ description: 'Whether people sign in by PIN.' }),
     Provider: z
       .object({
-        Name: text(253, 'The host of the provider.'),
-        Start: z.string().max(2_000).meta({ description: 'Where a browser goes to sign in there.' }),
+        Name: text(253, 'How the provider is called.'),
+        Start: z.string().max(2_000).meta({ description: 'Where a browser goes to sign in there, below the tenant.' }),
       })
       .nullable()
       .meta({ description: 'The outside identity provider; null where nobody signs in by one.' }),

@@ -172,6 +172,8 @@ export const openOperations = [
   'POST /{mandator}/session',
   'DELETE /{mandator}/session',
   'GET /{mandator}/session/options',
+  'GET /{mandator}/session/start',
+  'GET /{mandator}/session/return',
 ];
 
 export type Cell = 'yes' | 'no' | 'unknown';

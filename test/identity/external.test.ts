@@ -313,7 +313,7 @@ describe('a provider that is down', () => {
   let lonely: IdentityServer;
   let own: Awaited<ReturnType<typeof startProvider>>;
 
-  const external = (changes: Partial<Config['IdentityProvider']> = {}): Partial<Config> => ({
+  const external = (changes: Partial<Config['IdentityProvider']> = {}): Parameters<typeof startIdentity>[1] => ({
     IdentityProvider: {
       ...{ Mode: 'External', Authority: own.issuer, Audience: audience },
       ...{ TenantClaim: 'tenant', EmailClaim: 'email', ...resourceClient, ...changes },

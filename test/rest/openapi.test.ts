@@ -372,7 +372,8 @@ describe('answers keep to the document', () => {
 
   test('a session of the console begins, is told and ends; wrong calls are answered as described', async () => {
     expect((await contract.fetch('/school/session/options')).status).toBe(200);
-    expect((await contract.fetch('/no%20name/session/options', {}, { wrong: true })).status).toBe(404);
+    for (const address of ['/no%20name/session/options', '/school/session/start', '/school/session/return'])
+      expect((await contract.fetch(address, {}, { wrong: true })).status).toBe(404);
     const begun = await session('POST');
     expect(begun.status).toBe(201);
     const cookie = cookieFrom(begun);
@@ -631,6 +632,9 @@ describe('answers keep to the document', () => {
         .map((status) => `${status} ${name}`),
     );
     expect(missing.sort()).toEqual([
+      // Where there is an outside provider: identity.sign-in.
+      '303 GET /{mandator}/session/return',
+      '303 GET /{mandator}/session/start',
       // Needs two requests with one key at one time: lessons.accept.
       ...batchWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
       // Are counted by address: mail.inbox, displays.pairing.

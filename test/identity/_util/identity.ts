@@ -28,7 +28,13 @@ export const openClient: Client = {
 export type IdentityServer = Awaited<ReturnType<typeof startIdentity>>;
 
 /** A process with the identity room alone, and a route behind its door that answers the viewer. */
-export async function startIdentity(databaseUrl: string, changes: Partial<Config> = {}) {
+export async function startIdentity(
+  databaseUrl: string,
+  {
+    IdentityProvider,
+    ...changes
+  }: Partial<Omit<Config, 'IdentityProvider'>> & { IdentityProvider?: Partial<Config['IdentityProvider']> } = {},
+) {
   const lines: string[] = [];
   const log = openLog('trace', { write: (line) => void lines.push(line) });
   const app = express();
@@ -46,7 +52,13 @@ export async function startIdentity(databaseUrl: string, changes: Partial<Config
     path.join(import.meta.dirname, '..', '..', '..'),
   );
   const { port } = server.address() as AddressInfo;
-  const config = listeningOn({ ...settings, Clients: [openClient], ...changes }, port);
+  const config = listeningOn(
+    {
+      ...{ ...settings, Clients: [openClient], ...changes },
+      IdentityProvider: { ...settings.IdentityProvider, ...IdentityProvider },
+    },
+    port,
+  );
   const url = `http://127.0.0.1:${port}`;
   const { close, ...context } = await openContext(config, log);
   const identity = openIdentity(context);

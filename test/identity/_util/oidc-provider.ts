@@ -1,6 +1,7 @@
 /**
  * An outside OpenID provider in a process of its own: oidc-provider with the client_credentials grant, whose clients
- * stand for persons. Their claims go into every token; the resource that is asked for says which audience and format.
+ * stand for persons. Their claims go into every token; the resource that is asked for says which audience and format. The
+ * same persons sign in with the authorization code flow: `login_hint` says who, and `nobody at all` says no.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,6 +14,10 @@ export const audience = 'roomgate';
 const secret = 'a secret of the provider';
 /** Where opaque tokens are asked about. */
 export const resourceClient = { ClientId: 'roomgate', ClientSecret: secret };
+/** The root of the service as browsers see it; a proxy takes the prefix away. */
+export const publicRoot = 'https://rooms.example/gate';
+/** Who refuses at the provider. */
+export const refuser = 'nobody at all';
 
 type Claims = Record<string, unknown>;
 type Settings = { clients: Record<string, Claims>; keys: JWK[]; port: number };
@@ -30,15 +35,32 @@ async function runProvider({ clients, keys, port }: Settings): Promise<void> {
   const server = http.createServer({ keepAliveTimeout: longestIdleMs });
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const clientOf = (client_id: string) => ({
+  const personClient = (client_id: string) => ({
     ...{ client_id, client_secret: secret, redirect_uris: [], response_types: [] },
     grant_types: ['client_credentials'],
   });
+  const ourClient = {
+    ...{ client_id: resourceClient.ClientId, client_secret: secret, response_types: ['code' as const] },
+    redirect_uris: ['school', 'stranger'].map((tenant) => `${publicRoot}/${tenant}/session/return`),
+    grant_types: ['authorization_code'],
+  };
   function serve(jwks: JWK[]): void {
     const provider = new Provider(issuer, {
-      clients: [resourceClient.ClientId, ...Object.keys(clients)].map(clientOf),
+      clients: [ourClient, ...Object.keys(clients).map(personClient)],
       jwks: { keys: jwks as never },
-      scopes: ['service_api', 'other_api'],
+      scopes: ['openid', 'service_api', 'other_api'],
+      claims: { openid: ['sub'], email: ['email', 'email_verified', 'tenant'] },
+      findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId, ...clients[accountId] }) }),
+      interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+      async loadExistingGrant({ oidc }) {
+        const grant = new oidc.provider.Grant({
+          clientId: oidc.client!.clientId,
+          accountId: oidc.session!.accountId!,
+        });
+        grant.addOIDCScope('openid email');
+        await grant.save();
+        return grant;
+      },
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
@@ -54,7 +76,14 @@ async function runProvider({ clients, keys, port }: Settings): Promise<void> {
       },
       extraTokenClaims: (_ctx, token) => clients[token.clientId ?? ''] as never,
     });
-    server.removeAllListeners('request').on('request', provider.callback());
+    const callback = provider.callback();
+    server.removeAllListeners('request').on('request', async (request, response) => {
+      if (!request.url?.startsWith('/interaction/')) return callback(request, response);
+      const { params } = await provider.interactionDetails(request, response);
+      const accountId = String(params['login_hint']);
+      const result = accountId === refuser ? { error: 'access_denied' } : { login: { accountId } };
+      await provider.interactionFinished(request, response, result);
+    });
   }
   serve(keys);
   process.on('message', (jwks: JWK[]) => {
