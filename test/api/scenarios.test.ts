@@ -7,6 +7,7 @@ import { type AddTypes, createBuilder } from '../../src/graphql/builder.ts';
 import { addNodes } from '../../src/graphql/nodes.ts';
 import * as lessonTypes from '../../src/lessons/graphql.ts';
 import { routes as lessonRoutes } from '../../src/lessons/rest.ts';
+import * as mail from '../../src/mail/graphql.ts';
 import * as tenants from '../../src/tenants/graphql.ts';
 import { type Contract, openContract } from '../_util/contract.ts';
 import { heardOfAll } from '../_util/graphql.ts';
@@ -681,11 +682,10 @@ describe('the scenarios use', () => {
         }),
       );
     };
-    // Master data and the feed lend the others their types; they have tests of their own.
-    const lent = new Set(namesOf(addNodes, tenants.addTypes, changes.addTypes));
-    const names = namesOf(addNodes, tenants.addTypes, changes.addTypes, bookings.addTypes, lessonTypes.addTypes).filter(
-      (name) => !lent.has(name),
-    );
+    // Master data, mail and the feed lend the others their types; they have tests of their own.
+    const lending = [addNodes, tenants.addTypes, mail.addTypes, changes.addTypes];
+    const lent = new Set(namesOf(...lending));
+    const names = namesOf(...lending, bookings.addTypes, lessonTypes.addTypes).filter((name) => !lent.has(name));
     expect(names).toContain('Query.batches(filter.mine)');
     expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
     // REST has no such: test/graphql/relay.test.ts reads every list backward, test/graphql/graph.test.ts by ids of the graph.
