@@ -9,6 +9,7 @@ import { boundsOf, pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
+import { dayLength } from '../time/days.ts';
 
 export type LessonJob = {
   id: number;
@@ -74,6 +75,8 @@ export type LessonFilter = Questions & {
   to?: Date | undefined;
   /** Any of these. */
   status?: readonly string[] | undefined;
+  /** Only those that are not as they were created, by where they are and, unless asked by content, by where they were. */
+  changed?: boolean | undefined;
   /** By `beginn`. */
   order?: 'Ascending' | 'Descending' | undefined;
 };
@@ -136,7 +139,7 @@ export function selectJobs(
 
 /**
  * The lessons of the tenant in order of Beginn; an unknown JobID or room gives an empty page. Of a private lesson only
- * Admins and who sent its job see the content. What is asked about the content is asked within a window, as of bookings.
+ * Admins and who sent its job see the content. What is asked about the content or for changes is asked within a window.
  * @throws Forbidden for a display; Malformed as `windowOf`
  */
 export async function listLessons(
@@ -148,7 +151,7 @@ export async function listLessons(
   checkBatchUser(viewer);
   const { rows } = await selectLessons(
     viewer,
-    asks(filter) ? { ...filter, ...windowOf(filter) } : filter,
+    asks(filter) || filter.changed ? { ...filter, ...windowOf(filter) } : filter,
     page,
   ).execute(db);
   return toPage(lessonList, toLessons(viewer, rows), page);
@@ -200,6 +203,23 @@ const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
     : sql`and (not lesson.privat or ${viewer.personId} = (
         select created_by from lesson_job where mandator_id = lesson.mandator_id and id = lesson.job))`;
 
+const isChanged = sql`(lesson.status <> 'Geplant' or lesson.ursprung is not null)`;
+
+/** The keys of the changed lessons that are in the window, or were before their change; found room by room. */
+const changesIn = (mandatorId: number, from: Date, to: Date) => sql`
+  select changed.job, changed.lektion_id from resource as place
+  cross join lateral (
+    select job, lektion_id from lesson
+    where lesson.mandator_id = place.mandator_id and lesson.resource_id = place.id and ${isChanged}
+      and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours' and lesson.beginn < ${to}
+    union all
+    select job, lektion_id from lesson
+    where lesson.mandator_id = place.mandator_id and lesson.origin_resource_id = place.id
+      and lesson.ursprung ->> 'Beginn' > ${new Date(from.getTime() - dayLength).toISOString()}
+      and lesson.ursprung ->> 'Beginn' < ${to.toISOString()} and lesson.ursprung ->> 'Ende' > ${from.toISOString()}
+  ) as changed
+  where place.mandator_id = ${mandatorId}`;
+
 /** The query of `listLessons`. Lessons are found by content, those of a job by the job, others by room and time. */
 export function selectLessons(
   viewer: Viewer,
@@ -215,6 +235,7 @@ export function selectLessons(
   const at = ([micros, job, lektion]: LessonKey) =>
     sql`(timestamptz 'epoch' + (${micros} || ' microseconds')::interval, ${job}::bigint, ${lektion})`;
   const isFound = asks(filter) && from !== undefined && to !== undefined;
+  const changes = filter.changed && !isFound && from && to ? changesIn(mandatorId, from, to) : undefined;
   const most = sql`${limit + 1}::int`;
   const direction = isDescending ? sql`desc` : sql``;
   const order = sql`lesson.beginn ${direction}, lesson.job ${direction}, lesson.lektion_id ${direction}`;
@@ -222,11 +243,14 @@ export function selectLessons(
     ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`} ${inReach(viewer, 'room.id')}`;
   // No lesson lasts longer than 24 hours, which bounds the search for those that have begun earlier.
   const wanted = sql`
-    ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
-    ${to ? sql`and lesson.beginn < ${to}` : sql``}
+    ${from && !changes ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
+    ${to && !changes ? sql`and lesson.beginn < ${to}` : sql``}
     ${lektionId === undefined ? sql`` : sql`and lesson.lektion_id = ${lektionId}`}
     ${status ? sql`and lesson.status = any(${[...status]})` : sql``}
-    ${isFound ? sql`and ${lessonAnswers(viewer, { from, to }, filter)} ${amongVisible(viewer)}` : sql``}
+    ${isFound ? sql`and ${lessonAnswers(viewer, { from, to }, filter)}` : sql``}
+    ${changes ? sql`and (lesson.job, lesson.lektion_id) in (${changes})` : sql``}
+    ${filter.changed ? sql`and ${isChanged}` : sql``}
+    ${isFound || filter.changed ? amongVisible(viewer) : sql``}
     ${above ? sql`and ${key} > ${at(above)}` : sql``}
     ${below ? sql`and ${key} < ${at(below)}` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
@@ -237,7 +261,7 @@ export function selectLessons(
       select lesson.beginn ${ofRoom} order by lesson.beginn ${direction} limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.beginn ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const found =
-    (jobID ?? jobOf ?? bookingOf ?? batchOf) === undefined && !isFound
+    (jobID ?? jobOf ?? bookingOf ?? batchOf) === undefined && !isFound && !changes
       ? sql`
         select lesson.*, room.name from resource as room
         cross join lateral (

@@ -244,7 +244,7 @@ export const toLessonRecord = (lesson: Lesson) =>
 export const name = (description: string, most = longestKey) =>
   z.string().min(1).max(most).optional().meta({ description });
 
-const ofContent = '`Klasse`, `Lehrperson`, `Fach` or `Search`';
+const ofContent = '`Changed`, `Klasse`, `Lehrperson`, `Fach` or `Search`';
 
 /** Which lessons a list has. */
 export const lessonFilter = z.strictObject({
@@ -257,6 +257,9 @@ export const lessonFilter = z.strictObject({
     )
     .optional(),
   Status: parameters.oneOf(lessonStatus, 'Only those of these statuses.'),
+  Changed: parameters.flag(
+    'Only those that are cancelled, substituted or otherwise not as they were created; unless asked by content, also those that were to be within `From` and `To` and have moved to another time.',
+  ),
   ...questions,
 });
 

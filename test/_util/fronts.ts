@@ -34,6 +34,7 @@ export type LessonQuery = Paging & {
   from?: string;
   to?: string;
   status?: string | string[];
+  changed?: boolean;
   klasse?: string;
   lehrperson?: string;
   fach?: string;

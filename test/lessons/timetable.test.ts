@@ -169,6 +169,47 @@ describe('GET …/lessons', () => {
     expect(items[0]).toMatchObject({ lektionId: 'L-1', jobID: 'values', ressourceName: 'Aula Ü1' });
   });
 
+  test('Changed: what is cancelled, substituted or has moved, by where it is and by where it was', async () => {
+    const at = (id: string, room: string, day: number, more: object = {}) =>
+      lesson(id, room, `2032-03-0${day}T08:00:00Z`, `2032-03-0${day}T09:00:00Z`, { Klassen: ['9z'], ...more });
+    const before = [at('off', 'R001', 1), at('sub', 'R002', 1), at('away', 'R003', 1), at('same', 'Aula Ü1', 1)];
+    const secret = { JobID: 'secret', LektionList: [at('hid', 'R001', 3, { Privat: true })] };
+    await imported(admin, [{ JobID: 'change', LektionList: before }, secret]);
+    const changes = [
+      { LektionId: 'off', Status: 'Entfaellt' },
+      { LektionId: 'sub', Status: 'Vertretung', Lehrpersonen: ['Noether'] },
+      at('away', 'R001', 2),
+    ];
+    const hid = {
+      JobID: 'secret',
+      LektionList: [at('hid', 'R002', 1, { Status: 'Vertretung' })].map((l) => ({
+        ...l,
+        Beginn: '2032-03-01T10:00:00Z',
+        Ende: '2032-03-01T11:00:00Z',
+      })),
+    };
+    const { ImportStatus, ErrorMessages } = await admin.importJobs(
+      [{ JobID: 'change', LektionList: changes }, hid],
+      'update',
+    );
+    expect([ImportStatus, ErrorMessages]).toEqual(['LessonsCreated', null]);
+    const on = (client: LessonClient, day: number, more = '') =>
+      client.lessons(`Changed=true&From=2032-03-0${day}T00:00:00Z&To=2032-03-0${day + 1}T00:00:00Z${more}`).then(idsOf);
+    expect(await on(user, 1)).toEqual(['off', 'sub', 'away']);
+    expect(await on(admin, 1)).toEqual(['off', 'sub', 'hid', 'away']);
+    expect(await on(user, 2)).toEqual(['away']);
+    expect(await on(admin, 3)).toEqual(['hid']);
+    expect(await on(user, 1, '&Klasse=9Z')).toEqual(['off', 'sub']);
+    expect(await on(user, 1, '&JobID=change&Status=Vertretung')).toEqual(['sub']);
+    expect(await on(user, 1, '&RessourceName=R001')).toEqual(['off', 'away']);
+    const paged = await pages(
+      (paging) =>
+        user.lessons(`Changed=true&From=2032-03-01T00:00:00Z&To=2032-03-02T00:00:00Z&Order=Descending&${paging}`),
+      1,
+    );
+    expect(paged.flatMap(idsOf)).toEqual(['away', 'sub', 'off']);
+  });
+
   describe('From and To', () => {
     beforeAll(async () => {
       await imported(user, [

@@ -15,6 +15,12 @@ const everybody: readonly Role[] = ['User', 'Importer', 'Admin'];
 export const screens: readonly Screen[] = [
   { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, roles: everybody, load: () => import('./screens/rooms.ts') },
   {
+    name: 'changes',
+    title: { de: 'Änderungen', en: 'Changes' },
+    roles: everybody,
+    load: () => import('./screens/changes.ts'),
+  },
+  {
     name: 'timetables',
     title: { de: 'Stundenpläne', en: 'Timetables' },
     roles: ['Importer', 'Admin'],

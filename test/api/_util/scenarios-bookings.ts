@@ -350,6 +350,8 @@ export const bookingScenarios: Record<string, Row[]> = {
     [bookings({ ...onDay(0), fach: 'MUSIK' }), items({ status: 'Cancelled' })],
     [bookings({ ...onDay(0), fach: 'Musik', occupying: true }), items()],
     [lessons({ ...onDay(0), status: ['Entfaellt', 'Vertretung'] }), items({ lektionId: 'L-2' }, { lektionId: 'L-3' })],
+    [lessons({ ...onDay(0), changed: true }), items({ lektionId: 'L-2' }, { lektionId: 'L-3' })],
+    [lessons({ ...onDay(0), changed: true }), items({ lektionId: 'L-3' }), 'colleague'],
     [lessons({ ...onDay(0), order: 'Descending', limit: 1 }), page('cursor 1', { lektionId: 'L-3' })],
     [
       lessons({ ...onDay(0), order: 'Descending', cursor: 'cursor 1', limit: 1 }),

@@ -462,6 +462,78 @@ export type JobOperation =
   | 'Delete'
   | 'Update';
 
+/** A lesson. */
+export type LessonChangeInput = {
+  /** Classes. REST: `Klassen`. */
+  classes?: Array<string> | null | undefined;
+  /** Lessons that share it, their room and their time share one booking. REST: `KopplungId`. */
+  couplingKey?: string | null | undefined;
+  /** End, after `start` by at most 24 hours. REST: `Ende`. */
+  end?: string | null | undefined;
+  /** Whether others than its sender and Admins see only that the room is taken. REST: `Privat`. */
+  isPrivate?: boolean | null | undefined;
+  /** Names the lesson; unique inside its job. REST: `LektionId`. */
+  lessonKey: string;
+  /** Remark. REST: `Bemerkung`. */
+  remark?: string | null | undefined;
+  /** The id of the room, which must agree with its name. REST: `RessourceId`. */
+  resourceId?: string | number | null | undefined;
+  /** The name of the room; case and spaces around it do not count. REST: `RessourceName`. */
+  resourceName?: string | null | undefined;
+  /** Start, ISO 8601; without an offset it is UTC. REST: `Beginn`. */
+  start?: string | null | undefined;
+  /** Geplant when left out; Entfaellt occupies no room. */
+  status?: LessonStatus | null | undefined;
+  /** Subject. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Teachers. REST: `Lehrpersonen`. */
+  teachers?: Array<string> | null | undefined;
+  /** Title. REST: `Titel`. */
+  title?: string | null | undefined;
+};
+
+/** Which lessons; members that are left out do not count. */
+export type LessonFilter = {
+  /** Only those that are cancelled, substituted or otherwise not as they were created; unless asked by content, also those that were to be within `from` and `to` and have moved to another time. */
+  changed?: boolean | null | undefined;
+  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  class?: string | null | undefined;
+  /** Only those that end after this instant; with `changed`, `class`, `teacher`, `subject` or `search` now when left out. */
+  from?: string | null | undefined;
+  /** Only those of the job of this `jobKey`. REST: `JobID`. */
+  jobKey?: string | null | undefined;
+  /** Only those in rooms of this name, in whatever case. REST: `RessourceName`. */
+  resourceName?: string | null | undefined;
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** Only those of these statuses. */
+  status?: Array<LessonStatus> | null | undefined;
+  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  teacher?: string | null | undefined;
+  /** Only those that begin before this instant; with `changed`, `class`, `teacher`, `subject` or `search` at most 366 days after `from`, and 31 days after it when left out. */
+  to?: string | null | undefined;
+};
+
+/** What to change of a job: what is left out stays as it is, null clears it. */
+export type LessonJobChangeInput = {
+  /** Designation. REST: `Bezeichnung`. */
+  designation?: string | null | undefined;
+  /** Names the job; unique in the tenant. REST: `JobID`. */
+  jobKey: string;
+  /** Lessons to be changed; with `replaceLessons` also new ones. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. REST: `LektionList`. */
+  lessons?: Array<LessonChangeInput> | null | undefined;
+  /** The location of its rooms, where two locations have a room of the same name. REST: `Standort`. */
+  locationName?: string | null | undefined;
+  /** Remark. REST: `Bemerkung`. */
+  remark?: string | null | undefined;
+  /** Whether `lessons` is the whole truth about the job: its other lessons are deleted. REST: `ReplaceLektionList`. */
+  replaceLessons?: boolean | null | undefined;
+  /** Where the job comes from. REST: `Quelle`. */
+  source?: string | null | undefined;
+};
+
 /** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
 export type LessonStatus =
   | 'Entfaellt'
@@ -766,6 +838,43 @@ export type RevokeFeedMutation = { revokeCalendarToken:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
+
+export type DayLessonFragment = { __typename: 'Lesson', id: string, jobKey: string, lessonKey: string, start: string, end: string, resourceId: string, resourceName: string, subject: string | null, title: string | null, classes: Array<string> | null, teachers: Array<string> | null, remark: string | null, status: LessonStatus, origin: { __typename: 'LessonOrigin', start: string, end: string, resourceName: string, subject: string | null, teachers: Array<string> | null } | null };
+
+export type DayLessonsQueryVariables = Exact<{
+  filter: LessonFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type DayLessonsQuery = { lessons: { __typename: 'LessonConnection', nodes: Array<{ __typename: 'Lesson', id: string, jobKey: string, lessonKey: string, start: string, end: string, resourceId: string, resourceName: string, subject: string | null, title: string | null, classes: Array<string> | null, teachers: Array<string> | null, remark: string | null, status: LessonStatus, origin: { __typename: 'LessonOrigin', start: string, end: string, resourceName: string, subject: string | null, teachers: Array<string> | null } | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type FollowLessonsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FollowLessonsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string } };
+
+export type MayImportQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type MayImportQuery = { tenant: { __typename: 'Tenant', parameters: { __typename: 'TenantParameters', usersMayImport: boolean } } };
+
+export type ChangeLessonMutationVariables = Exact<{
+  jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
+}>;
+
+
+export type ChangeLessonMutation = { updateLessonJobs:
+    | { __typename: 'BatchAccepted', batch: { __typename: 'Batch', id: string } }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type FollowAllBookingsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FollowAllBookingsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string } };
 
 export type MasterHolidaysFragment = { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number };
 
@@ -1695,6 +1804,30 @@ export const FeedFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Feed"}) as unknown as TypedDocumentString<FeedFragment, unknown>;
+export const DayLessonFragmentDoc = new TypedDocumentString(`
+    fragment DayLesson on Lesson {
+  id
+  jobKey
+  lessonKey
+  start
+  end
+  resourceId
+  resourceName
+  subject
+  title
+  classes
+  teachers
+  remark
+  status
+  origin {
+    start
+    end
+    resourceName
+    subject
+    teachers
+  }
+}
+    `, {"fragmentName":"DayLesson"}) as unknown as TypedDocumentString<DayLessonFragment, unknown>;
 export const MasterHolidaysFragmentDoc = new TypedDocumentString(`
     fragment MasterHolidays on HolidayCalendar {
   id
@@ -2351,6 +2484,108 @@ fragment Refused on Problem {
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<RevokeFeedMutation, RevokeFeedMutationVariables>;
+export const DayLessonsDocument = new TypedDocumentString(`
+    query DayLessons($filter: LessonFilter!, $after: String) {
+  lessons(filter: $filter, first: 200, after: $after) {
+    nodes {
+      ...DayLesson
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment DayLesson on Lesson {
+  id
+  jobKey
+  lessonKey
+  start
+  end
+  resourceId
+  resourceName
+  subject
+  title
+  classes
+  teachers
+  remark
+  status
+  origin {
+    start
+    end
+    resourceName
+    subject
+    teachers
+  }
+}`) as unknown as TypedDocumentString<DayLessonsQuery, DayLessonsQueryVariables>;
+export const FollowLessonsDocument = new TypedDocumentString(`
+    subscription FollowLessons {
+  bookings(filter: { kind: [Lesson] }) {
+    cursor
+  }
+}
+    `) as unknown as TypedDocumentString<FollowLessonsSubscription, FollowLessonsSubscriptionVariables>;
+export const MayImportDocument = new TypedDocumentString(`
+    query MayImport {
+  tenant {
+    parameters {
+      usersMayImport
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<MayImportQuery, MayImportQueryVariables>;
+export const ChangeLessonDocument = new TypedDocumentString(`
+    mutation ChangeLesson($jobs: [LessonJobChangeInput!]!) {
+  updateLessonJobs(jobs: $jobs) {
+    __typename
+    ... on BatchAccepted {
+      batch {
+        id
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<ChangeLessonMutation, ChangeLessonMutationVariables>;
+export const FollowAllBookingsDocument = new TypedDocumentString(`
+    subscription FollowAllBookings {
+  bookings(filter: {  }) {
+    cursor
+  }
+}
+    `) as unknown as TypedDocumentString<FollowAllBookingsSubscription, FollowAllBookingsSubscriptionVariables>;
 export const MasterHolidayCalendarsDocument = new TypedDocumentString(`
     query MasterHolidayCalendars($after: String) {
   holidayCalendars(first: 200, after: $after) {

@@ -296,9 +296,11 @@ export type LessonChangeInput = {
 
 /** Which lessons; members that are left out do not count. */
 export type LessonFilter = {
+  /** Only those that are cancelled, substituted or otherwise not as they were created; unless asked by content, also those that were to be within `from` and `to` and have moved to another time. */
+  changed?: boolean | null | undefined;
   /** Only lessons of this class, in whatever case. REST: `Klasse`. */
   class?: string | null | undefined;
-  /** Only those that end after this instant; with `class`, `teacher`, `subject` or `search` now when left out. */
+  /** Only those that end after this instant; with `changed`, `class`, `teacher`, `subject` or `search` now when left out. */
   from?: string | null | undefined;
   /** Only those of the job of this `jobKey`. REST: `JobID`. */
   jobKey?: string | null | undefined;
@@ -312,7 +314,7 @@ export type LessonFilter = {
   subject?: string | null | undefined;
   /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
   teacher?: string | null | undefined;
-  /** Only those that begin before this instant; with `class`, `teacher`, `subject` or `search` at most 366 days after `from`, and 31 days after it when left out. */
+  /** Only those that begin before this instant; with `changed`, `class`, `teacher`, `subject` or `search` at most 366 days after `from`, and 31 days after it when left out. */
   to?: string | null | undefined;
 };
 
