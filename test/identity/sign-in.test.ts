@@ -167,8 +167,10 @@ describe('at a provider', () => {
     other.searchParams.set('state', 'another');
     expect(faultAt(await browser.finish(other))).toBe('SignInExpired');
     expect([...browser.cookies]).toEqual([...flow]);
-    await strange.start('stranger');
-    expect(faultAt(await strange.finish(back))).toBe('SignInExpired');
+    // With the right state, but a flow of another tenant.
+    const moved = await pass(await strange.start('stranger'), 'ada');
+    moved.pathname = back.pathname;
+    expect(faultAt(await strange.finish(moved))).toBe('SignInExpired');
     for (const [name, value] of flow) strange.cookies.set(name, `${value.slice(0, -2)}AA`);
     expect(faultAt(await strange.finish(back))).toBe('SignInExpired');
     expect(await browser.finish(back)).toBe('../console');
@@ -234,7 +236,13 @@ describe('with a provider that is scripted', () => {
     await scripted?.close();
   });
 
-  type Said = { claims?: Record<string, unknown>; key?: typeof key; token?: Told; callback?: Record<string, string> };
+  type Said = {
+    claims?: Record<string, unknown>;
+    key?: typeof key;
+    token?: Told;
+    callback?: Record<string, string>;
+    mandator?: string;
+  };
 
   /** Signs in with what the provider is made to say, and tells the fault, or null. */
   async function signIn(said: Said, browser = openBrowser(service)): Promise<string | null> {
@@ -248,7 +256,7 @@ describe('with a provider that is scripted', () => {
       const endpoints = { authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
       return { headers, body: { issuer, jwks_uri: `${issuer}/jwks`, ...endpoints } };
     });
-    const { searchParams } = await browser.start();
+    const { searchParams } = await browser.start(said.mandator);
     const now = Math.floor(Date.now() / 1000);
     const claims = {
       ...{ iss: scripted.origin, aud: resourceClient.ClientId, sub: 'ada', iat: now, exp: now + 60 },
@@ -272,6 +280,7 @@ describe('with a provider that is scripted', () => {
 
   const badGateway = { status: 502, body: '<html>' };
   test.each<[string, string, () => Said | Promise<Said>]>([
+    ['a right answer for a flow of another tenant', 'SignInExpired', () => ({ mandator: 'stranger' })],
     ['another nonce', 'ProviderRefused', () => ({ claims: { nonce: 'another' } })],
     ['no nonce', 'ProviderRefused', () => ({ claims: { nonce: undefined } })],
     ['another issuer', 'ProviderRefused', () => ({ claims: { iss: 'https://issuer.example' } })],
