@@ -113,7 +113,7 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
 
   async function signIn(on: Page, given: string, until: RegExp): Promise<void> {
     await on.getByLabel('PIN', { exact: true }).fill(given);
-    await on.getByRole('button', { name: 'Sign in' }).click();
+    await on.getByRole('button', { name: 'Sign in', exact: true }).click();
     await on.getByText(until).waitFor();
   }
 
@@ -152,12 +152,13 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
     expect(await tryCreate(page)).toMatch(/^202.*"BatchId":.*"AwaitingLessonCreation"/s);
   });
 
-  test('the dialog takes a bearer token and an APIKEY', async () => {
+  test('the dialog takes a bearer token and an APIKEY, and names the session of the console', async () => {
     await page.locator('.scheme-container .authorize').click();
     const dialog = page.locator('.dialog-ux');
     expect(await dialog.locator('h4').allTextContents()).toEqual([
       expect.stringMatching(/^Bearer/),
       expect.stringMatching(/^APIKEY/),
+      expect.stringMatching(/^Session/),
     ]);
     await dialog.locator('.close-modal').click();
   });
