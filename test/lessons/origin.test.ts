@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { heardOfAll } from '../_util/graphql.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { at, enterTenant, lesson, type Timetable } from '../_util/timetable.ts';
 
@@ -21,6 +22,8 @@ async function origins({ tenant }: Timetable): Promise<Record<string, string>> {
 /** The names of the rooms whose signs are told while `work` is done, in order. */
 async function roomsTold({ tenant, roomId }: Timetable, work: () => Promise<unknown>): Promise<string> {
   const { db, notifications } = service.context;
+  // Nothing of what came before is told now.
+  await heardOfAll(service.context);
   const heard = await notifications.subscribe(`booking:${tenant.mandatorId}`);
   await work();
   await sql`select pg_notify('roomgate', ${`booking:${tenant.mandatorId}:end`})`.execute(db);
