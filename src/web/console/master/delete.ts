@@ -1,15 +1,34 @@
-/** Deletes a record after a while in which that can be undone; the API could only make another one. */
+/** Deletes a record of a list after a while in which that can be undone; the API could only make another one. */
+import { useState } from 'preact/hooks';
+import { go } from '../address.ts';
 import type { Refusal } from '../client.ts';
 import { sayRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 
-export function deleteLater(name: string, send: () => Promise<{ refused?: Refusal }>, onDone: () => void): void {
-  const run = async () => {
-    const { refused } = await send();
-    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
-    else toast(t().deleted(name));
-    onDone();
-  };
-  later(t().willDelete(name), () => void run(), onDone);
+type Deletable = { id: string; name: string; version: number };
+
+/** @param send deletes; `hidden` is the id of what the list leaves out meanwhile */
+export function useDeletion(
+  send: (which: { id: string; version: number }) => Promise<{ refused?: Refusal }>,
+  reload: () => void,
+) {
+  const [hidden, setHidden] = useState('');
+  const close = () => go({ record: undefined }, 'replace');
+  function remove({ id, name, version }: Deletable): void {
+    close();
+    setHidden(id);
+    const back = () => {
+      setHidden('');
+      reload();
+    };
+    const run = async () => {
+      const { refused } = await send({ id, version });
+      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+      else toast(t().deleted(name));
+      back();
+    };
+    later(t().willDelete(name), () => void run(), back);
+  }
+  return { hidden, remove, close };
 }

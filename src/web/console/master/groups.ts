@@ -17,7 +17,7 @@ import { table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { choicesOf, nameIn, type Person, readGroups, readPersons } from './data.ts';
-import { deleteLater } from './delete.ts';
+import { useDeletion } from './delete.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Group = MasterGroupFragment & { members: readonly string[] };
@@ -87,26 +87,13 @@ const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelet
 
 export const Screen: Component<object> = () => {
   const { record } = place.value;
-  const [hidden, setHidden] = useState('');
   const asked = useAsked(async (stop) => {
     const [groups, persons] = await Promise.all([readGroups(stop), readPersons({}, stop)]);
     return { groups, persons };
   }, []);
   const isOpened = record !== undefined && record !== 'new';
   const opened = useAsked(async () => (isOpened ? await membersOf(record) : []), [record]);
-  const close = () => go({ record: undefined }, 'replace');
-  const remove = ({ id, version, name }: Group) => {
-    close();
-    setHidden(id);
-    deleteLater(
-      name,
-      () => act(DeleteGroupDocument, { id, version }),
-      () => {
-        setHidden('');
-        asked.reload();
-      },
-    );
-  };
+  const { hidden, remove, close } = useDeletion((which) => act(DeleteGroupDocument, which), asked.reload);
   return html`
     <div class="form">
       <div class="tools">

@@ -20,7 +20,7 @@ import { table } from '../parts/table.ts';
 import { t } from '../texts/holidays.ts';
 import { t as shared } from '../texts/master.ts';
 import { choicesOf, type Location, nameIn, readAll, readLocations } from './data.ts';
-import { deleteLater } from './delete.ts';
+import { useDeletion } from './delete.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Calendar = MasterHolidaysFragment;
@@ -120,24 +120,11 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
 
 export const Screen: Component<object> = () => {
   const { record } = place.value;
-  const [hidden, setHidden] = useState('');
   const asked = useAsked(async (stop) => {
     const [calendars, locations] = await Promise.all([readCalendars(stop), readLocations(stop)]);
     return { calendars, locations };
   }, []);
-  const close = () => go({ record: undefined }, 'replace');
-  const remove = ({ id, version, name }: Calendar) => {
-    close();
-    setHidden(id);
-    deleteLater(
-      name,
-      () => act(DeleteHolidaysDocument, { id, version }),
-      () => {
-        setHidden('');
-        asked.reload();
-      },
-    );
-  };
+  const { hidden, remove, close } = useDeletion((which) => act(DeleteHolidaysDocument, which), asked.reload);
   return html`
     <div class="form">
       <div class="tools">

@@ -1,5 +1,4 @@
 /** Policies: who may see, book and decide, and by which limits; told in sentences, so that people see what they have set. */
-import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import {
@@ -19,7 +18,7 @@ import { table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { type Named, nameIn, numberOf, readAll, readGroups, textOf } from './data.ts';
-import { deleteLater } from './delete.ts';
+import { useDeletion } from './delete.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Policy = MasterPolicyFragment;
@@ -119,7 +118,6 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
 
 export const Screen: Component<object> = () => {
   const { record } = place.value;
-  const [hidden, setHidden] = useState('');
   const asked = useAsked(async (stop) => {
     const [policies, groups] = await Promise.all([
       readAll(async (after) => (await ask(MasterPoliciesDocument, { after }, stop)).policies),
@@ -127,19 +125,7 @@ export const Screen: Component<object> = () => {
     ]);
     return { policies, groups };
   }, []);
-  const close = () => go({ record: undefined }, 'replace');
-  const remove = ({ id, version, name }: Policy) => {
-    close();
-    setHidden(id);
-    deleteLater(
-      name,
-      () => act(DeletePolicyDocument, { id, version }),
-      () => {
-        setHidden('');
-        asked.reload();
-      },
-    );
-  };
+  const { hidden, remove, close } = useDeletion((which) => act(DeletePolicyDocument, which), asked.reload);
   return html`
     <div class="form">
       <div class="tools">
