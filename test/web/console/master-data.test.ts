@@ -58,6 +58,7 @@ describeInBrowser('The master data of the console', () => {
     const { page } = admin;
     await tab('Locations');
     await button('New location').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Tokyo');
     await field('Time zone').fill('Asia/Tokyo');
     await sound();
@@ -68,6 +69,7 @@ describeInBrowser('The master data of the console', () => {
 
     await tab('Rooms');
     await button('New room').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Lab 1');
     await field('Seats').fill('24');
     await field('Equipment').fill('Beamer, Piano, Beamer');
@@ -135,6 +137,7 @@ describeInBrowser('The master data of the console', () => {
     await page.getByText('Without weekly hours it is always open.').waitFor();
     await sound();
     await button('New hours …').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('0900AM');
     await field('Closes').fill('17:00');
     await sound();
@@ -205,6 +208,7 @@ describeInBrowser('The master data of the console', () => {
     });
     await tab('Holidays');
     await button('New holiday calendar').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Days off');
     await field('File (.ics)').setInputFiles(file('no calendar'));
     await sound();
@@ -229,6 +233,7 @@ describeInBrowser('The master data of the console', () => {
     const { page } = admin;
     await tab('Persons');
     await button('New person').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Grace Hopper');
     await field('E-mail').fill('grace@school.example');
     await field('Role').selectOption('Importer');
@@ -269,6 +274,7 @@ describeInBrowser('The master data of the console', () => {
     const { page } = admin;
     await tab('Groups');
     await button('New group').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Office');
     await field('Add').selectOption({ label: 'User of school' });
     await page.getByText('1 member', { exact: true }).waitFor();
@@ -281,6 +287,7 @@ describeInBrowser('The master data of the console', () => {
 
     await tab('Policies');
     await button('New policy').press('Enter');
+    await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Staff rooms');
     await page.getByLabel('Bookings need approval').check();
     await page.getByRole('group', { name: 'Who decides, besides Admins?' }).getByLabel('Office').check();

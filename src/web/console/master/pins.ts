@@ -12,9 +12,9 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt, RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { faultAt, RefusedBox } from '../parts/refused.ts';
+import { useRevocation } from '../parts/revoke.ts';
 import { Secret } from '../parts/secret.ts';
-import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
@@ -28,7 +28,6 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
   const [last, setLast] = useState('');
   const [made, setMade] = useState<string>();
   const [refusal, setRefusal] = useState<Refusal>();
-  const [going, setGoing] = useState<readonly string[]>([]);
   const [isBusy, setBusy] = useState(false);
 
   async function make(): Promise<void> {
@@ -47,17 +46,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
     setLabel('');
     asked.reload();
   }
-  function revoke({ id }: MasterPinFragment): void {
-    setGoing((all) => [...all, id]);
-    const back = () => setGoing((all) => all.filter((each) => each !== id));
-    const run = async () => {
-      const { refused } = await act(RevokePinDocument, { id });
-      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
-      asked.reload();
-      back();
-    };
-    later(t().willRevoke, () => void run(), back);
-  }
+  const { revoke, isGoing } = useRevocation((which) => act(RevokePinDocument, which), t().willRevoke, asked.reload);
   const stateOf = (pin: MasterPinFragment) =>
     pin.revokedAt
       ? t().revoked
@@ -72,7 +61,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
         <caption class="unseen">${t().pins}</caption>
         <thead><tr><th scope="col">${t().label}</th><th scope="col">${t().madeAt}</th><th scope="col">${t().usedAt}</th><th scope="col">${t().expiresAt}</th><th scope="col">${t().state}</th></tr></thead>
         <tbody>${pins
-          .filter(({ id }) => !going.includes(id))
+          .filter((one) => !isGoing(one))
           .map(
             (pin) => html`<tr key=${pin.id}>
               <td>${pin.label ?? '–'}</td><td>${whenText(pin.createdAt, '')}</td><td>${whenText(pin.lastUsedAt, t().never)}</td><td>${whenText(pin.expiresAt, t().never)}</td><td>${stateOf(pin)}</td>

@@ -15,10 +15,10 @@ import { readRooms } from '../master/data.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt, RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { faultAt, RefusedBox } from '../parts/refused.ts';
+import { useRevocation } from '../parts/revoke.ts';
 import { Secret } from '../parts/secret.ts';
 import { table } from '../parts/table.ts';
-import { later, toast } from '../parts/toast.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/calendars.ts';
 
@@ -42,7 +42,6 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
   const [label, setLabel] = useState('');
   const [made, setMade] = useState<string>();
   const [refusal, setRefusal] = useState<Refusal>();
-  const [going, setGoing] = useState<readonly string[]>([]);
   const [isBusy, setBusy] = useState(false);
   async function make(): Promise<void> {
     if (isBusy) return;
@@ -62,17 +61,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
     setLabel('');
     asked.reload();
   }
-  function revoke({ id }: FeedFragment): void {
-    setGoing((all) => [...all, id]);
-    const back = () => setGoing((all) => all.filter((each) => each !== id));
-    const run = async () => {
-      const { refused } = await act(RevokeFeedDocument, { id });
-      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
-      asked.reload();
-      back();
-    };
-    later(t().willRevoke, () => void run(), back);
-  }
+  const { revoke, isGoing } = useRevocation((which) => act(RevokeFeedDocument, which), t().willRevoke, asked.reload);
   const ofText = (feed: FeedFragment) =>
     room?.name ?? (feed.class ? t().ofClass(feed.class) : feed.teacher ? t().ofTeacher(feed.teacher) : t().kinds.mine);
   const moment = (at: string | null) => (at ? momentText(ownZone, Date.parse(at)) : t().never);
@@ -95,7 +84,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
         table({
           caption: t().title,
           name: 'calendars',
-          rows: feeds.filter(({ id }) => !going.includes(id)),
+          rows: feeds.filter((one) => !isGoing(one)),
           id: ({ id }) => id,
           columns: [
             { key: 'of', title: t().of, value: ofText },

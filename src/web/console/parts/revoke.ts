@@ -1,0 +1,26 @@
+/** Revokes what stands in a list after a while in which that can be undone. */
+import { useState } from 'preact/hooks';
+import type { Refusal } from '../client.ts';
+import { sayRefusal } from './refused.ts';
+import { later, toast } from './toast.ts';
+
+/** @param message tells what is about to happen; `isGoing`: the list leaves it out meanwhile */
+export function useRevocation(
+  send: (which: { id: string }) => Promise<{ refused?: Refusal }>,
+  message: string,
+  reload: () => void,
+) {
+  const [going, setGoing] = useState<readonly string[]>([]);
+  function revoke({ id }: { id: string }): void {
+    setGoing((all) => [...all, id]);
+    const back = () => setGoing((all) => all.filter((each) => each !== id));
+    const run = async () => {
+      const { refused } = await send({ id });
+      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+      reload();
+      back();
+    };
+    later(message, () => void run(), back);
+  }
+  return { revoke, isGoing: ({ id }: { id: string }) => going.includes(id) };
+}
