@@ -24,7 +24,7 @@ import {
 } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
 import { checkQuotas } from './quota.ts';
-import { atSameClock, expandRule } from './recurrence.ts';
+import { atSameClock, checkRule, expandRule } from './recurrence.ts';
 import { checkActive, checkApart, checkLimits, checkTimes } from './rules.ts';
 import { storedStatus } from './status.ts';
 import { findStored } from './stored.ts';
@@ -153,6 +153,9 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
     const { organizerId = viewer.personId } = wanted;
     await gather(() => checkLimits(viewer, room, organizerId, places ?? [], new Date()));
     if (places && faults.length === 0) return places;
+  } else if (wanted.recurrenceRule !== undefined) {
+    const { recurrenceRule } = wanted;
+    await gather(() => checkRule(recurrenceRule));
   }
   throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
 }

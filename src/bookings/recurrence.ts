@@ -102,6 +102,11 @@ function readUntil(until: string, zone: Zone): number {
   return until.includes('T') ? wall : zone.earliest(wall + dayLength) - 1;
 }
 
+/** For a rule that cannot be expanded yet, as the place or the times are wrong. @throws InvalidInput for what is no rule */
+export function checkRule(rule: string): void {
+  readParts(rule);
+}
+
 /**
  * Lists the starts of a series, in order; the first is `start` itself.
  * @param rule the value of an RRULE (RFC 5545, 3.3.10) with COUNT or UNTIL, without `RRULE:`

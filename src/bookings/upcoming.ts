@@ -22,13 +22,16 @@ export type Upcoming = {
   mailItems: number;
   /** When the last one ends, teardown included. */
   lastEnd: Date | null;
+  /** Changes with the bookings that are counted. */
+  digest: string;
 };
 
 export async function countUpcoming(db: Database, mandatorId: number, resourceId: number): Promise<Upcoming> {
   const of = (kind: string) => sql`count(*) filter (where kind = ${kind})::int`;
   const { rows } = await sql<Upcoming>`
     select ${of('Booking')} as bookings, count(distinct series_id)::int as series, ${of('Block')} as blocks,
-      ${of('Lesson')} as lessons, ${of('MailItem')} as "mailItems", max(upper(occupied)) as "lastEnd"
+      ${of('Lesson')} as lessons, ${of('MailItem')} as "mailItems", max(upper(occupied)) as "lastEnd",
+      md5(coalesce(string_agg(id || ' ' || version, ',' order by id), '')) as digest
     from booking where mandator_id = ${mandatorId} and resource_id = ${resourceId}
       and status not in ('Cancelled', 'Released') and lower(occupied) > now()`.execute(db);
   return rows[0] as Upcoming;

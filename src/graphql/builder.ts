@@ -71,7 +71,7 @@ export function createBuilder() {
     };
   }>({
     // The errors plugin comes first, so that it also sees the errors of argument checks, which have GraphQL's names already.
-    plugins: [ErrorsPlugin, ZodPlugin, FaultsPlugin, CostsPlugin, ComplexityPlugin],
+    plugins: [ErrorsPlugin, ZodPlugin, FaultsPlugin, ComplexityPlugin, CostsPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },
     zod: { validationError: invalidArguments },

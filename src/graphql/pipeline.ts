@@ -4,6 +4,7 @@ import { type DocumentNode, execute, type GraphQLError, getOperationAST, parse, 
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../context.ts';
+import { NotAcceptable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -138,8 +139,15 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     /** The schema as `schema.graphql` has it. */
     sdl: { text, etag: `"${hash('sha256', text).slice(0, 32)}"` },
     open: subscriptions.open,
-    /** Opens a subscription; undefined for a query, a mutation or a faulty document. */
-    async subscribe({ query, variables, operationName }: PlainCall, call: GraphqlCall): Promise<Opened | undefined> {
+    /**
+     * Opens a subscription; undefined for a query, a mutation or a faulty document.
+     * @throws NotAcceptable for a subscription of a client that takes no stream
+     */
+    async subscribe(
+      { query, variables, operationName }: PlainCall,
+      call: GraphqlCall,
+      { mayStream }: { mayStream: boolean },
+    ): Promise<Opened | undefined> {
       const { parse, validate } = yoga.getEnveloped({ ...call, params: { query } });
       let document: DocumentNode;
       try {
@@ -149,6 +157,10 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       }
       if (validate(schema, document).length > 0) return undefined;
       if (getOperationAST(document, operationName)?.operation !== 'subscription') return undefined;
+      if (!mayStream)
+        throw new NotAcceptable(
+          'A subscription is answered with a stream: send Accept: text/event-stream, or open a WebSocket for graphql-transport-ws at this address.',
+        );
       return await subscriptions.open({
         schema,
         document,

@@ -153,8 +153,11 @@ export function createGraphqlServer(
       const read = readCall(body, findDocument);
       const params = read instanceof GraphQLError ? undefined : read;
       const { accept = '*/*' } = request.headers;
-      const isStream = params?.query.includes('subscription') && mayStream.test(accept);
-      const opened = params && isStream && (await pipeline.subscribe(params, call));
+      const mayBeStream = params?.query.includes('subscription') ?? false;
+      const opened =
+        params && mayBeStream
+          ? await pipeline.subscribe(params, call, { mayStream: mayStream.test(accept) })
+          : undefined;
       if (opened && 'next' in opened) {
         // Frees what is no longer used and would live as long as the stream.
         Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
@@ -162,7 +165,7 @@ export function createGraphqlServer(
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
       const type = plainType(accept);
-      const isPlain = params && type && !params.query.includes('subscription');
+      const isPlain = params && type && !mayBeStream;
       const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
       if (result && !result.errors) {
         const text = JSON.stringify(result);

@@ -140,7 +140,8 @@ async function holdCalendar(trx: Transaction, viewer: Viewer, id: number, expect
 }
 
 /**
- * Changes the given members; a new file or address replaces the holidays, those of an address once it has been read.
+ * Changes the given members; a new file or address replaces the holidays, those of an address once it has been read. Who sends
+ * what is there already changes nothing.
  * @throws Forbidden, NotFound, PreconditionFailed, InvalidInput, Conflict
  */
 export function changeCalendar(
@@ -158,6 +159,7 @@ export function changeCalendar(
     await checkLocation(trx, viewer.mandatorId, changes.locationId);
     const found = await holdCalendar(trx, viewer, id, expected);
     const changed = await updateCalendar(trx, viewer.mandatorId, found, { ...changes, holidays });
+    if (changed.version === found.version) return changed;
     await recordAct(trx, act, 'change holiday calendar', subjectOf(changed), {
       before: toldOf(found),
       after: toldOf(changed),

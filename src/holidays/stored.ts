@@ -1,4 +1,5 @@
 /** The only writer of holiday_calendar and holiday, but for what readings tell of themselves. */
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -83,24 +84,45 @@ export async function updateCalendar(
   changes: Partial<CalendarMembers> & HolidaySource,
 ): Promise<HolidayCalendar> {
   const { locationId = found.locationId, name = found.name, closes = found.closes, holidays } = changes;
-  const isSameUrl = changes.url !== undefined && changes.url === found.url;
+  const isSameSource =
+    changes.url === undefined
+      ? holidays !== undefined && found.url === null && (await hasHolidays(trx, mandatorId, found.id, holidays))
+      : changes.url === found.url;
   const changed = await trx
     .updateTable('holiday_calendar')
     .set({
       location_id: locationId,
       name,
       closes,
-      ...(isSameUrl ? {} : sourceColumns(changes)),
+      ...(isSameSource ? {} : sourceColumns(changes)),
       // A new file is a change although no column tells.
-      ...(holidays && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
+      ...(holidays && !isSameSource && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
     })
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', found.id)
     .returning(columns)
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate);
-  if (holidays) await writeHolidays(trx, mandatorId, found.id, holidays);
+  if (holidays && !isSameSource) await writeHolidays(trx, mandatorId, found.id, holidays);
   return changed;
+}
+
+/** Whether a calendar has just these holidays. */
+async function hasHolidays(
+  trx: Transaction,
+  mandatorId: number,
+  calendarId: number,
+  holidays: readonly Holiday[],
+): Promise<boolean> {
+  const found = await trx
+    .selectFrom('holiday')
+    .where('mandator_id', '=', mandatorId)
+    .where('calendar_id', '=', calendarId)
+    .select(['from_date as fromDate', 'to_date as toDate', 'name'])
+    .orderBy('id')
+    .execute();
+  const members = holidays.map(({ fromDate, toDate, name }) => ({ fromDate, toDate, name }));
+  return isDeepStrictEqual(found, members);
 }
 
 /** Replaces all holidays of a calendar, which the caller holds. */

@@ -3,6 +3,7 @@
  * those of a tenant file. Every write replaces a list as a whole, with new ids; the greatest id is the version of the list, 0 that of
  * an empty one.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { checkAdmin, checkVersion } from '../access.ts';
@@ -195,7 +196,7 @@ async function readList<Stored extends StoredRule | StoredException>(
 }
 
 /**
- * Replaces a list. Changes of the same owner wait for each other, and for a tenant file.
+ * Replaces a list; an equal one stays as it is. Changes of the same owner wait for each other, and for a tenant file.
  * @throws Unavailable while an import has locked the resource
  */
 function replaceList<Stored extends StoredRule | StoredException, New>(
@@ -213,6 +214,7 @@ function replaceList<Stored extends StoredRule | StoredException, New>(
     const { name, ...held } = await getOwner(trx, viewer, owner, { hold: true });
     const before = await readList(list, trx, viewer, held);
     checkVersion(before, expected);
+    if (isDeepStrictEqual(before.items.map(ownMembers), items)) return before;
     await list.write(trx, viewer.mandatorId, [{ ...held, items }]);
     const after = await readList(list, trx, viewer, held);
     await recordAct(

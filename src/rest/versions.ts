@@ -9,22 +9,28 @@ export const versionProblems = {
   428: '`If-Match` is missing.',
 };
 
+/** An ETag of ours: some have a suffix after the version. */
+type Tag = { version: number; suffix: string | undefined };
+
 /**
- * The versions in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record.
+ * The tags in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record.
  * @throws PreconditionRequired without the header
  */
-export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number[] | undefined {
+export function readTags({ 'if-match': header }: IncomingHttpHeaders): Tag[] | undefined {
   if (!header?.trim())
     throw new PreconditionRequired(
       'Send If-Match with the ETag of the record as you have read it, so that no change of another is lost.',
     );
   if (header.trim() === '*') return undefined;
   return header.split(',').flatMap((tag) => {
-    // Some ETags have a suffix after the version, which does not matter to a change.
-    const [, version] = /^"(\d{1,10})(?:-[\w-]+)?"$/.exec(tag.trim()) ?? [];
-    return version === undefined || Number(version) > mostId ? [] : [Number(version)];
+    const [, version, suffix] = /^"(\d{1,10})(?:-([\w-]+))?"$/.exec(tag.trim()) ?? [];
+    return version === undefined || Number(version) > mostId ? [] : [{ version: Number(version), suffix }];
   });
 }
+
+/** The versions in `If-Match`, for changes to which no suffix matters. @throws PreconditionRequired without the header */
+export const readIfMatch = (headers: IncomingHttpHeaders): number[] | undefined =>
+  readTags(headers)?.map(({ version }) => version);
 
 /** The same for changes whose `If-Match` is optional: without it they apply to any version. */
 export function readOptionalIfMatch(headers: IncomingHttpHeaders): number[] | undefined {

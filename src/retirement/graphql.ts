@@ -61,12 +61,15 @@ export const addTypes: AddTypes = (builder) => {
       args: {
         id: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
+        digest: t.arg.string({
+          description: 'The `digest` of a preview: nothing is done if anything that it told has changed since.',
+        }),
         input: t.arg({ type: input, required: true, description: 'How to retire it.' }),
       },
       description:
         'Sets a resource to inactive, and keeps, cancels or moves what persons have booked and has not begun; all of it or nothing. For Admins.',
-      resolve: (_root, { id, version, input: wanted }, call) =>
-        retire(call.context.db, call, id, [version], wanted as RetirementWish),
+      resolve: (_root, { id, version, digest, input: wanted }, call) =>
+        retire(call.context.db, call, id, [{ version, digest: digest ?? undefined }], wanted as RetirementWish),
     }),
   );
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toFields } from '../fields.ts';
 import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
-import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readTags, recordAnswer } from '../rest/versions.ts';
 import { previewRetirement, retire } from './service.ts';
 import * as wire from './wire.ts';
 
@@ -26,27 +26,30 @@ const resource = {
 const upcoming = { Bookings: 12, Series: 2, Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
 const kept = { Bookings: 0, Series: 0, Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
 
+const digest = 'd8c43a0f1e2b49c7a6b5f3e2d1c0b9a8';
+
 export const routes: Route[] = [
   route({
     method: 'GET',
     path,
     summary: 'See what a retirement would affect',
     description:
-      'What occupies the resource and has not begun, who shows it, and whether its mailbox is read; as of now.',
+      'What occupies the resource and has not begun, who shows it, and whether its mailbox is read; as of now. With its ETag in `If-Match` the retirement is done only if all of that is still so, with the ETag of the resource if that has not changed.',
     params,
     answers: {
       200: {
         description: 'What it would affect.',
         body: wire.preview,
-        example: { Resource: resource, ...upcoming, Displays: 1, HasMailCalendar: false, Version: 1 },
+        example: { Resource: resource, ...upcoming, Displays: 1, HasMailCalendar: false, Version: 1, Digest: digest },
         headers: ['ETag'],
       },
     },
     problems: forAdmins,
-    handle: async ({ db }, { viewer, params }) => ({
-      status: 200,
-      body: wire.toPreview(await previewRetirement(db, viewer, params.id)),
-    }),
+    handle: async ({ db }, { viewer, params }) => {
+      const preview = await previewRetirement(db, viewer, params.id);
+      const headers = { ETag: `"${preview.resource.version}-${preview.digest}"` };
+      return { status: 200, body: wire.toPreview(preview), headers };
+    },
   }),
   route({
     method: 'POST',
@@ -75,12 +78,14 @@ export const routes: Route[] = [
     problems: {
       ...forAdmins,
       409: 'The target is occupied, as `Conflicts` tell, or not active.',
-      412: 'The record has changed since the version of `If-Match`.',
+      412: 'The resource, or with the ETag of a preview what it told, has changed since.',
       428: '`If-Match` is missing.',
     },
     handle: async ({ db }, call) => {
-      const versions = readIfMatch(call.headers);
-      return recordAnswer(wire.toRetired(await retire(db, call, call.params.id, versions, toFields(call.body))));
+      const tags = readTags(call.headers);
+      // A proxy that compresses answers may have added to the tag.
+      const seen = tags?.map(({ version, suffix }) => ({ version, digest: /^[0-9a-f]{32}/.exec(suffix ?? '')?.[0] }));
+      return recordAnswer(wire.toRetired(await retire(db, call, call.params.id, seen, toFields(call.body))));
     },
   }),
 ];

@@ -4,6 +4,7 @@
  * What has begun stays to its end. Lessons stay, because the timetable owns them: its next import says where they are. The
  * bookings of a mailbox end with its calendar, which is no longer read (room `mail`).
  */
+import { hash } from 'node:crypto';
 import { checkAdmin } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import {
@@ -16,9 +17,9 @@ import {
   type Upcoming,
   writeBookings,
 } from '../bookings/service.ts';
-import type { Act, Versions, Viewer } from '../context.ts';
+import type { Act, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Conflict, InvalidInput } from '../errors.ts';
+import { Conflict, InvalidInput, PreconditionFailed } from '../errors.ts';
 import { getResource, type Resource, retireResource } from '../tenants/service.ts';
 
 export const futures = ['Keep', 'Cancel', 'Move'] as const;
@@ -35,7 +36,12 @@ export type Preview = Upcoming & {
   displays: number;
   /** Whether its mailbox is read. */
   hasMailCalendar: boolean;
+  /** Changes with everything that is told here. */
+  digest: string;
 };
+
+/** What was read before: a version of the resource, and the digest of a preview if it was one. */
+export type Seen = { version: number; digest: string | undefined };
 
 /** `kept` are still at the resource: lessons, mail items, blocks, and what met `conflicts`. */
 export type Retired = {
@@ -71,12 +77,28 @@ export async function previewRetirement(db: Database, viewer: Viewer, resourceId
     .where('retired_at', 'is', null)
     .select('id')
     .executeTakeFirst();
-  return { ...upcoming, resource, displays, hasMailCalendar: calendar !== undefined };
+  const hasMailCalendar = calendar !== undefined;
+  const digest = hash('sha256', JSON.stringify([resource.version, upcoming.digest, displays, hasMailCalendar])).slice(
+    0,
+    32,
+  );
+  return { ...upcoming, resource, displays, hasMailCalendar, digest };
+}
+
+/** @throws PreconditionFailed when only previews have been read, and what they told is no longer so */
+async function checkSeen(trx: Transaction, viewer: Viewer, id: number, expected: readonly Seen[]): Promise<void> {
+  if (expected.length === 0 || expected.some(({ digest }) => digest === undefined)) return;
+  const { digest } = await previewRetirement(trx, viewer, id);
+  if (!expected.some((seen) => seen.digest === digest))
+    throw new PreconditionFailed(
+      'What the retirement would affect has changed since the preview; read that again and repeat the retirement on it.',
+    );
 }
 
 /**
  * Retires a resource, and keeps, cancels or moves its bookings. Of one that is retired already it treats the bookings that were
  * kept.
+ * @param expected undefined for whatever there is
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a target that is missing, unknown or the resource itself;
  * Conflict for an inactive target, and with the bookings in the way unless they are skipped: nothing is done then
  */
@@ -84,7 +106,7 @@ export async function retire(
   db: Database,
   act: Act,
   id: number,
-  expected: Versions,
+  expected: readonly Seen[] | undefined,
   wanted: RetirementWish,
 ): Promise<Retired> {
   const { viewer } = act;
@@ -99,7 +121,13 @@ export async function retire(
     if (target && !target.active)
       throw new Conflict(`The resource ${target.name} is not active; choose another target.`);
     const before = roomOf(id);
-    const resource = await retireResource(trx, act, id, expected);
+    await checkSeen(trx, viewer, id, expected ?? []);
+    const resource = await retireResource(
+      trx,
+      act,
+      id,
+      expected?.map(({ version }) => version),
+    );
     const done = { cancelled: 0, moved: 0, conflicts: [] as RoomConflict[] };
     if (wanted.futureBookings === 'Cancel') done.cancelled = await cancelUpcoming(trx, mandatorId, id);
     if (before && target) Object.assign(done, await moveUpcoming(trx, viewer, before, target, wanted.conflictHandling));

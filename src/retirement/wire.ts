@@ -29,6 +29,9 @@ export const preview = z
     Displays: count('Displays that name it themselves, besides those of its whole location.'),
     HasMailCalendar: flag('Whether its mailbox is read.'),
     Version: positive('The version of the resource, for If-Match of its retirement.'),
+    Digest: z.string().meta({
+      description: 'Changes with everything that is told here. The ETag is made of the version and of it.',
+    }),
   })
   .meta({ id: 'RetirementPreview', description: 'What the retirement of a resource would affect as of now.' });
 

@@ -1,4 +1,5 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
+import { isDeepStrictEqual } from 'node:util';
 import { checkVersion } from '../access.ts';
 import { recordAct, type Subject } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
@@ -92,8 +93,16 @@ async function holdRecord(
   return found;
 }
 
+/** The fields that differ from those of the record. */
+const newTo = (found: object, fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).filter(
+      ([name, value]) => !isDeepStrictEqual(value, (found as Record<string, unknown>)[name]),
+    ),
+  );
+
 /**
- * Changes the given members.
+ * Changes the given members. Who sends what is there already changes nothing, and the audit tells nothing of it.
  * @param check throws to refuse the change; gets the record as it is, which is locked. It may return further columns to set,
  * and what the audit tells besides the columns, or the word for an act of whose members the audit tells nothing
  * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
@@ -109,7 +118,7 @@ export async function changeRecord<Row extends MasterRecord>(
   const { mandatorId } = act.viewer;
   const found = await holdRecord(trx, mandatorId, kind, which);
   const { columns: more = {}, told = {}, verb } = await check(found as Row);
-  const columns = { ...more, ...toColumns(changes) };
+  const columns = { ...more, ...toColumns(newTo(found, changes)) };
   if (Object.keys(columns).length === 0) return found as Row;
   const changed = await trx
     .updateTable(tableOf(kind))

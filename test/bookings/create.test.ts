@@ -322,12 +322,14 @@ describe('422', () => {
     const wanted = {
       ...{ resourceId: 2 ** 31, organizerId: 2 ** 40 },
       ...{ start: new Date('1999-12-31T00:00Z'), end: new Date('1999-12-30T00:00Z') },
+      recurrenceRule: 'FREQ=SOMETIMES',
     };
     expect(await faultsOf(wanted, school.admin)).toEqual([
       'ResourceId UnknownResource',
       'OrganizerId UnknownPerson',
       'Start InvalidTime',
       'End InvalidTime',
+      'RecurrenceRule InvalidValue',
     ]);
   });
 

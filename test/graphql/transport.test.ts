@@ -54,6 +54,22 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
       expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)]);
   });
 
+  test('a subscription of a client that takes no stream, which is told how to subscribe', async () => {
+    const query = 'subscription { bookings(filter: {}) { cursor } }';
+    for (const type of [answerType, 'application/json']) {
+      const answer = await send({ body: { query }, headers: { accept: type } });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([406, `${type}; charset=utf-8`]);
+      expect(await answer.json()).toEqual({
+        errors: [
+          {
+            message: expect.stringMatching(/Accept: text\/event-stream.*WebSocket/),
+            extensions: { code: 'BAD_REQUEST', traceId: expect.any(String) },
+          },
+        ],
+      });
+    }
+  });
+
   test('no answer that the client reads, which gets a problem: it has named no type of GraphQL', async () => {
     const answer = await send({ headers: { accept: 'image/png' } });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([

@@ -61,7 +61,7 @@ test('the preview tells what has not begun, who shows the room, and the version 
   expect((await preview()).body).toEqual({
     Resource: expect.objectContaining({ Id: room, Active: true }),
     ...{ Bookings: 0, Series: 0, Blocks: 0, Lessons: 0, MailItems: 0, LastEnd: null },
-    ...{ Displays: 0, HasMailCalendar: false, Version: 1 },
+    ...{ Displays: 0, HasMailCalendar: false, Version: 1, Digest: expect.any(String) },
   });
   await occupy();
   await book(9, { RecurrenceRule: 'FREQ=DAILY;COUNT=3' });
@@ -85,7 +85,7 @@ test('the preview tells what has not begun, who shows the room, and the version 
         MailItems: 1,
         LastEnd: new Date(Date.UTC(2027, 5, 16, 16, 30)).toISOString(),
       },
-      ...{ Displays: 1, HasMailCalendar: true, Version: 1 },
+      ...{ Displays: 1, HasMailCalendar: true, Version: 1, Digest: expect.any(String) },
     },
   ]);
   expect((await preview(room, user)).status).toBe(403);
@@ -190,6 +190,42 @@ describe('a retirement', () => {
     expect((await admin.get(`/resources/${room}`)).body).toMatchObject({ Active: true, Version: 1 });
   });
 
+  test('with the ETag of the preview only while all that it told is so; with that of the room whatever is booked', async () => {
+    const tagOf = async () => (await preview()).headers.get('etag') as string;
+    const send = (tag: string) =>
+      admin.send('POST', `/resources/${room}/retirement`, {
+        body: { FutureBookings: 'Keep' },
+        headers: { 'If-Match': tag },
+      });
+    const own = (await admin.get(`/resources/${room}`)).headers.get('etag') as string;
+    const first = await book(9);
+    const tagOfFirst = async () => ({
+      'If-Match': (await admin.get(`/bookings/${first}`)).headers.get('etag') as string,
+    });
+    const changes = [
+      () => book(12),
+      async () =>
+        admin.send('PATCH', `/bookings/${first}`, { body: { Subject: 'Andere' }, headers: await tagOfFirst() }),
+      () => admin.send('DELETE', `/bookings/${first}`),
+      () => occupy(),
+      () => pairDevice(service, admin, { ResourceIds: [room] }),
+    ];
+    for (const change of changes) {
+      const seen = await tagOf();
+      await change();
+      expect(await tagOf()).not.toBe(seen);
+      expect(await send(seen)).toMatchObject({ status: 412, body: { Code: 'PreconditionFailed' } });
+    }
+    const seen = await tagOf();
+    expect(await send(`${seen.slice(0, -1)}-gzip"`)).toMatchObject({ status: 200, body: { Version: 2 } });
+    expect((await send(seen)).status).toBe(412);
+    expect((await send(own)).status).toBe(412);
+    expect((await admin.patch(`/resources/${room}`, { Active: true })).status).toBe(200);
+    const tag = (await admin.get(`/resources/${room}`)).headers.get('etag') as string;
+    await book(20);
+    expect((await send(tag)).status).toBe(200);
+  });
+
   test('at the same time as bookings of both rooms: none is lost, none is double', async () => {
     const { mandatorId } = service.tenant;
     await insertBookings(service.context.db, mandatorId, room, { count: 40, first: 5_000 });
@@ -216,7 +252,7 @@ describe('a retirement', () => {
 test('over GraphQL: the same preview, and the same outcomes', async () => {
   await book(9);
   const { data } = await admin.ask(
-    'query ($id: ID!) { retirementPreview(resourceId: $id) { bookings series blocks lessons mailItems lastEnd displays hasMailCalendar version resource { name } } }',
+    'query ($id: ID!) { retirementPreview(resourceId: $id) { bookings series blocks lessons mailItems lastEnd displays hasMailCalendar version digest resource { name } } }',
     { id: String(room) },
   );
   expect(data?.['retirementPreview']).toMatchObject({
@@ -226,12 +262,14 @@ test('over GraphQL: the same preview, and the same outcomes', async () => {
   expect(await admin.ask('{ retirementPreview(resourceId: "2000000000") { version } }')).toEqual({
     data: { retirementPreview: null },
   });
-  const mutation = `mutation ($id: ID!, $version: Int!, $input: RetireResourceInput!) {
-    retireResource(id: $id, version: $version, input: $input) { __typename
+  const mutation = `mutation ($id: ID!, $version: Int!, $digest: String, $input: RetireResourceInput!) {
+    retireResource(id: $id, version: $version, digest: $digest, input: $input) { __typename
       ... on Retired { moved cancelled kept { bookings } conflicts { bookingId } resource { active } version }
       ... on Problem { code } ... on ConflictProblem { conflicts { wantedStart } } } }`;
-  const outcome = async (input: object, { version = 1, caller = admin, id = String(room) } = {}) =>
-    (await caller.ask(mutation, { id, version, input })).data?.['retireResource'];
+  const outcome = async (
+    input: object,
+    { version = 1, caller = admin, id = String(room), digest = null as unknown } = {},
+  ) => (await caller.ask(mutation, { id, version, digest, input })).data?.['retireResource'];
   await book(9, { ResourceId: target });
   const move = { futureBookings: 'Move', resourceId: String(target) };
   expect(await outcome(move, { caller: user })).toMatchObject({ __typename: 'ForbiddenProblem' });
@@ -239,8 +277,11 @@ test('over GraphQL: the same preview, and the same outcomes', async () => {
   expect(await outcome(move, { id: '2000000000' })).toMatchObject({ __typename: 'NotFoundProblem' });
   expect(await outcome({ futureBookings: 'Move' })).toMatchObject({ __typename: 'ValidationProblem' });
   expect(await outcome(move)).toMatchObject({ __typename: 'ConflictProblem', conflicts: [{ wantedStart: slot(9) }] });
+  await book(15);
+  const { digest } = (data as { retirementPreview: Tree }).retirementPreview;
+  expect(await outcome({ futureBookings: 'Keep' }, { digest })).toMatchObject({ __typename: 'VersionProblem' });
   expect(await outcome({ futureBookings: 'Cancel' })).toEqual({
-    ...{ __typename: 'Retired', moved: 0, cancelled: 1, kept: { bookings: 0 }, conflicts: [], version: 2 },
+    ...{ __typename: 'Retired', moved: 0, cancelled: 2, kept: { bookings: 0 }, conflicts: [], version: 2 },
     resource: { active: false },
   });
 });

@@ -52,6 +52,7 @@ const kinds: Record<string, string> = {
   mayDecide: 'group',
   mayBookForOthers: 'group',
   nextCursor: 'cursor',
+  digest: 'digest',
 };
 const instants = new Set([
   ...['createdAt', 'startedAt', 'finishedAt', 'changedAt'],

@@ -883,7 +883,7 @@ export type PreviewRetirementQueryVariables = Exact<{
 }>;
 
 
-export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } } | null };
+export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, digest: string, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } } | null };
 
 export type RetireResourceMutationVariables = Exact<{
   id: string | number;
@@ -2874,6 +2874,7 @@ export const PreviewRetirementDocument = new TypedDocumentString(`
     displays
     hasMailCalendar
     version
+    digest
   }
 }
     fragment ResourceMembers on Resource {
