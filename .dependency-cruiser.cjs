@@ -18,7 +18,7 @@ const paging = '^src/db/paging\\.ts$';
 
 /** What runs: the program, and the pages in browsers. */
 const entries = [
-  '^src/main\\.ts$',
+  '^src/main\\.js$',
   '^src/web/(swagger|graphiql)/page\\.js$',
   '^src/web/display/(sign|board|start|worker)\\.ts$',
   '^src/web/console/start\\.ts$',
@@ -45,7 +45,7 @@ const home = (name, packages, places) => onlyFrom(name, `^node_modules/(${packag
 
 module.exports = {
   forbidden: [
-    onlyTo('main', '^src/main\\.ts$', '^src/host\\.ts$'),
+    onlyTo('main', '^src/main\\.js$', '^src/host\\.ts$'),
     onlyTo('host', '^src/host\\.ts$', [
       '^src/(cli|worker|db|flow)/',
       '^src/(server|context|config|containment|errors|log)\\.ts$',
@@ -191,7 +191,7 @@ module.exports = {
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-orphan',
-      comment: 'What neither main.ts nor a page in web/ reaches does not run.',
+      comment: 'What neither main.js nor a page in web/ reaches does not run.',
       severity: 'error',
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },

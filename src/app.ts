@@ -77,6 +77,16 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
   },
 });
 
+/** Calls `prepare` once a page has been sent. */
+const beforePages =
+  (prepare: () => void): RequestHandler =>
+  (_request, response, next) => {
+    response.once('finish', () => {
+      if (/^text\/html/.test(String(response.getHeader('Content-Type')))) prepare();
+    });
+    next();
+  };
+
 /** The whole application, for a process that serves clients. */
 export function createApp(context: Context, health: Health): App {
   const webhook = mailInbox.openWebhook(context);
@@ -124,8 +134,8 @@ export function createApp(context: Context, health: Health): App {
   app.use(identityRoutes(identity));
   app.use(sessionRoutes(identity));
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
-  app.use(consoleRoutes());
-  app.use(pageRoutes(context.config.BaseUrl));
+  // Pages ask GraphQL as soon as they run.
+  app.use(beforePages(graphql.prepare), consoleRoutes(), pageRoutes(context.config.BaseUrl));
   app.use(entryRoutes(context.config, () => tenants.findOnlyTenant(context), showEntry));
   return {
     handler: finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure }),

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
 import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
@@ -131,6 +132,8 @@ const host: Host = {
       const { startServer } = await import('./server.ts');
       const server = await startServer(config, log);
       const withdraw = local && announceServer(local.directory, server.context.config.Port);
+      // The next start finds it even if this process is killed.
+      flushCompileCache();
       const stopped = once(stop, 'abort');
       const told = server.ready.then(() => outlast(stop, () => tell(server.context, local !== undefined), log));
       // Work that hangs must not keep the process alive: everything that was answered is in the database.

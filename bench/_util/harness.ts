@@ -43,7 +43,7 @@ async function startProcess(
   url: string,
   settings: Record<string, string>,
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+  const child = spawn(process.execPath, ['src/main.js', 'serve'], {
     cwd: project,
     // Only what goes wrong is for the reader of the bench.
     stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit'],

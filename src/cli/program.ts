@@ -19,7 +19,7 @@ import { type Action, CommandFailed, type Output, tenantOption } from './command
 import { credentialOf, needsToken } from './credential.ts';
 import { type Patient, runDoctor } from './doctor.ts';
 
-/** What main.ts does for the commands. */
+/** What main.js does for the commands. */
 export type Host = Patient & {
   /** The settings as written. @throws ConfigError */
   config(): Config;

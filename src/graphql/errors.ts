@@ -1,35 +1,8 @@
 import { GraphQLError } from 'graphql';
-import type { DomainError, ErrorCode } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { shorten } from '../input.ts';
 import type { Log } from '../log.ts';
-
-/** `extensions.code` of a top-level error. */
-export const graphqlCodeOf: Record<ErrorCode, string> = {
-  Malformed: 'BAD_USER_INPUT',
-  NotAuthenticated: 'NOT_AUTHENTICATED',
-  Forbidden: 'FORBIDDEN',
-  NotFound: 'NOT_FOUND',
-  MethodNotAllowed: 'BAD_REQUEST',
-  NotAcceptable: 'BAD_REQUEST',
-  RequestTimeout: 'BAD_REQUEST',
-  Conflict: 'CONFLICT',
-  PreconditionFailed: 'CONFLICT',
-  TooLarge: 'LIMIT',
-  UnsupportedMediaType: 'BAD_REQUEST',
-  InvalidInput: 'BAD_USER_INPUT',
-  PreconditionRequired: 'BAD_USER_INPUT',
-  LimitExceeded: 'LIMIT',
-  Unavailable: 'UNAVAILABLE',
-};
-
-export function extensionsOf({ code, retryAfter, errors }: DomainError) {
-  return {
-    code: graphqlCodeOf[code],
-    ...(retryAfter !== undefined && { retryAfterSeconds: Math.ceil(retryAfter) }),
-    ...(errors.length > 0 && { errors }),
-  };
-}
+import { extensionsOf, graphqlCodeOf } from './failures.ts';
 
 /** The error that our code threw; undefined if GraphQL itself made it. */
 function causeOf(error: GraphQLError): unknown {

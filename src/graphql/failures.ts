@@ -1,7 +1,33 @@
 /** Failures that end a request before GraphQL runs, for clients that expect a GraphQL body (contract 8). */
 import type { IncomingMessage } from 'node:http';
-import type { DomainError } from '../errors.ts';
-import { extensionsOf } from './errors.ts';
+import type { DomainError, ErrorCode } from '../errors.ts';
+
+/** `extensions.code` of a top-level error. */
+export const graphqlCodeOf: Record<ErrorCode, string> = {
+  Malformed: 'BAD_USER_INPUT',
+  NotAuthenticated: 'NOT_AUTHENTICATED',
+  Forbidden: 'FORBIDDEN',
+  NotFound: 'NOT_FOUND',
+  MethodNotAllowed: 'BAD_REQUEST',
+  NotAcceptable: 'BAD_REQUEST',
+  RequestTimeout: 'BAD_REQUEST',
+  Conflict: 'CONFLICT',
+  PreconditionFailed: 'CONFLICT',
+  TooLarge: 'LIMIT',
+  UnsupportedMediaType: 'BAD_REQUEST',
+  InvalidInput: 'BAD_USER_INPUT',
+  PreconditionRequired: 'BAD_USER_INPUT',
+  LimitExceeded: 'LIMIT',
+  Unavailable: 'UNAVAILABLE',
+};
+
+export function extensionsOf({ code, retryAfter, errors }: DomainError) {
+  return {
+    code: graphqlCodeOf[code],
+    ...(retryAfter !== undefined && { retryAfterSeconds: Math.ceil(retryAfter) }),
+    ...(errors.length > 0 && { errors }),
+  };
+}
 
 const response = 'application/graphql-response+json';
 

@@ -1,5 +1,4 @@
 /** The steps of every GraphQL call, over HTTP and WebSocket: parse, validate, check limits, execute, present errors. */
-import { hash } from 'node:crypto';
 import { type DocumentNode, execute, type GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
@@ -12,7 +11,7 @@ import type { Result } from './execution.ts';
 import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits, explainVariables } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
-import { createSchema, textOf } from './schema.ts';
+import { createSchema } from './schema.ts';
 
 /** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
 type Known = { result?: Result; refusal?: Result };
@@ -133,11 +132,8 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     return data && { data };
   }
 
-  const text = textOf(schema);
   return {
     yoga,
-    /** The schema as `schema.graphql` has it. */
-    sdl: { text, etag: `"${hash('sha256', text).slice(0, 32)}"` },
     open: subscriptions.open,
     /**
      * Opens a subscription; undefined for a query, a mutation or a faulty document.

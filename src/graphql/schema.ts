@@ -46,7 +46,5 @@ export function createSchema(): GraphQLSchema {
   return builder.toSchema();
 }
 
-export const textOf = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
-
 /** The text of `schema.graphql`. */
-export const printSchemaText = (): string => textOf(createSchema());
+export const printSchemaText = (): string => `${printSchema(lexicographicSortSchema(createSchema()))}\n`;

@@ -1,211 +1,93 @@
-/** GraphQL at `/{mandator}/graphql` (contract 8): HTTP, with streams over SSE, here; WebSocket in `websocket.ts`. */
+/**
+ * GraphQL at `/{mandator}/graphql` (contract 8). What answers the calls is loaded for the first of them: it is a third of all
+ * that a process would load, and many processes do without it.
+ */
+import { hash } from 'node:crypto';
+import fs from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GraphQLError } from 'graphql';
-import type { Context, Credentials, Viewer } from '../context.ts';
-import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
-import { personSends } from '../http/body-memory.ts';
-import { isJson, readBytes } from '../http/request-body.ts';
-import type { GraphqlCall } from './builder.ts';
-import type { Authenticate } from './holders.ts';
-import { type FindDocument, openPersisted } from './persisted.ts';
-import { createPipeline, type PlainCall } from './pipeline.ts';
-import { createEventStreams } from './sse.ts';
-import { createStreams } from './streams.ts';
-import { createWebSockets, type Upgrades } from './websocket.ts';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import type { Calls, CallsOptions } from './calls.ts';
+import { acceptsUpgrade, checkUpgrade } from './upgrades.ts';
 
 export { graphqlFailure } from './failures.ts';
 
-const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
-
-/** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
-function checkRequest(request: IncomingMessage): void {
-  const { method, headers } = request;
-  if (method !== 'POST') throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
-  if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
-  if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
-    throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
-  if (headers.accept && !answerable.test(headers.accept))
-    throw new NotAcceptable(
-      'GraphQL answers with application/graphql-response+json, application/json or text/event-stream.',
-    );
-}
-
-type ConfiguredLimits = Context['config']['Limits'];
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-async function readText(request: IncomingMessage, viewer: Viewer, limits: ConfiguredLimits): Promise<string> {
-  const most = limits.BodyBytes;
-  const tooLarge = () => new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
-  const bytes = await readBytes(request, limits, { most, sender: personSends(viewer), tooLarge });
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new Malformed('The body is not UTF-8.');
-  }
-}
-
-const isText = (value: unknown) => typeof value === 'string';
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function refuseBody(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
-}
-
-const members = new Set(['query', 'variables', 'operationName', 'extensions']);
-
-/** The call, or its fault. It does not look into values, which may have a million characters or members. */
-function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQLError {
-  let sent: unknown;
-  try {
-    sent = JSON.parse(body);
-  } catch {
-    return refuseBody('The body is not JSON.');
-  }
-  if (!isObject(sent)) return refuseBody('The body must be an object: one call, not a list of calls.');
-  const { variables, operationName, extensions } = sent;
-  let query: unknown;
-  try {
-    query = findDocument(sent['query'], extensions);
-  } catch (error) {
-    return error as GraphQLError;
-  }
-  if (!isText(query)) return refuseBody('query: must be a text, the document.');
-  if (!isObject(variables ?? {})) return refuseBody('variables: must be an object.');
-  if (!isText(operationName ?? '')) return refuseBody('operationName: must be a text.');
-  if (!isObject(extensions ?? {})) return refuseBody('extensions: must be an object.');
-  for (const name in sent)
-    if (!members.has(name) && sent[name] !== null)
-      return refuseBody('The body may hold query, variables, operationName and extensions, and nothing else.');
-  return { query, variables, operationName } as PlainCall;
-}
-
-const mayStream = /(\*|text)\/\*|text\/event-stream/i;
-
-/** The media type of a plain result by the first entry of Accept; undefined if Yoga must negotiate it. */
-function plainType(accept: string): string | undefined {
-  const [first = ''] = accept.split(',', 1);
-  const [type = '', ...parameters] = first
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
-  if (parameters.some((parameter) => !parameter.startsWith('q='))) return undefined;
-  if (type === 'application/graphql-response+json') return type;
-  return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
-}
-
-/** The members of Express's requests and responses that are used here. */
-type Request = IncomingMessage & { body?: PlainCall };
-type Response = ServerResponse & { locals: Record<string, unknown> };
-
-export type GraphqlServer = {
-  /** For `/:mandator/graphql`, after authentication, which sets `response.locals.viewer` and `credentials`. */
-  handler(request: Request, response: Response): Promise<void>;
+export type GraphqlServer = Omit<Calls, 'open'> & {
   /** For `/:mandator/graphql/schema.graphql`, after authentication: the schema as text. */
-  schema(request: Request, response: Response): void;
-  upgrades: Upgrades;
-  /** How many streams are open now. */
-  streamCount(): number;
-  /** How many streams over SSE have readers that take nothing at the moment. */
-  stalledCount(): number;
-  /** How many streams were cut because their clients did not read them. */
-  cutCount(): number;
-  /** Ends every stream and WebSocket. */
-  close(): Promise<void>;
+  schema(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** How the HTTP server opens WebSockets. */
+  upgrades: {
+    /** @throws Forbidden for a request for a WebSocket by a page of a site that may not call */
+    checkOrigin(request: IncomingMessage): void;
+    /** Whether a request becomes a WebSocket; any other is answered as if it asked for no upgrade. */
+    accepts(request: IncomingMessage): boolean;
+    /** Handles the `upgrade` events of requests that `accepts` accepts. */
+    open: Calls['open'];
+  };
+  /** Loads what answers the calls, for a page that is about to ask. */
+  prepare(): void;
 };
 
-/**
- * @param options.authenticate checks the credentials of WebSockets, and those of open streams again
- * @param options.addressOf returns the client's IP address of a WebSocket's upgrade request, according to TrustProxy
- * @param options.sessionOf returns what the cookie of a WebSocket's upgrade request says
- * @param options.countRequest counts an operation of a WebSocket, and further mutations of one call, as requests of the
- * viewer; throws LimitExceeded
- */
-export function createGraphqlServer(
-  context: Context,
-  options: {
-    authenticate: Authenticate;
-    addressOf(request: IncomingMessage): string;
-    sessionOf(request: IncomingMessage): Credentials['session'];
-    countRequest(viewer: Viewer, uses?: number): void;
-  },
-): GraphqlServer {
-  const findDocument = openPersisted();
-  const pipeline = createPipeline(context.log, options.countRequest);
-  const streams = createStreams(context, options.authenticate);
-  const events = createEventStreams(context.log, context.config.Limits.StalledReaderSeconds * 1_000);
-  const sockets = createWebSockets(context, pipeline, streams, options);
+/** `npm run check` holds the file to the schema that is built. */
+async function readSchema(): Promise<{ text: string; etag: string }> {
+  const text = await fs.readFile(path.join(import.meta.dirname, 'schema.graphql'), 'utf8');
+  return { text, etag: `"${hash('sha256', text).slice(0, 32)}"` };
+}
+
+export function createGraphqlServer(context: Context, options: CallsOptions): GraphqlServer {
+  let calls: Calls | undefined;
+  let loading: Promise<Calls> | undefined;
+  let isClosed = false;
+  async function load(): Promise<Calls> {
+    const { openCalls } = await import('./calls.ts');
+    calls = openCalls(context, options);
+    if (isClosed) await calls.close();
+    return calls;
+  }
+  const loaded = () =>
+    (loading ??= load().catch((error: Error) => {
+      loading = undefined;
+      context.log.error({ err: error.stack }, 'GraphQL cannot be loaded');
+      throw error;
+    }));
+  let schema: ReturnType<typeof readSchema> | undefined;
+
   return {
-    async handler(request, response) {
-      checkRequest(request);
-      const viewer = response.locals['viewer'] as Viewer;
-      const body = await readText(request, viewer, context.config.Limits);
-      const call: GraphqlCall = {
-        context,
-        streams,
-        viewer,
-        requestId: String(response.locals['requestId']),
-        credentials: response.locals['credentials'] as Credentials,
-        client: response,
-      };
-      response.setHeader('Cache-Control', 'no-store');
-      const read = readCall(body, findDocument);
-      const params = read instanceof GraphQLError ? undefined : read;
-      const { accept = '*/*' } = request.headers;
-      const mayBeStream = params?.query.includes('subscription') ?? false;
-      const opened =
-        params && mayBeStream
-          ? await pipeline.subscribe(params, call, { mayStream: mayStream.test(accept) })
-          : undefined;
-      if (opened && 'next' in opened) {
-        // Frees what is no longer used and would live as long as the stream.
-        Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
-        return events.serve(response, opened);
-      }
-      // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
-      const type = plainType(accept);
-      const isPlain = params && type && !mayBeStream;
-      const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
-      if (result && !result.errors) {
-        const text = JSON.stringify(result);
-        response.setHeader('Content-Type', `${type}; charset=utf-8`);
-        const length = Buffer.byteLength(text);
-        response.setHeader('Content-Length', length);
-        // For ASCII both encodings give the same bytes, and Node copies latin1 faster.
-        response.end(text, length === text.length ? 'latin1' : 'utf8');
-        return;
-      }
-      const known = read instanceof GraphQLError ? { errors: [read] } : result;
-      // An object, because Yoga would enumerate the characters of a string.
-      request.body = params ?? { query: '{ __typename }' };
-      request.headers['content-type'] = 'application/json';
-      await pipeline.yoga(request, response, {
-        ...call,
-        ...(known && { result: known }),
-        ...(opened && { refusal: opened }),
-      });
-    },
-    schema(request, response) {
-      response.setHeader('ETag', pipeline.sdl.etag);
+    handler: (request, response) =>
+      calls ? calls.handler(request, response) : loaded().then(({ handler }) => handler(request, response)),
+    async schema(request, response) {
+      const { text, etag } = await (schema ??= readSchema());
+      response.setHeader('ETag', etag);
       response.setHeader('Cache-Control', 'no-cache');
-      const isKnown = request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === pipeline.sdl.etag);
-      if (isKnown) {
+      if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag)) {
         response.statusCode = 304;
         response.end();
         return;
       }
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
-      response.end(pipeline.sdl.text);
+      response.end(text);
     },
-    upgrades: sockets.upgrades,
-    streamCount: streams.count,
-    stalledCount: events.stalledCount,
-    cutCount: () => events.cutCount() + sockets.cutCount(),
+    upgrades: {
+      checkOrigin: (request) => checkUpgrade(request, context.config),
+      accepts: (request) => acceptsUpgrade(request, context.config),
+      open(request, socket, head) {
+        if (calls) return calls.open(request, socket, head);
+        // The client may disconnect meanwhile, and nobody else listens to its socket yet.
+        const leave = () => socket.destroy();
+        socket.on('error', leave);
+        loaded().then(({ open }) => {
+          open(request, socket, head);
+          socket.off('error', leave);
+        }, leave);
+      },
+    },
+    prepare: () => void loaded().catch(() => {}),
+    streamCount: () => calls?.streamCount() ?? 0,
+    stalledCount: () => calls?.stalledCount() ?? 0,
+    cutCount: () => calls?.cutCount() ?? 0,
     async close() {
-      await streams.close();
-      await sockets.close();
-      events.close();
+      isClosed = true;
+      await calls?.close();
     },
   };
 }

@@ -15,18 +15,15 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import { hasBody } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, StreamClient } from './holders.ts';
-import { checkOrigin, isWelcome } from './origins.ts';
 import type { Pipeline } from './pipeline.ts';
 import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
-
-const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
+import { mandatorOf } from './upgrades.ts';
 
 /** Milliseconds between two pings, and to wait for the answer to one. */
 const pingEvery = 12_000;
@@ -53,8 +50,6 @@ function clientOf({ extra: { socket } }: Link): StreamClient {
     off: (event, react) => socket.off(event, react),
   };
 }
-
-const mandatorOf = (request: IncomingMessage) => path.exec(request.url ?? '')?.[1]?.toLowerCase();
 
 /** The close code and reason of a refused connection. */
 function closeCodeOf(error: unknown): [code: number, reason: string] {
@@ -87,21 +82,9 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   return results;
 }
 
-/** Whether `Upgrade` lists WebSocket among its protocols (RFC 9110, 7.8). */
-const offersWebSocket = ({ headers }: IncomingMessage) => /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '');
-
-/** How the HTTP server opens WebSockets. */
-export type Upgrades = {
-  /** @throws Forbidden for a request for a WebSocket by a page of a site that may not call */
-  checkOrigin(request: IncomingMessage): void;
-  /** Whether a request becomes a WebSocket; any other is answered as if it asked for no upgrade. */
-  accepts(request: IncomingMessage): boolean;
-  /** Handles the `upgrade` events of requests that `accepts` accepts. */
-  open(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-};
-
 export type WebSockets = {
-  upgrades: Upgrades;
+  /** Handles the `upgrade` event of a request for a WebSocket. */
+  open(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** How many were cut because they answered no ping: a client that does not read cannot. */
   cutCount(): number;
   close(): Promise<void>;
@@ -245,19 +228,7 @@ export function createWebSockets(
   }
 
   return {
-    upgrades: {
-      checkOrigin(request) {
-        if (offersWebSocket(request)) checkOrigin(request, config);
-      },
-      accepts: (request) =>
-        request.method === 'GET' &&
-        request.httpVersion === '1.1' &&
-        !hasBody(request) &&
-        offersWebSocket(request) &&
-        mandatorOf(request) !== undefined &&
-        isWelcome(request, config),
-      open,
-    },
+    open,
     cutCount: () => cuts,
     async close() {
       const late = setTimeout(() => {

@@ -3,7 +3,7 @@
  * camel case, a list as `{items, nextCursor}`, a failure as `{failed}` with the code that GraphQL has for it.
  */
 import { createClient } from 'graphql-sse';
-import { graphqlCodeOf } from '../../src/graphql/errors.ts';
+import { graphqlCodeOf } from '../../src/graphql/failures.ts';
 import type { Contract } from './contract.ts';
 import { german, inEnglish, inGerman } from './english.ts';
 import {

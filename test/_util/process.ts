@@ -10,7 +10,7 @@ import { type LessonClient, lessonClient } from './lessons.ts';
 import { pepper } from './pepper.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
-const main = path.join(project, 'src', 'main.ts');
+const main = path.join(project, 'src', 'main.js');
 
 export type LogLine = { level: string; msg: string; err?: string } & Record<string, unknown>;
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };

@@ -176,7 +176,7 @@ describe('exit code 78', () => {
 });
 
 test('a reader that stops reading changes nothing: exit code 0, and no word of it', async () => {
-  const reader = spawn(process.execPath, [path.join(import.meta.dirname, '..', '..', 'src', 'main.ts'), '--help']);
+  const reader = spawn(process.execPath, [path.join(import.meta.dirname, '..', '..', 'src', 'main.js'), '--help']);
   reader.stdout.destroy();
   const [complaints, [code]] = await Promise.all([text(reader.stderr), once(reader, 'exit')]);
   expect([code, complaints]).toEqual([0, '']);

@@ -17,6 +17,43 @@ import { cloneDatabase, memory } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
 
 const log = openLog('silent');
+const project = path.join(import.meta.dirname, '..', '..');
+
+describe('what is loaded before a process serves', () => {
+  /** Prints the addresses of all modules that `entries` load. */
+  const trace = (entries: readonly string[]) => `
+    import { registerHooks } from 'node:module';
+    const urls = [];
+    registerHooks({ load(url, context, next) { urls.push(url); return next(url, context); } });
+    for (const entry of ${JSON.stringify(entries)}) await import(entry);
+    console.log(JSON.stringify(urls));`;
+  const kept = path.join(project, 'node_modules/.cache/roomgate-compiled');
+
+  test.each([
+    // Their first use loads them: docs/architecture.md.
+    [
+      ['src/host.ts', 'src/server.ts', 'src/app.ts'],
+      ['graphql', 'graphql-yoga', '@pothos/core', 'graphql-ws', 'ws', '@graphql-tools/utils', 'amaro'],
+    ],
+    [
+      ['src/host.ts', 'src/server.ts'],
+      ['graphql', 'graphql-yoga', '@pothos/core', 'ws'],
+    ],
+    [['src/host.ts'], ['express', 'prom-client', 'graphql', 'ws']],
+  ])('%j without %j', (entries, packages) => {
+    const urls = entries.map((entry) => new URL(entry, `file://${project}/`).href);
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', trace(urls)], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_COMPILE_CACHE: kept },
+    });
+    expect(stderr).toBe('');
+    const loaded = new Set(
+      (JSON.parse(stdout) as string[]).map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]),
+    );
+    expect(loaded).toContain('zod');
+    expect(packages.filter((name) => loaded.has(name))).toEqual([]);
+  });
+});
 
 describe('a connection that is lost at any step of the start', () => {
   /** A way to the database on which the first connection that gets so far is lost at the message `at` of its client. */

@@ -115,7 +115,7 @@ test('doctor tells the release of both, and a file of ICU brings other rules to 
   await makeTenant(service.context.db, { code: 'nepal', timeZone: 'Asia/Kathmandu' });
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [path.join(project, 'src/main.ts'), 'doctor', '--json'],
+    [path.join(project, 'src/main.js'), 'doctor', '--json'],
     {
       env: {
         ...{

@@ -11,7 +11,7 @@ import { pepper } from '../../_util/pepper.ts';
 import { cloneDatabase } from '../../_util/postgres.ts';
 import { type Program, startProgram } from '../../_util/process.ts';
 
-const main = path.join(import.meta.dirname, '..', '..', '..', 'src', 'main.ts');
+const main = path.join(import.meta.dirname, '..', '..', '..', 'src', 'main.js');
 const code = 'school';
 
 /** `start/end status subject`, of one that occupies its room. */

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The program `roomgate`. It keeps what Node.js has compiled for the next start, where it may write beside its packages. */
+/**
+ * The program `roomgate`. It keeps what Node.js has compiled for the next start, where it may write beside its packages; not
+ * TypeScript, as the stripper of types would be loaded for this file alone.
+ */
 import { enableCompileCache } from 'node:module';
 import path from 'node:path';
 

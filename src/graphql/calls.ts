@@ -1,0 +1,194 @@
+/** GraphQL calls over HTTP, with streams over SSE; those over WebSocket are in `websocket.ts`. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GraphQLError } from 'graphql';
+import type { Context, Credentials, Viewer } from '../context.ts';
+import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { personSends } from '../http/body-memory.ts';
+import { isJson, readBytes } from '../http/request-body.ts';
+import type { GraphqlCall } from './builder.ts';
+import type { Authenticate } from './holders.ts';
+import { type FindDocument, openPersisted } from './persisted.ts';
+import { createPipeline, type PlainCall } from './pipeline.ts';
+import { createEventStreams } from './sse.ts';
+import { createStreams } from './streams.ts';
+import { createWebSockets, type WebSockets } from './websocket.ts';
+
+const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
+
+/** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
+function checkRequest(request: IncomingMessage): void {
+  const { method, headers } = request;
+  if (method !== 'POST') throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
+  if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
+  if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
+    throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
+  if (headers.accept && !answerable.test(headers.accept))
+    throw new NotAcceptable(
+      'GraphQL answers with application/graphql-response+json, application/json or text/event-stream.',
+    );
+}
+
+type ConfiguredLimits = Context['config']['Limits'];
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+async function readText(request: IncomingMessage, viewer: Viewer, limits: ConfiguredLimits): Promise<string> {
+  const most = limits.BodyBytes;
+  const tooLarge = () => new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
+  const bytes = await readBytes(request, limits, { most, sender: personSends(viewer), tooLarge });
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new Malformed('The body is not UTF-8.');
+  }
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function refuseBody(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+}
+
+const members = new Set(['query', 'variables', 'operationName', 'extensions']);
+
+/** The call, or its fault. It does not look into values, which may have a million characters or members. */
+function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQLError {
+  let sent: unknown;
+  try {
+    sent = JSON.parse(body);
+  } catch {
+    return refuseBody('The body is not JSON.');
+  }
+  if (!isObject(sent)) return refuseBody('The body must be an object: one call, not a list of calls.');
+  const { variables, operationName, extensions } = sent;
+  let query: unknown;
+  try {
+    query = findDocument(sent['query'], extensions);
+  } catch (error) {
+    return error as GraphQLError;
+  }
+  if (!isText(query)) return refuseBody('query: must be a text, the document.');
+  if (!isObject(variables ?? {})) return refuseBody('variables: must be an object.');
+  if (!isText(operationName ?? '')) return refuseBody('operationName: must be a text.');
+  if (!isObject(extensions ?? {})) return refuseBody('extensions: must be an object.');
+  for (const name in sent)
+    if (!members.has(name) && sent[name] !== null)
+      return refuseBody('The body may hold query, variables, operationName and extensions, and nothing else.');
+  return { query, variables, operationName } as PlainCall;
+}
+
+const mayStream = /(\*|text)\/\*|text\/event-stream/i;
+
+/** The media type of a plain result by the first entry of Accept; undefined if Yoga must negotiate it. */
+function plainType(accept: string): string | undefined {
+  const [first = ''] = accept.split(',', 1);
+  const [type = '', ...parameters] = first
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  if (parameters.some((parameter) => !parameter.startsWith('q='))) return undefined;
+  if (type === 'application/graphql-response+json') return type;
+  return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
+}
+
+/** The members of Express's requests and responses that are used here. */
+type Request = IncomingMessage & { body?: PlainCall };
+type Response = ServerResponse & { locals: Record<string, unknown> };
+
+export type CallsOptions = {
+  /** Checks the credentials of WebSockets, and those of open streams again. */
+  authenticate: Authenticate;
+  /** The client's IP address of a WebSocket's upgrade request, according to TrustProxy. */
+  addressOf(request: IncomingMessage): string;
+  /** What the cookie of a WebSocket's upgrade request says. */
+  sessionOf(request: IncomingMessage): Credentials['session'];
+  /**
+   * Counts an operation of a WebSocket, and further mutations of one call, as requests of the viewer.
+   * @throws LimitExceeded
+   */
+  countRequest(viewer: Viewer, uses?: number): void;
+};
+
+/** What answers the calls. */
+export type Calls = Pick<WebSockets, 'open'> & {
+  /** For `/:mandator/graphql`, after authentication, which sets `response.locals.viewer` and `credentials`. */
+  handler(request: Request, response: Response): Promise<void>;
+  /** How many streams are open now. */
+  streamCount(): number;
+  /** How many streams over SSE have readers that take nothing at the moment. */
+  stalledCount(): number;
+  /** How many streams were cut because their clients did not read them. */
+  cutCount(): number;
+  /** Ends every stream and WebSocket. */
+  close(): Promise<void>;
+};
+
+export function openCalls(context: Context, options: CallsOptions): Calls {
+  const findDocument = openPersisted();
+  const pipeline = createPipeline(context.log, options.countRequest);
+  const streams = createStreams(context, options.authenticate);
+  const events = createEventStreams(context.log, context.config.Limits.StalledReaderSeconds * 1_000);
+  const sockets = createWebSockets(context, pipeline, streams, options);
+  return {
+    async handler(request, response) {
+      checkRequest(request);
+      const viewer = response.locals['viewer'] as Viewer;
+      const body = await readText(request, viewer, context.config.Limits);
+      const call: GraphqlCall = {
+        context,
+        streams,
+        viewer,
+        requestId: String(response.locals['requestId']),
+        credentials: response.locals['credentials'] as Credentials,
+        client: response,
+      };
+      response.setHeader('Cache-Control', 'no-store');
+      const read = readCall(body, findDocument);
+      const params = read instanceof GraphQLError ? undefined : read;
+      const { accept = '*/*' } = request.headers;
+      const mayBeStream = params?.query.includes('subscription') ?? false;
+      const opened =
+        params && mayBeStream
+          ? await pipeline.subscribe(params, call, { mayStream: mayStream.test(accept) })
+          : undefined;
+      if (opened && 'next' in opened) {
+        // Frees what is no longer used and would live as long as the stream.
+        Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
+        return events.serve(response, opened);
+      }
+      // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
+      const type = plainType(accept);
+      const isPlain = params && type && !mayBeStream;
+      const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
+      if (result && !result.errors) {
+        const text = JSON.stringify(result);
+        response.setHeader('Content-Type', `${type}; charset=utf-8`);
+        const length = Buffer.byteLength(text);
+        response.setHeader('Content-Length', length);
+        // For ASCII both encodings give the same bytes, and Node copies latin1 faster.
+        response.end(text, length === text.length ? 'latin1' : 'utf8');
+        return;
+      }
+      const known = read instanceof GraphQLError ? { errors: [read] } : result;
+      // An object, because Yoga would enumerate the characters of a string.
+      request.body = params ?? { query: '{ __typename }' };
+      request.headers['content-type'] = 'application/json';
+      await pipeline.yoga(request, response, {
+        ...call,
+        ...(known && { result: known }),
+        ...(opened && { refusal: opened }),
+      });
+    },
+    open: sockets.open,
+    streamCount: streams.count,
+    stalledCount: events.stalledCount,
+    cutCount: () => events.cutCount() + sockets.cutCount(),
+    async close() {
+      await streams.close();
+      await sockets.close();
+      events.close();
+    },
+  };
+}
