@@ -44,20 +44,61 @@ export const mandator = page['mandator'] ?? '';
 export const addressOf = (path: string): URL => new URL(`${mandator}/${path}`, root);
 
 const without = { message: '', faults: [], conflicts: [], alternatives: [] };
-const offline = (): Refused => new Refused({ ...without, code: 'Offline' });
 
-/** Any call of the console's own server. @throws Refused `Offline` when there is no answer */
-export async function call(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+/** Since when nothing is heard of the server; undefined: it is heard. */
+export const lostSince = signal<number | undefined>(undefined);
+let heardAt = Date.now();
+export function hear(): void {
+  heardAt = Date.now();
+}
+export function lose(): void {
+  lostSince.value ??= heardAt;
+}
+function offline(): Refused {
+  lose();
+  return new Refused({ ...without, code: 'Offline' });
+}
+
+/** Nobody knows what became of it: it may have been done, though no answer has come. */
+export const isUnanswered = ({ code }: Pick<Refusal, 'code'>): boolean =>
+  code === 'Offline' || code === 'Unavailable' || code === 'INTERNAL_ERROR';
+
+/** A key of a request, sent with it again: random bytes, since `randomUUID` is only there over https. */
+export const newKey = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+type CallOptions = {
+  signal?: AbortSignal | undefined;
+  headers?: Readonly<Record<string, string>>;
+  /** It still arrives when the page is left; browsers bound how much. */
+  outlives?: boolean;
+};
+
+/** Any call of the console's own server. @param body JSON @throws Refused `Offline` when there is no answer */
+export async function call(method: string, path: string, body?: string, options: CallOptions = {}): Promise<Response> {
+  const { signal, headers, outlives = false } = options;
   try {
-    return await fetch(addressOf(path), {
+    const answer = await fetch(addressOf(path), {
       method,
-      headers: { 'X-Roomgate-Console': '1', ...(body !== undefined && { 'Content-Type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: { 'X-Roomgate-Console': '1', ...(body && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body && { body }),
       ...(signal && { signal }),
-      // What is sent while the page is left still arrives.
-      keepalive: method !== 'GET' && JSON.stringify(body ?? '').length < 16_000,
+      keepalive: outlives && (body ?? '').length < 16_000,
     });
+    hear();
+    return answer;
   } catch (error) {
+    if (signal?.aborted) throw error;
+    throw offline();
+  }
+}
+
+/** What an answer says; nothing where it is not JSON. @throws Refused `Offline` when it is cut in the middle */
+async function readAnswer(answer: Response, signal?: AbortSignal): Promise<object> {
+  try {
+    return (await answer.json()) as object;
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
     if (signal?.aborted) throw error;
     throw offline();
   }
@@ -109,11 +150,13 @@ async function send<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
   signal?: AbortSignal,
+  outlives = false,
 ): Promise<Result> {
+  const body = JSON.stringify({ query: document.toString(), variables });
   for (;;) {
-    const response = await call('POST', 'graphql', { query: document.toString(), variables }, signal);
+    const response = await call('POST', 'graphql', body, { signal, outlives });
     const traceId = response.headers.get('X-Request-Id');
-    const answer = (await response.json().catch(() => ({}))) as Answer<Result>;
+    const answer = (await readAnswer(response, signal)) as Answer<Result>;
     const [error] = answer.errors ?? [];
     if (response.status === 401 || error?.extensions?.code === 'NOT_AUTHENTICATED') {
       isSessionLost.value = true;
@@ -130,7 +173,11 @@ async function send<Result, Variables>(
 }
 
 /** The data of a query. @throws Refused */
-export const ask = send;
+export const ask = <Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+): Promise<Result> => send(document, variables, signal);
 
 /** Pages of a list until its end. @param read asks for the page behind a cursor */
 export async function* pages<Node>(
@@ -152,15 +199,32 @@ type RootField<Result> = Result[keyof Result];
 export type Done<Result> = Exclude<RootField<Result>, Problem>;
 export type Outcome<Result> = { done: Done<Result>; refused?: never } | { refused: Refusal; done?: never };
 
-/** Does what a mutation of one field says. Whatever comes in its way is a Refusal: of all members of the union, and of the network. */
-export async function act<Result extends object, Variables>(
+const underWay = new Map<string, Promise<unknown>>();
+
+/**
+ * Does what a mutation of one field says; asked again while it is under way, as by a double click, it does it once. Whatever
+ * comes in its way is a Refusal: of all members of the union, and of the network.
+ */
+export function act<Result extends object, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+): Promise<Outcome<Result>> {
+  const what = document.toString() + JSON.stringify(variables);
+  const doing = (underWay.get(what) ?? attempt(document, variables)) as Promise<Outcome<Result>>;
+  underWay.set(what, doing);
+  const end = () => void underWay.delete(what);
+  doing.then(end, end);
+  return doing;
+}
+
+async function attempt<Result extends object, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
 ): Promise<Outcome<Result>> {
   try {
-    const result = Object.values(await send(document, variables))[0] as { __typename: string } & Partial<Refusal> & {
-        errors?: Fault[];
-      };
+    const result = Object.values(await send(document, variables, undefined, true))[0] as {
+      __typename: string;
+    } & Partial<Refusal> & { errors?: Fault[] };
     if (!result.__typename.endsWith('Problem')) return { done: result as Done<Result> };
     const {
       code = 'Conflict',
@@ -185,20 +249,22 @@ export async function sendJobs(
   body: string,
   idempotencyKey: string,
 ): Promise<{ batchId: string; refused?: never } | { refused: Refusal; batchId?: never }> {
-  const headers = { 'X-Roomgate-Console': '1', 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey };
+  const headers = { 'Idempotency-Key': idempotencyKey };
   for (;;) {
     let answer: Response;
+    let told: { BatchId?: string } & RestProblem;
     try {
-      answer = await fetch(addressOf(path), { method: 'POST', headers, body });
-    } catch {
-      return { refused: offline().refusal };
+      answer = await call('POST', path, body, { headers });
+      told = await readAnswer(answer);
+    } catch (error) {
+      if (error instanceof Refused) return { refused: error.refusal };
+      throw error;
     }
     if (answer.status === 401) {
       isSessionLost.value = true;
       await untilSignedIn();
       continue;
     }
-    const told = (await answer.json().catch(() => ({}))) as { BatchId?: string } & RestProblem;
     if (told.BatchId) return { batchId: `batch_${told.BatchId}` };
     return {
       refused: {

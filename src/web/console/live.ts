@@ -1,27 +1,17 @@
-/**
- * Subscriptions over one WebSocket. Each goes on behind the last frame that it has received, so that nothing is missed; `link`
- * says whether what is shown is fresh, and since when not.
- */
-import { signal } from '@preact/signals';
+/** Subscriptions over one WebSocket. Each goes on behind the last frame that it has received, so that nothing is missed. */
+import { effect } from '@preact/signals';
 import { createClient } from 'graphql-ws/client';
-import { addressOf, asRefusal, isSessionLost } from './client.ts';
+import { addressOf, asRefusal, call, hear, isSessionLost, lose, lostSince } from './client.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
-
-/** Undefined: nothing was lost. Else: since when nothing is heard. */
-export const lostSince = signal<number | undefined>(undefined);
-let heardAt = Date.now();
-const lose = () => {
-  lostSince.value ??= heardAt;
-};
-const hear = () => {
-  heardAt = Date.now();
-};
 
 const wakers = new Set<() => void>();
 /** Tries all that is lost again, at once. */
 export function tryNow(): void {
   for (const wake of wakers) wake();
 }
+
+const pauseMs = (failures: number) => Math.min(10_000, 250 * 2 ** failures) * (0.5 + Math.random());
+let isProbing = false;
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -37,6 +27,11 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+let following = 0;
+let isConnected = false;
+/** The server is there, and cannot do its work: a new connection says nothing. */
+let isUnwell = false;
+
 let unanswered: ReturnType<typeof setTimeout> | undefined;
 const client = createClient({
   url: String(addressOf('graphql')).replace(/^http/, 'ws'),
@@ -44,13 +39,19 @@ const client = createClient({
   retryAttempts: 0,
   keepAlive: 10_000,
   on: {
-    opened: hear,
     message: hear,
+    connected: () => {
+      isConnected = true;
+      hear();
+      if (!isUnwell) lostSince.value = undefined;
+      tryNow();
+    },
     ping: (received) => {
       if (!received) unanswered = setTimeout(() => client.terminate(), 5_000);
     },
     pong: () => clearTimeout(unanswered),
     closed: (event) => {
+      isConnected = false;
       clearTimeout(unanswered);
       const { code } = event as CloseEvent;
       if (code === 4401) isSessionLost.value = true;
@@ -64,6 +65,29 @@ addEventListener('offline', () => {
   client.terminate();
 });
 addEventListener('online', tryNow);
+
+/** Asks until the server answers: subscriptions are tried then at once, and where there are none nobody else would notice. */
+async function probe(): Promise<void> {
+  const { signal } = new AbortController();
+  for (let failures = 0; lostSince.value !== undefined; failures++) {
+    await pause(pauseMs(failures), signal);
+    const answer = await call('GET', 'session').catch(() => undefined);
+    // Without a session the server is there, too.
+    if (!answer || (!answer.ok && answer.status !== 401)) continue;
+    if (answer.status === 401) isSessionLost.value = true;
+    isUnwell = false;
+    if (isConnected || following === 0) lostSince.value = undefined;
+    else tryNow();
+  }
+}
+effect(() => {
+  if (lostSince.value !== undefined && !isProbing) {
+    isProbing = true;
+    void probe().finally(() => {
+      isProbing = false;
+    });
+  }
+});
 isSessionLost.subscribe((lost) => {
   if (!lost) tryNow();
 });
@@ -100,10 +124,14 @@ export function follow<Result, Variables extends Record<string, unknown>>(
         if (error) {
           const { code } = asRefusal(error as { message: string });
           if (code === 'NotAuthenticated') isSessionLost.value = true;
-          else if (code !== 'Unavailable') forget();
+          else if (code === 'Unavailable') {
+            isUnwell = true;
+            lose();
+          } else forget();
           return;
         }
         failures = 0;
+        isUnwell = false;
         lostSince.value = undefined;
         if (!data) continue;
         after = cursor?.(data) ?? after;
@@ -120,16 +148,18 @@ export function follow<Result, Variables extends Record<string, unknown>>(
   }
 
   async function keep(): Promise<void> {
+    following += 1;
     while (!stop.signal.aborted) {
       await listen().catch((error: unknown) => {
         // An array is what GraphQL refuses to begin; anything else is the network.
         if (Array.isArray(error)) forget();
         else lose();
       });
-      if (stop.signal.aborted) return;
+      if (stop.signal.aborted) break;
       failures += 1;
-      await pause(Math.min(10_000, 250 * 2 ** failures) * (0.5 + Math.random()), stop.signal);
+      await pause(pauseMs(failures), stop.signal);
     }
+    following -= 1;
   }
   void keep();
   return () => stop.abort();

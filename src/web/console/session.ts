@@ -1,7 +1,7 @@
 /** Who is signed in. The credential is a cookie that no script can read; here is only what the page shows of it. */
 import { signal } from '@preact/signals';
 import { go, place } from './address.ts';
-import { ask, call, isSessionLost, Refused } from './client.ts';
+import { ask, call, isSessionLost, mandator, Refused } from './client.ts';
 import { MeDocument, type MeQuery } from './generated/graphql.ts';
 
 export type Person = MeQuery['me'] & { tenantName: string };
@@ -23,6 +23,34 @@ const readOptions = async () => {
   if (answer.ok) options.value = (await answer.json()) as Options;
 };
 
+/** All tabs of this browser have one session: what one of them has begun, the others go on with. */
+const tabs = new BroadcastChannel(`roomgate session ${mandator}`);
+tabs.onmessage = () => {
+  if (isSessionLost.value) void call('GET', 'session').then(welcome, () => undefined);
+};
+
+/** Goes on with a session that has begun. Calls that wait for it are those of the person before, and nobody else's. */
+async function welcome(answer: Response): Promise<void> {
+  if (!answer.ok) return;
+  const { Person } = (await answer.json()) as { Person: { Email: string } };
+  if (person.value && person.value.email !== Person.Email) {
+    location.reload();
+    return;
+  }
+  isSessionLost.value = false;
+  providerFault.value = null;
+  person.value ??= await readPerson();
+}
+
+const returnPlace = 'roomgate return';
+/** What the address says is kept while the person is at the provider. */
+export const keepPlace = (): void => sessionStorage.setItem(returnPlace, location.search);
+function returnToPlace(): void {
+  const search = sessionStorage.getItem(returnPlace);
+  sessionStorage.removeItem(returnPlace);
+  if (search && !location.search) go(Object.fromEntries(new URLSearchParams(search)), 'replace');
+}
+
 /** Finds out who is signed in, at the start of the page. @throws Refused */
 export async function openSession(): Promise<void> {
   const { fault, trace } = place.value;
@@ -32,7 +60,9 @@ export async function openSession(): Promise<void> {
   }
   const answer = await call('GET', 'session');
   if (answer.ok) {
-    person.value = await readPerson();
+    returnToPlace();
+    await welcome(answer);
+    tabs.postMessage('begun');
     return;
   }
   await readOptions();
@@ -44,18 +74,13 @@ export async function signIn(
   pin: string,
 ): Promise<{ code: string; message: string; traceId?: string | undefined } | undefined> {
   try {
-    const answer = await call('POST', 'session', { Pin: pin });
+    const answer = await call('POST', 'session', JSON.stringify({ Pin: pin }));
     if (!answer.ok) {
       const { Code, Message, TraceId } = (await answer.json().catch(() => ({}))) as Record<string, string | undefined>;
       return { code: Code ?? 'Unavailable', message: Message ?? `HTTP ${answer.status}`, traceId: TraceId };
     }
-    const before = person.value;
-    isSessionLost.value = false;
-    const now = await readPerson();
-    // Another person must not see what the one before has opened.
-    if (before && before.id !== now.id) location.reload();
-    providerFault.value = null;
-    person.value = now;
+    await welcome(answer);
+    tabs.postMessage('begun');
     return undefined;
   } catch (error) {
     if (error instanceof Refused) return error.refusal;
@@ -66,6 +91,7 @@ export async function signIn(
 /** Ends the session on the server, then forgets all that this page knows. */
 export async function signOut(): Promise<void> {
   await call('DELETE', 'session');
+  sessionStorage.clear();
   location.assign(location.pathname);
 }
 

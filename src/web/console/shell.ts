@@ -1,9 +1,9 @@
 /** The frame of all screens: sections, account, connection, messages. */
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { isSessionLost, type Refusal } from './client.ts';
+import { isSessionLost, lostSince, type Refusal } from './client.ts';
 import { clockText, minutesAt, ownZone } from './clock.ts';
-import { lostSince, tryNow } from './live.ts';
+import { tryNow } from './live.ts';
 import { type Language, language, languages, type Stay, stay, stays, type Theme, theme, themes } from './look.ts';
 import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';

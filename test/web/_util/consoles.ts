@@ -7,19 +7,22 @@ import { pepper } from '../../_util/pepper.ts';
 import type { Service } from '../../_util/service.ts';
 
 export type ConsoleOptions = {
-  role?: 'Admin' | 'User';
+  role?: 'Admin' | 'Importer' | 'User' | 'Display';
   language?: 'de' | 'en';
   theme?: 'light' | 'dark';
   width?: number;
   height?: number;
 };
 
+/** What the browser is led to. */
+export type Site = Pick<Service, 'url' | 'tenant'> & { context: Pick<Service['context'], 'db'> };
+
 type Found = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
 
 const axe = fs.readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** A browser of its own, at the sign-in of the service's tenant. */
-export async function openConsole(browser: Browser, service: Service, options: ConsoleOptions = {}) {
+export async function openConsole(browser: Browser, service: Site, options: ConsoleOptions = {}) {
   const { role = 'Admin', language = 'en', theme = 'light', width = 1280, height = 800 } = options;
   const { url, tenant } = service;
   const context = await browser.newContext({

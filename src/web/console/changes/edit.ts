@@ -1,6 +1,6 @@
 /** The form that changes one lesson, as a batch of its own, whose end it waits for. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, ask, type Refusal, Refused } from '../client.ts';
+import { act, ask, isUnanswered, newKey, type Refusal, Refused } from '../client.ts';
 import { fromInput, toInput } from '../clock.ts';
 import {
   BatchErrorsDocument,
@@ -44,9 +44,13 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
   const [isSaving, setSaving] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const [faults, setFaults] = useState<readonly string[]>([]);
+  const [idempotencyKey, setKey] = useState(newKey);
   const stop = useRef<() => void>(undefined);
   useEffect(() => () => stop.current?.(), []);
-  const enter = (name: keyof typeof first) => (text: string) => setTyped((before) => ({ ...before, [name]: text }));
+  const enter = (name: keyof typeof first) => (text: string) => {
+    setTyped((before) => ({ ...before, [name]: text }));
+    setKey(newKey());
+  };
 
   /** What was typed alone. */
   function changes(): Partial<LessonChangeInput> {
@@ -85,12 +89,16 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
       onClose();
       return;
     }
+    if (isSaving) return;
     setSaving(true);
     setFaults([]);
     const { done, refused } = await act(ChangeLessonDocument, {
       jobs: [{ jobKey, lessons: [{ lessonKey, ...wanted }] }],
+      options: { idempotencyKey },
     });
     setRefusal(refused);
+    // What has had an answer is another batch when it is sent again.
+    if (!refused || !isUnanswered(refused)) setKey(newKey());
     if (!done) {
       setSaving(false);
       return;

@@ -50,6 +50,20 @@ export type BatchFilter = {
   operation?: JobOperation | null | undefined;
 };
 
+/** How a batch is taken. */
+export type BatchOptions = {
+  /** Whether jobs that there are not yet are created, where `replaceLessons` is true; of changes alone. */
+  createMissing?: boolean | null | undefined;
+  /** The same key and jobs within 24 hours give the same batch again. */
+  idempotencyKey?: string | null | undefined;
+  /** Fail when left out; a deletion has no conflicts and does not take it. */
+  onConflict?: ConflictRule | null | undefined;
+  /** Whether a lesson whose room, start and end are those of a booking of the sender takes that booking over; of a creation alone. */
+  takeOverBookings?: boolean | null | undefined;
+  /** The same checks and the same errors as without it, and nothing is written. */
+  validateOnly?: boolean | null | undefined;
+};
+
 /** Which ones; members that are left out do not count. */
 export type BookingFilter = {
   /** Only those that were made or changed after this instant. */
@@ -861,6 +875,7 @@ export type MayImportQuery = { tenant: { __typename: 'Tenant', parameters: { __t
 
 export type ChangeLessonMutationVariables = Exact<{
   jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
+  options?: BatchOptions | null | undefined;
 }>;
 
 
@@ -1294,6 +1309,7 @@ export type CreatePinMutationVariables = Exact<{
   personId: string | number;
   label?: string | null | undefined;
   expiresAt?: string | null | undefined;
+  idempotencyKey?: string | null | undefined;
 }>;
 
 
@@ -2535,8 +2551,8 @@ export const MayImportDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<MayImportQuery, MayImportQueryVariables>;
 export const ChangeLessonDocument = new TypedDocumentString(`
-    mutation ChangeLesson($jobs: [LessonJobChangeInput!]!) {
-  updateLessonJobs(jobs: $jobs) {
+    mutation ChangeLesson($jobs: [LessonJobChangeInput!]!, $options: BatchOptions) {
+  updateLessonJobs(jobs: $jobs, options: $options) {
     __typename
     ... on BatchAccepted {
       batch {
@@ -3891,8 +3907,13 @@ fragment Refused on Problem {
   }
 }`) as unknown as TypedDocumentString<ErasePersonMutation, ErasePersonMutationVariables>;
 export const CreatePinDocument = new TypedDocumentString(`
-    mutation CreatePin($personId: ID!, $label: String, $expiresAt: DateTime) {
-  createPin(personId: $personId, label: $label, expiresAt: $expiresAt) {
+    mutation CreatePin($personId: ID!, $label: String, $expiresAt: DateTime, $idempotencyKey: String) {
+  createPin(
+    personId: $personId
+    label: $label
+    expiresAt: $expiresAt
+    idempotencyKey: $idempotencyKey
+  ) {
     __typename
     ... on PinCreated {
       pin

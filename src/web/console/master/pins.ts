@@ -1,6 +1,6 @@
 /** The PINs of a person: made, shown once, listed, revoked. */
 import { useState } from 'preact/hooks';
-import { act, ask, type Refusal } from '../client.ts';
+import { act, ask, isUnanswered, newKey, type Refusal } from '../client.ts';
 import { addDays, instantOf, momentText, ownZone } from '../clock.ts';
 import {
   CreatePinDocument,
@@ -29,18 +29,22 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
   const [made, setMade] = useState<string>();
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
+  const [idempotencyKey, setKey] = useState(newKey);
 
   async function make(): Promise<void> {
     if (isBusy) return;
     setBusy(true);
     const { done, refused } = await act(CreatePinDocument, {
       personId,
+      idempotencyKey,
       ...(label && { label }),
       // To the end of that day.
       ...(last && { expiresAt: new Date(instantOf(ownZone, addDays(last, 1), 0)).toISOString() }),
     });
     setBusy(false);
     setRefusal(refused);
+    // Without an answer it is sent again, and makes no second one.
+    if (!refused || !isUnanswered(refused)) setKey(newKey());
     if (!done) return;
     setMade(done.pin);
     setLabel('');

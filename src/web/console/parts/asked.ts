@@ -1,6 +1,6 @@
 /** What a screen has asked for: loading, failed, or there; each looks different and says what to do next. */
 import { useEffect, useState } from 'preact/hooks';
-import { type Refusal, Refused } from '../client.ts';
+import { isUnanswered, lostSince, type Refusal, Refused } from '../client.ts';
 import { t } from '../texts/shell.ts';
 import { type Child, h, html } from './html.ts';
 import { RefusedBox } from './refused.ts';
@@ -37,7 +37,12 @@ export function useAsked<Data>(
     );
     return () => stop.abort();
   }, [...inputs, turn]);
-  return { ...state, reload: () => setTurn((last) => last + 1) };
+  const reload = () => setTurn((last) => last + 1);
+  const isHeard = lostSince.value === undefined;
+  useEffect(() => {
+    if (isHeard && state.refusal && isUnanswered(state.refusal)) reload();
+  }, [isHeard]);
+  return { ...state, reload };
 }
 
 /** @param empty what to show, and what to do next, where there is nothing */

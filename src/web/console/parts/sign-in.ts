@@ -1,14 +1,15 @@
 /** The sign-in: a page of its own before anything is shown, and a dialog over the screen when a session has ended. */
 import { useState } from 'preact/hooks';
 import { addressOf, isSessionLost, mandator } from '../client.ts';
-import { options, person, providerFault, signIn } from '../session.ts';
+import { keepPlace, options, person, providerFault, signIn } from '../session.ts';
 import { t } from '../texts/shell.ts';
 import { Dialog } from './dialog.ts';
 import { Field, submit } from './field.ts';
 import { h, html } from './html.ts';
 import { sayRefusal } from './refused.ts';
 
-function SignInForm() {
+/** @param isOver what is below stays, so the provider is opened beside it */
+function SignInForm({ isOver = false }: { isOver?: boolean }) {
   const [pin, setPin] = useState('');
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -44,7 +45,8 @@ function SignInForm() {
     `
     }
     ${Pin && Provider && html`<p class="or">${t().or}</p>`}
-    ${Provider && html`<a class="button" href=${new URL(Provider.Start, addressOf(''))}>${t().signInWith(Provider.Name)}</a>`}
+    ${Provider && html`<a class="button" href=${new URL(Provider.Start, addressOf(''))} target=${isOver ? '_blank' : undefined} onClick=${keepPlace}>${t().signInWith(Provider.Name)}</a>`}
+    ${Provider && isOver && html`<p class="hint">${t().inOtherTab}</p>`}
     ${!Pin && !Provider && html`<p>${t().noSignIn}</p>`}
   `;
 }
@@ -58,6 +60,6 @@ export const SignInPage = () => html`
 
 export function SignInAgain() {
   if (!isSessionLost.value || !person.value) return null;
-  const body = html`<p>${t().sessionLost}</p>${h(SignInForm, {})}`;
+  const body = html`<p>${t().sessionLost}</p>${h(SignInForm, { isOver: true })}`;
   return h(Dialog, { title: t().signIn, children: body });
 }

@@ -1,5 +1,6 @@
 /** Loads the module of a screen, or of a part of one, and shows it. */
 import { useEffect, useState } from 'preact/hooks';
+import { lostSince } from '../client.ts';
 import { t } from '../texts/shell.ts';
 import { type Component, h, html } from './html.ts';
 
@@ -8,17 +9,19 @@ type Loaded = { name: string; Screen: Component<object> } | { name: string; fail
 
 export function Stage({ screen }: { screen: Staged }) {
   const [loaded, setLoaded] = useState<Loaded>();
+  const isHeard = lostSince.value === undefined;
   useEffect(() => {
+    if (loaded?.name === screen.name && !('failed' in loaded)) return;
     const { name } = screen;
     screen.load().then(
       ({ Screen }) => setLoaded({ name, Screen }),
       () => setLoaded({ name, failed: true }),
     );
-  }, [screen]);
+  }, [screen, isHeard]);
   if (loaded?.name !== screen.name) return html`<p class="state" aria-busy="true">${t().loading}</p>`;
   if ('failed' in loaded)
     return html`<div class="state">
-      <p>${t().failed} ${t().newVersion}</p>
+      <p>${t().failed} ${isHeard && t().newVersion}</p>
       <button type="button" onClick=${() => location.reload()}>${t().reload}</button>
     </div>`;
   return h(loaded.Screen, {});

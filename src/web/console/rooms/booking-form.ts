@@ -1,6 +1,6 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
-import { useState } from 'preact/hooks';
-import { type Alternative, act, type Refusal } from '../client.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { type Alternative, act, isUnanswered, mandator, newKey, type Refusal } from '../client.ts';
 import { addDays, clockText, dayAt, instantOf, minutesAt, ownZone, timeText } from '../clock.ts';
 import {
   ChangeBookingDocument,
@@ -26,7 +26,32 @@ export type Draft = {
   roomId: string;
   start: number;
   end: number;
+  /** What was typed before the page was loaded again, and the key with which it is booked once. */
+  typed?: { wanted: Wanted; key: string } | undefined;
 };
+
+type Wanted = {
+  roomId: string;
+  day: string;
+  from: string;
+  to: string;
+  subject: string;
+  description: string;
+  isPrivate: boolean;
+  repeat: Repeat;
+  on: readonly number[];
+  until: string;
+  whom: ForWhom;
+  block: boolean;
+  scope: Scope;
+};
+
+const kept = 'roomgate booking';
+/** The form that was open when the page was loaded again. */
+export function readKept(): Draft | undefined {
+  const { who, draft } = JSON.parse(sessionStorage.getItem(kept) ?? '{}') as { who?: string; draft?: Draft };
+  return who === `${mandator} ${person.value?.id}` ? draft : undefined;
+}
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
@@ -47,7 +72,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const { booking } = draft;
   const zoneOf = (id: string) => rooms.find((room) => room.id === id)?.timeZone ?? 'UTC';
   const zone = zoneOf(draft.roomId);
-  const [wanted, setWanted] = useState({
+  const [wanted, setWanted] = useState<Wanted>({
     roomId: draft.roomId,
     day: dayAt(zone, draft.start),
     from: clockText(minutesAt(zone, draft.start)),
@@ -55,17 +80,30 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     subject: booking?.subject ?? '',
     description: booking?.description ?? '',
     isPrivate: booking?.isPrivate ?? false,
-    repeat: 'none' as Repeat,
-    on: [] as readonly number[],
+    repeat: 'none',
+    on: [],
     until: addDays(dayAt(zone, draft.start), 28),
-    whom: {} as ForWhom,
+    whom: {},
     block: booking?.kind === 'Block',
-    scope: 'This' as Scope,
+    scope: 'This',
+    ...draft.typed?.wanted,
   });
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
-  // Repeated until there is an answer, it books once.
-  const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
+  // However often this form is sent, it books once.
+  const [idempotencyKey] = useState(() => draft.typed?.key ?? newKey());
+  const [wasLost, setLost] = useState(draft.typed !== undefined);
+  useEffect(() => {
+    const typed = { wanted, key: idempotencyKey };
+    sessionStorage.setItem(
+      kept,
+      JSON.stringify({ who: `${mandator} ${person.value?.id}`, draft: { ...draft, typed } }),
+    );
+  }, [wanted]);
+  const close = () => {
+    sessionStorage.removeItem(kept);
+    onClose();
+  };
   const set = (changes: Partial<typeof wanted>) => setWanted((before) => ({ ...before, ...changes }));
   const { roomId, from, to, subject, description, isPrivate, repeat, on, until, whom, block, scope } = wanted;
   const [hasSkipped, setSkipped] = useState(false);
@@ -97,9 +135,10 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     };
     const { done, refused } = await act(CreateBookingDocument, { input });
     if (refused) {
-      setRefusal(refused);
-      // An answer was there: the next attempt is another one.
-      if (refused.code !== 'Offline') setKey(crypto.randomUUID());
+      // The server knows the key, and had another booking with it.
+      const isThere = wasLost && refused.code === 'InvalidInput' && refused.faults.length === 0;
+      setRefusal(isThere ? { ...refused, code: 'WasBooked', message: '' } : refused);
+      if (isUnanswered(refused)) setLost(true);
       return;
     }
     store.hear(done.booking);
@@ -109,7 +148,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       const { bookingIds, skipped } = done;
       toast((isRequest ? t().requestedSeries : t().bookedSeries)(bookingIds.length, skipped.length));
     } else toast(isRequest ? t().requested(what) : t().booked(what));
-    onClose();
+    close();
   }
   async function change(
     { id, version }: Booking,
@@ -131,7 +170,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     }
     store.hear(done);
     toast(t().changed(`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
-    onClose();
+    close();
   }
   async function send(
     room = roomId,
@@ -183,7 +222,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${timeFault && html`<p class="fault" role="alert">${timeFault}</p>`}
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
       ${!booking && repeatFields}
-      ${!booking && h(Organizer, { onChange: (value) => set({ whom: value }), fault: hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId') })}
+      ${!booking && h(Organizer, { whom, onChange: (value) => set({ whom: value }), fault: hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId') })}
       ${h(Field, { label: t().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: 2000, fault: faultAt(refusal, 'description') })}
       ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
       ${!booking && person.value?.role === 'Admin' && h(Check, { label: t().block, checked: block, onChange: (checked) => set({ block: checked }) })}
@@ -194,5 +233,10 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       </div>
     </form>
   `;
-  return h(Dialog, { title: booking ? t().editBooking : t().newBooking, onClose, children: form });
+  return h(Dialog, {
+    title: booking ? t().editBooking : t().newBooking,
+    isKept: true,
+    onClose: close,
+    children: form,
+  });
 };

@@ -9,8 +9,8 @@ import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
 
 /** `unknown`: what is typed is nobody's name. */
-export type ForWhom = { id?: string; unknown?: true };
-type OrganizerProperties = { onChange: (whom: ForWhom) => void; fault: string | undefined };
+export type ForWhom = { typed?: string; id?: string; unknown?: true };
+type OrganizerProperties = { whom: ForWhom; onChange: (whom: ForWhom) => void; fault: string | undefined };
 
 async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: string; text: string }[] | undefined> {
   try {
@@ -28,8 +28,8 @@ async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: 
   }
 }
 
-export const Organizer: Component<OrganizerProperties> = ({ onChange, fault }) => {
-  const [typed, setTyped] = useState('');
+export const Organizer: Component<OrganizerProperties> = ({ whom, onChange, fault }) => {
+  const [typed, setTyped] = useState(whom.typed ?? '');
   const [known, setKnown] = useState<ReadonlyMap<string, string>>(new Map());
   // What was chosen from the list has the number of its person, which no name begins with.
   const sought = typed.replace(/ \(\d+\)$/, '');
@@ -45,7 +45,7 @@ export const Organizer: Component<OrganizerProperties> = ({ onChange, fault }) =
   );
   function tell(text: string, names: ReadonlyMap<string, string>): void {
     const id = names.get(text.trim().toLowerCase());
-    onChange(text.trim() === '' ? {} : id ? { id } : { unknown: true });
+    onChange(text.trim() === '' ? {} : { typed: text, ...(id ? { id } : { unknown: true }) });
   }
   if (!asked.data) return null;
   return h(Field, {

@@ -3,7 +3,7 @@
  * before anything is read, so that nothing falls between. A change of one's own is drawn at once and taken back when refused.
  */
 import { type Signal, signal } from '@preact/signals';
-import { ask, type Outcome, pages } from '../client.ts';
+import { ask, type Outcome, pages, type Refusal, Refused } from '../client.ts';
 import { addDays, instantOf, minute } from '../clock.ts';
 import {
   FollowBookingsDocument,
@@ -65,9 +65,13 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const byRoom = new Map<string, Signal<readonly Booking[]>>();
   const known = new Map<string, Booking>();
   const leaving = new Map<string, Leaving>();
+  /** What the server said of a booking while a change of it was under way. */
+  const heard = new Map<string, Booking>();
   const hours = new Map<string, Signal<readonly Span[] | undefined>>();
   const stop = new AbortController();
   const isLoading = signal(true);
+  /** Why not all could be read; it is tried again. */
+  const refusal = signal<Refusal | undefined>(undefined);
   let waiting: string[] = [];
   let running = 0;
   let isHalted = false;
@@ -111,8 +115,9 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   /** What the server says, unless something newer is known. */
   function hear(booking: Booking): void {
     const before = known.get(booking.id);
-    if (before && (before.version > booking.version || before.isPending)) return;
-    put(booking);
+    if (before && before.version > booking.version) return;
+    if (before?.isPending) heard.set(booking.id, booking);
+    else put(booking);
   }
   /** Many of few rooms at once: one drawing each. */
   function hearAll(bookings: readonly Booking[]): void {
@@ -142,10 +147,19 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       const some = waiting.splice(0, size);
       running += 1;
       readSome(some)
-        .catch(() => {
-          waiting.unshift(...some);
-          isHalted = true;
-        })
+        .then(
+          () => {
+            refusal.value = undefined;
+          },
+          (error: unknown) => {
+            if (stop.signal.aborted) return;
+            if (!(error instanceof Refused)) throw error;
+            waiting.unshift(...some);
+            isHalted = true;
+            refusal.value = error.refusal;
+            setTimeout(readAgain, (error.refusal.retryAfterSeconds ?? 5) * 1_000);
+          },
+        )
         .finally(() => {
           running -= 1;
           if (running === 0 && waiting.length === 0) isLoading.value = false;
@@ -168,7 +182,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   let all: readonly string[] = [];
   /** What could not be read is read when the server is heard again. */
   function readAgain(): void {
-    if (!isHalted) return;
+    if (!isHalted || stop.signal.aborted) return;
     isHalted = false;
     readOn();
   }
@@ -184,6 +198,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     days,
     window,
     isLoading,
+    refusal,
     ofRoom,
     hoursOf,
     put,
@@ -245,10 +260,12 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       const before = known.get(booking.id);
       put({ ...booking, isPending: true });
       const outcome = await run();
-      const now = outcome.done && result(outcome.done);
+      const now = (outcome.done && result(outcome.done)) ?? before;
+      const told = heard.get(booking.id);
+      heard.delete(booking.id);
       remove(booking.id);
-      if (now) put(now);
-      else if (before) put({ ...before, isPending: false });
+      if (told && (!now || told.version > now.version)) put(told);
+      else if (now) put({ ...now, isPending: false });
       return outcome;
     },
     /** The id of a booking that has none yet. */

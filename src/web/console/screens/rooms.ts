@@ -9,7 +9,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import type { Acts } from '../rooms/acts.ts';
-import { BookingForm, type Draft } from '../rooms/booking-form.ts';
+import { BookingForm, type Draft, readKept } from '../rooms/booking-form.ts';
 import { ConflictList } from '../rooms/conflict.ts';
 import { Details } from '../rooms/details.ts';
 import { Filters, firstDay, fitting, readFound, readFree, readWish } from '../rooms/filters.ts';
@@ -49,12 +49,19 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const wish = readWish(locations[0]?.timeZone ?? ownZone);
   const day = firstDay(wish);
   const days = wish.view === 'week' ? 7 : 1;
-  const [opened, setOpened] = useState<Opened>();
+  const [opened, setOpened] = useState<Opened | undefined>(() => {
+    const draft = readKept();
+    return draft && { draft };
+  });
   const zones = [...new Set(rooms.map(({ timeZone }) => timeZone))].join(' ');
   const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
   useEffect(() => () => store.close(), [store]);
   const requests = useRequests();
-  const hours = useAsked(() => store.readHours(locations.map(({ id }) => id)), [store, locations]);
+  const hours = useAsked(async () => {
+    await store.readHours(locations.map(({ id }) => id));
+    return store;
+  }, [store, locations]);
+  const areHoursKnown = hours.data === store;
   const free = useAsked(
     async (stop) => (wish.free ? await readFree(wish, stop) : undefined),
     [wish.free, wish.location, wish.capacity, wish.equipment, wish.free && Math.floor(now.value / minute)],
@@ -77,8 +84,8 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
 
   const scale = useMemo<Scale>(() => {
     if (wish.wholeDay) return { days, from: 0, to: 1440 };
-    return { days, ...(hours.isLoading ? { from: 7 * 60, to: 20 * 60 } : hoursOf(rooms, store)) };
-  }, [store, wish.wholeDay, hours.isLoading]);
+    return { days, ...(areHoursKnown ? hoursOf(rooms, store) : { from: 7 * 60, to: 20 * 60 }) };
+  }, [store, wish.wholeDay, areHoursKnown, rooms]);
   const steps = useMemo(
     () => makeSteps(store, (wanted, refusal) => setOpened({ conflict: { wanted, refusal } })),
     [store],
@@ -133,7 +140,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       `,
     })}
     ${zoneNote && html`<p class="zone">${zoneNote}</p>`}
-    ${h(RefusedBox, { refusal: hours.refusal ?? free.refusal ?? search.refusal })}
+    ${h(RefusedBox, { refusal: hours.refusal ?? store.refusal.value ?? free.refusal ?? search.refusal })}
     ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, acts })}
     ${
       bookingId &&

@@ -5,7 +5,10 @@ type Problems = Record<string, string>;
 
 export const problemTexts = texts<Problems>(
   {
-    Offline: 'Der Server ist nicht zu erreichen. Die Änderung ist nicht gespeichert; versuchen Sie es noch einmal.',
+    Offline:
+      'Der Server ist nicht zu erreichen. Was Sie eingegeben haben, bleibt stehen; versuchen Sie es noch einmal, wenn die Verbindung wieder da ist.',
+    WasBooked:
+      'Ihr voriger Versuch ist doch angekommen, und so gebucht, wie er war. Schließen Sie das Formular; der Zeitplan zeigt die Buchung.',
     NotAuthenticated: 'Sie sind nicht mehr angemeldet. Melden Sie sich an; Ihre Eingaben bleiben stehen.',
     Forbidden: 'Das dürfen Sie nicht. Fragen Sie jemanden, der diesen Raum verwaltet.',
     NotFound: 'Das gibt es nicht mehr. Laden Sie die Ansicht neu.',
@@ -25,7 +28,9 @@ export const problemTexts = texts<Problems>(
     MissingField: 'Diese Angabe fehlt.',
   },
   {
-    Offline: 'The server cannot be reached. The change is not saved; try again.',
+    Offline: 'The server cannot be reached. What you have typed stays; try again when the connection is back.',
+    WasBooked:
+      'Your earlier attempt has arrived, and is booked as it was then. Close the form; the timeline shows the booking.',
     NotAuthenticated: 'You are no longer signed in. Sign in; what you have typed stays.',
     Forbidden: 'You may not do this. Ask somebody who manages this room.',
     NotFound: 'This is no longer there. Load the view again.',

@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
-import { ask, type Refusal, Refused, sendJobs } from '../client.ts';
+import { ask, lostSince, newKey, type Refusal, Refused, sendJobs } from '../client.ts';
 import { LocationsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
@@ -33,10 +33,6 @@ function faultOf(error: BatchError, draft: Draft, { rowOf }: Built): RowFault | 
   const field = isDate ? 'date' : (error.field as keyof typeof mapping);
   return { row, column: mapping[field] ?? -1, code: error.code, message: error.message };
 }
-
-/** A key of a request: random bytes, since `randomUUID` is only there over https. */
-const newKey = () =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 const isOf = (work: Work, sent: { version: number } | undefined) => sent?.version === work.version;
 
@@ -101,10 +97,12 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
   const underWay = work.sent?.batchId;
   const { asked, batch } = useBatch(underWay ?? work.result?.batchId);
   const isLocked = isSending || underWay !== undefined;
+  const isHeard = lostSince.value === undefined;
 
   useEffect(() => {
     if (!underWay || !location || batch?.id !== underWay || !hasEnded(batch)) return;
     const finish = async () => {
+      setRefusal(undefined);
       if (!batch.validateOnly && batch.importStatus === 'LessonsCreated') {
         await forgetDraft();
         toast(t().imported);
@@ -119,7 +117,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
       if (!(error instanceof Refused)) throw error;
       setRefusal(error.refusal);
     });
-  }, [underWay, batch?.id, batch?.importStatus]);
+  }, [underWay, batch?.id, batch?.importStatus, isHeard]);
 
   async function send(isCheck: boolean): Promise<void> {
     if (!location || isLocked) return;
