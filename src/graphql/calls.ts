@@ -6,6 +6,7 @@ import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaT
 import { personSends } from '../http/body-memory.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
+import { refusal } from './errors.ts';
 import type { Authenticate } from './holders.ts';
 import { type FindDocument, openPersisted } from './persisted.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
@@ -47,9 +48,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function refuseBody(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
-}
+const refuseBody = (message: string) => refusal(message, 'BAD_REQUEST', 400);
 
 const members = new Set(['query', 'variables', 'operationName', 'extensions']);
 

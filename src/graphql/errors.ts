@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { asDomainError } from '../flow/database-errors.ts';
 import { shorten } from '../input.ts';
 import type { Log } from '../log.ts';
-import { extensionsOf, graphqlCodeOf } from './failures.ts';
+import { extensionsOf, type GraphqlCode, graphqlCodeOf, graphqlCodes, internal } from './failures.ts';
 
 /** The error that our code threw; undefined if GraphQL itself made it. */
 function causeOf(error: GraphQLError): unknown {
@@ -12,9 +12,19 @@ function causeOf(error: GraphQLError): unknown {
 
 const longestMessage = 4_000;
 
-/** Shortens a message: GraphQL's own errors quote input of any length. */
+/** An error with a code of ours, for libraries have others. */
+export const refusal = (message: string, code: GraphqlCode, status?: number): GraphQLError =>
+  new GraphQLError(message, { extensions: { code, ...(status !== undefined && { http: { status } }) } });
+
+/** Of Yoga, for a document whose operation is not named. */
+const notNamed = 'OPERATION_RESOLUTION_FAILURE';
+
+/** Shortens a message: GraphQL's own errors quote input of any length. A code that is none of ours becomes one. */
 export function shortenMessage(error: GraphQLError): GraphQLError {
   error.message = shorten(error.message, longestMessage);
+  const { code } = error.extensions;
+  if (code !== undefined && !graphqlCodes.includes(code as GraphqlCode))
+    error.extensions['code'] = code === notNamed ? ('BAD_REQUEST' satisfies GraphqlCode) : internal;
   return error;
 }
 
@@ -31,6 +41,6 @@ export function presentError(error: GraphQLError, requestId: string, log: Log): 
   if (!known) log.error({ requestId, path: error.path?.join('.'), err }, 'unexpected error');
   else if (known !== cause) log.warn({ requestId, err }, 'answered as an error of the database');
   const message = known?.message ?? 'Something went wrong on our side. Quote the traceId when you report it.';
-  const extensions = known ? extensionsOf(known) : { code: 'INTERNAL_ERROR', traceId: requestId };
+  const extensions = known ? extensionsOf(known) : { code: internal, traceId: requestId };
   return new GraphQLError(message, { nodes: error.nodes, path: error.path, extensions });
 }

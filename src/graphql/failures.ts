@@ -2,8 +2,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { DomainError, ErrorCode } from '../errors.ts';
 
-/** `extensions.code` of a top-level error. */
-export const graphqlCodeOf: Record<ErrorCode, string> = {
+/** Every `extensions.code` of a top-level error. */
+export const graphqlCodes = [
+  ...(['BAD_REQUEST', 'BAD_USER_INPUT', 'CONFLICT', 'FORBIDDEN', 'GRAPHQL_PARSE_FAILED'] as const),
+  ...(['GRAPHQL_VALIDATION_FAILED', 'INTERNAL_ERROR', 'LIMIT', 'NOT_AUTHENTICATED', 'NOT_FOUND'] as const),
+  ...(['PERSISTED_QUERY_MISMATCH', 'PERSISTED_QUERY_NOT_FOUND', 'UNAVAILABLE'] as const),
+] as const;
+export type GraphqlCode = (typeof graphqlCodes)[number];
+
+/** Of a fault of ours. */
+export const internal: GraphqlCode = 'INTERNAL_ERROR';
+
+/** That of a domain error. */
+export const graphqlCodeOf: Record<ErrorCode, GraphqlCode> = {
   Malformed: 'BAD_USER_INPUT',
   NotAuthenticated: 'NOT_AUTHENTICATED',
   Forbidden: 'FORBIDDEN',
@@ -48,7 +59,7 @@ export function graphqlFailure(
     ? { message: error.message, extensions: { ...extensionsOf(error), traceId: requestId } }
     : {
         message: 'Something went wrong on our side. Quote the traceId when you report it.',
-        extensions: { code: 'INTERNAL_ERROR', traceId: requestId },
+        extensions: { code: internal, traceId: requestId },
       };
   return { type, body: { errors: [told] } };
 }

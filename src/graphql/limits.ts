@@ -26,6 +26,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../context.ts';
 import type { GraphqlCall } from './builder.ts';
 import { pageCost, pageSizes } from './connection.ts';
+import { refusal } from './errors.ts';
 
 const most = {
   tokens: 1_000,
@@ -63,7 +64,7 @@ function findFaults(...[schema, document, rules]: Parameters<typeof validate>): 
   return faults.length > 0 && faults.length <= few && length <= characters ? validate(schema, document, rules) : faults;
 }
 
-const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
+const overLimit = (message: string) => refusal(message, 'LIMIT');
 
 /** Stops counting at the first value or character too many. Not recursive, because values may be nested to any depth. */
 function exceeds(variables: unknown, mostValues: number, mostCharacters = Infinity): boolean {
@@ -93,7 +94,7 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
       const isIntrospection =
         context.getParentType()?.name.startsWith('__') || value === '__schema' || value === '__type';
       if (node.alias && isIntrospection)
-        context.reportError(refusal('Introspection takes no aliases: ask for its fields by their own names.'));
+        context.reportError(overLimit('Introspection takes no aliases: ask for its fields by their own names.'));
     },
   };
 }
@@ -108,10 +109,10 @@ function checkCost(
     { ...document, definitions: [operation, ...fragments] },
     { schema, variables: variableValues ?? {}, ctx: contextValue as object },
   );
-  if (depth > most.depth) return refusal(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
-  if (breadth > most.fields) return refusal(`The query has ${breadth} fields; ${most.fields} are allowed.`);
+  if (depth > most.depth) return overLimit(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
+  if (breadth > most.fields) return overLimit(`The query has ${breadth} fields; ${most.fields} are allowed.`);
   if (complexity > most.cost)
-    return refusal(`The query costs ${Math.ceil(complexity)}; ${most.cost} are allowed. Ask for smaller pages.`);
+    return overLimit(`The query costs ${Math.ceil(complexity)}; ${most.cost} are allowed. Ask for smaller pages.`);
   return undefined;
 }
 
@@ -203,7 +204,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
     const operation = getOperationAST(document, operationName);
     // Checked first, because each value is read several times, before and during execution.
     if (exceeds(variableValues, most.values))
-      return [refusal(`The variables hold more than ${most.values} values; send larger imports through REST.`)];
+      return [overLimit(`The variables hold more than ${most.values} values; send larger imports through REST.`)];
     // Without an operation, execution reports the error.
     if (!operation || isAffordable(args)) return undefined;
     // Checked here, because the cost calculation would report every one of a million faults.

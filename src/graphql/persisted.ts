@@ -1,13 +1,10 @@
 /** Automatic persisted queries: a document is sent once, and later named by its SHA-256 (Apollo's protocol, version 1). */
 import { hash } from 'node:crypto';
-import { GraphQLError } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { refusal } from './errors.ts';
 
 /** Bounds of what is kept, in documents and characters. */
 const kept = { max: 1_000, maxSize: 1_000_000 };
-
-const refusal = (message: string, code: string, status: number) =>
-  new GraphQLError(message, { extensions: { code, http: { status } } });
 
 export type FindDocument = (query: unknown, extensions: unknown) => unknown;
 

@@ -1,5 +1,7 @@
+import fs from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { auditSubjects } from '../../src/acts.ts';
 import { forgetOldActs } from '../../src/audit/service.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -19,6 +21,15 @@ beforeAll(async () => {
   adminId = service.tenant.person('Admin').id;
 });
 afterAll(() => service.stop());
+
+test('contract 5.2 lists what acts are about', () => {
+  const row = fs
+    .readFileSync('docs/contract/bookings.md', 'utf8')
+    .split('\n')
+    .find((line) => line.startsWith('| Act |'));
+  const [, listed = ''] = /`Subject` \(([^)]*)\)/.exec(row ?? '') ?? [];
+  expect([...listed.matchAll(/`(\w+)`/g)].map(([, subject]) => subject)).toEqual([...auditSubjects]);
+});
 
 const read = async (query = '') => (await admin.get(`/audit?${query}`)).body['Items'] as Act[];
 const change = (Member: string, From: string | null, To: string | null) => ({ Member, From, To });

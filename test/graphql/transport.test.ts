@@ -1,29 +1,48 @@
 /** What happens around GraphQL: failures before it runs, the schema as text, and documents that are named by their hashes. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Unavailable } from '../../src/errors.ts';
-import { graphqlFailure } from '../../src/graphql/failures.ts';
+import { sql } from 'kysely';
+import { cursorAt } from '../../src/changes/service.ts';
+import { graphqlCodes } from '../../src/graphql/failures.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { openWire } from '../_util/wire.ts';
 
 const origin = 'https://school.example';
 const answerType = 'application/graphql-response+json';
 
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let wire: Awaited<ReturnType<typeof openWire>>;
 let service: Service;
 let token: string;
+let admin: string;
 
 beforeAll(async () => {
-  service = await startService({ Role: 'Web', Cors__Origins: origin, Limits__RequestsPerMinute: '60' });
+  database = await cloneDatabase();
+  wire = await openWire(database.url);
+  service = await startService({
+    ...{ Role: 'Web', Cors__Origins: origin, Limits__RequestsPerMinute: '60' },
+    DatabaseUrl: wire.url,
+  });
   token = await service.signIn(service.tenant, 'User');
+  admin = await service.signIn(service.tenant, 'Admin');
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
 
-const send = (init: { body?: unknown; method?: string; path?: string; headers?: Record<string, string> } = {}) => {
+/** The codes of all answers. */
+const seen = new Set<unknown>();
+
+const send = async (
+  init: { body?: unknown; method?: string; path?: string; headers?: Record<string, string> } = {},
+) => {
   const { body = { query: '{ serverTime }' }, method = 'POST', path = '/school/graphql', headers = {} } = init;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return fetch(service.url + path, {
+  const answer = await fetch(service.url + path, {
     method,
     headers: {
       ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: answerType, origin },
@@ -31,6 +50,11 @@ const send = (init: { body?: unknown; method?: string; path?: string; headers?: 
     },
     body: method === 'GET' ? null : text,
   });
+  if (/json/.test(answer.headers.get('content-type') ?? '')) {
+    const { errors = [] } = (await answer.clone().json()) as { errors?: { extensions: { code: string } }[] };
+    for (const { extensions } of errors) seen.add(extensions.code);
+  }
+  return answer;
 };
 
 describe('a failure before GraphQL runs has a GraphQL body, and the status and headers of REST', () => {
@@ -78,18 +102,6 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
     ]);
   });
 
-  test('what is not there for a moment says when to come again', () => {
-    const request = { headers: { accept: answerType }, originalUrl: '/school/graphql' } as unknown as IncomingMessage;
-    expect(graphqlFailure(request, new Unavailable('Come again.'), 'trace')).toEqual({
-      type: answerType,
-      body: {
-        errors: [
-          { message: 'Come again.', extensions: { code: 'UNAVAILABLE', retryAfterSeconds: 5, traceId: 'trace' } },
-        ],
-      },
-    });
-  });
-
   test('in application/json for who asks for that, and a problem for who asks for neither', async () => {
     const types = [];
     for (const accept of ['text/event-stream, application/json;q=0.5', '*/*'])
@@ -97,6 +109,37 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
     expect(types).toEqual(['application/json; charset=utf-8', 'application/problem+json; charset=utf-8']);
     const rest = await send({ path: '/school/api/v1.0/nothing', headers: { authorization: '', accept: answerType } });
     expect(rest.headers.get('content-type')).toContain('application/problem+json');
+  });
+});
+
+describe('a failure of GraphQL has a code that is listed', () => {
+  const table: [query: string, status: number, code: string][] = [
+    ['{ serverTime', 400, 'GRAPHQL_PARSE_FAILED'],
+    ['{ nothing }', 400, 'GRAPHQL_VALIDATION_FAILED'],
+    ['query A { me { id } } query B { me { id } }', 400, 'BAD_REQUEST'],
+    ['{ resources(first: 0) { nodes { id } } }', 200, 'BAD_USER_INPUT'],
+    ['query ($id: ID!) { booking(id: $id) { id } }', 400, 'BAD_USER_INPUT'],
+    ['{ audit { nodes { id } } }', 200, 'FORBIDDEN'],
+    [`{ changes(after: "${cursorAt({ position: 1_000_000_000, micros: 1 })}") { hasMore } }`, 200, 'CONFLICT'],
+    [`{ ${'a: __typename '.repeat(400)} }`, 400, 'GRAPHQL_PARSE_FAILED'],
+    [`{ ${Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ')} }`, 400, 'LIMIT'],
+  ];
+
+  test.each(table)('%s', async (query, status, code) => {
+    const answer = await send({ body: { query } });
+    const { errors = [] } = (await answer.json()) as { errors?: { extensions: { code: string } }[] };
+    expect([answer.status, ...errors.map(({ extensions }) => extensions.code)]).toEqual([status, code]);
+  });
+
+  test('what is no fault of the caller', async () => {
+    const { db } = service.context;
+    await sql`alter table holiday rename to holiday_away`.execute(db);
+    const answer = await send({ body: { query: '{ serverTime holidays { nodes { id } } }' } });
+    await sql`alter table holiday_away rename to holiday`.execute(db);
+    expect(await answer.json()).toMatchObject({
+      data: { serverTime: expect.any(String), holidays: null },
+      errors: [{ path: ['holidays'], extensions: { code: 'INTERNAL_ERROR', traceId: expect.any(String) } }],
+    });
   });
 });
 
@@ -164,4 +207,26 @@ test('429: too many requests, with Retry-After', async () => {
   expect([answer.status, answer.headers.get('content-type')]).toEqual([429, `${answerType}; charset=utf-8`]);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
+});
+
+test('503 while the database is out of reach, with Retry-After', async () => {
+  await wire.close();
+  const answer = await send({ headers: { authorization: `Bearer ${admin}` } });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([503, `${answerType}; charset=utf-8`]);
+  expect(answer.headers.get('retry-after')).toBe('5');
+  expect(await answer.json()).toEqual({
+    errors: [
+      {
+        message: expect.any(String),
+        extensions: { code: 'UNAVAILABLE', retryAfterSeconds: 5, traceId: expect.any(String) },
+      },
+    ],
+  });
+});
+
+test('docs/graphql.md lists every code, and each came by', () => {
+  const page = fs.readFileSync('docs/graphql.md', 'utf8');
+  const listed = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, code]) => code);
+  expect(listed).toEqual([...graphqlCodes]);
+  expect([...seen].sort()).toEqual([...graphqlCodes]);
 });
