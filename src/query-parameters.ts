@@ -38,11 +38,11 @@ export const instant = (description: string) => sentInstant(wrongInstant).meta({
  * Several values of one parameter, each once: separated by commas, or sent one by one.
  * @param items the JSON schema of one of them
  */
-const several = <Item extends z.ZodType>(item: Item, items: object, most: number, description: string) =>
+const several = <Item extends z.ZodType>(item: Item, items: object, most: number, description: string, least = 0) =>
   z
     .preprocess(
       (sent) => [sent].flat().flatMap((text) => String(text).split(',')),
-      z.array(item).max(most, `must be at most ${most}`),
+      z.array(item).min(least, `must be at least ${least}`).max(most, `must be at most ${most}`),
     )
     .transform((values) => [...new Set(values)])
     .optional()
@@ -53,8 +53,8 @@ export const ids = (noun: IdNoun, most: number, description: string) =>
   several(id(noun, 'An id.'), { type: 'integer', format: 'int32', minimum: 1, maximum: mostId }, most, description);
 
 /** Several values of an enumeration. */
-export const oneOf = <Values extends z.util.EnumLike>(values: z.ZodEnum<Values>, description: string) =>
-  several(values, { type: 'string', enum: values.options }, values.options.length, description);
+export const oneOf = <Values extends z.util.EnumLike>(values: z.ZodEnum<Values>, description: string, least = 0) =>
+  several(values, { type: 'string', enum: values.options }, values.options.length, description, least);
 
 /** In which order a list is. */
 export const sortOrder = z

@@ -1,5 +1,6 @@
 /** Batches over GraphQL; their import and the timetable stand in parts of their own. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
+import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
@@ -7,7 +8,7 @@ import { given } from '../graphql/given.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
 import { inNames, nameOf } from '../graphql/names.ts';
 import { nodeOf } from '../graphql/nodes.ts';
-import { enumType, recordFields, recordType } from '../graphql/record.ts';
+import { describe, enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { addImports } from './import-graphql.ts';
 import * as lessons from './service.ts';
@@ -70,19 +71,12 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
 type BatchType = ObjectRef<Types, lessons.Batch>;
 type StatusType = ReturnType<typeof enumType<lessons.Batch['importStatus']>>;
 
-function addQueries(builder: Builder, batch: BatchType, importStatus: StatusType): void {
-  const filter = filterType<typeof wire.batchFilter, { importStatus?: lessons.Batch['importStatus'][] | null }>(
+function addQueries(builder: Builder, batch: BatchType): void {
+  const filter = filterType(
     builder,
     'BatchFilter',
     'Which batches; members that are left out do not count.',
     wire.batchFilter,
-    (t) => ({
-      importStatus: t.field({
-        type: [importStatus],
-        description: 'In one of these states; the two running ones when left out.',
-        validate: { minLength: 1 },
-      }),
-    }),
   );
   builder.objectField(typeNamed<{ kind: string; id: string }>('Change'), 'batch', (t) =>
     t.field({
@@ -115,6 +109,7 @@ function addQueries(builder: Builder, batch: BatchType, importStatus: StatusType
 }
 
 function addSubscriptions(builder: Builder, batch: BatchType, importStatus: StatusType): void {
+  const states = wire.batchFilter.shape.ImportStatus;
   builder.subscriptionFields((t) => ({
     batchStatus: t.field({
       type: batch,
@@ -133,8 +128,8 @@ function addSubscriptions(builder: Builder, batch: BatchType, importStatus: Stat
       args: {
         states: t.arg({
           type: [importStatus],
-          description: 'The two running states when left out.',
-          validate: { minLength: 1 },
+          description: describe(states),
+          validate: judgedBy(states),
         }),
       },
       description: 'The newest 200 in these states, then each change of a batch that is or was in one of them.',
@@ -154,7 +149,7 @@ export const addTypes: AddTypes = (builder) => {
   enumType(builder, wire.failureKind);
   enumType(builder, wire.severity);
   const batch = addBatch(builder, conflictRule);
-  addQueries(builder, batch, importStatus);
+  addQueries(builder, batch);
   addSubscriptions(builder, batch, importStatus);
   addImports(builder, batch, conflictRule);
   addTimetable(builder);

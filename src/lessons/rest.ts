@@ -138,12 +138,12 @@ export const routes = [
     path,
     summary: 'List jobs',
     description: 'The jobs of the tenant without their lessons, newest first.',
-    query: z.strictObject({ JobID: wire.name('Only the job of this JobID.'), ...paging }),
+    query: wire.jobFilter.extend(paging),
     answers: { 200: described('One page of jobs.', listOf(wire.jobRecord, 'JobList'), wire.examples.jobs) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
       const page = readPage(lessons.jobList, query.Limit, query.Cursor);
-      return listAnswer(await lessons.listJobs(db, viewer, { jobID: query.JobID }, page), wire.toJobRecord);
+      return listAnswer(await lessons.listJobs(db, viewer, toFields(query), page), wire.toJobRecord);
     },
   }),
   route({
@@ -182,14 +182,7 @@ export const routes = [
     summary: 'List batches',
     description:
       'The batches of the tenant, newest first: the running and queued ones, or by `ImportStatus`. An entry is the record without its errors.',
-    query: z.strictObject({
-      ImportStatus: z
-        .enum([...lessons.importStatuses, 'All'])
-        .optional()
-        .meta({ description: 'Only those in this state; the two states of a running batch when left out.' }),
-      ...wire.batchFilter.shape,
-      ...paging,
-    }),
+    query: wire.batchQuery.extend(paging),
     answers: {
       200: {
         ...described('One page of batches.', listOf(wire.batchEntry, 'BatchList'), wire.examples.batches),
@@ -198,9 +191,9 @@ export const routes = [
     },
     problems: forDisplays,
     handle: async (context, { viewer, query }) => {
-      const { ImportStatus } = query;
-      const importStatus = ImportStatus && ImportStatus !== 'All' ? [ImportStatus] : ImportStatus;
-      const filter = { ...toFields(query), importStatus };
+      const { importStatus: wanted, ...others } = toFields(query);
+      const importStatus = wanted?.includes('All') ? 'All' : (wanted as lessons.Batch['importStatus'][] | undefined);
+      const filter = { ...others, importStatus } as const;
       const request = readPage(lessons.batchList, query.Limit, query.Cursor);
       const page = await lessons.listBatches(context.db, viewer, filter, request);
       return { ...listAnswer(page, wire.toBatchEntry), headers: retryAfter(page.items) };

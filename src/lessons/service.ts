@@ -14,7 +14,6 @@ export {
   batchList,
   type ConflictRule,
   errorList,
-  importStatuses,
   type JobOperation,
 } from './batch.ts';
 export {

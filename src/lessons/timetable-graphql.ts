@@ -1,12 +1,14 @@
 /** The timetable over GraphQL: jobs and their lessons. */
 import { Malformed } from '../errors.ts';
+import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { globalId, idArgument, idFields } from '../graphql/ids.ts';
+import { describeMember } from '../graphql/names.ts';
 import { nodeOf } from '../graphql/nodes.ts';
-import { recordFields } from '../graphql/record.ts';
+import { describe, recordFields } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
@@ -42,6 +44,7 @@ export const addTimetable: AddTypes = (builder) => {
   const lessonConnection = connectionType(builder, lesson, lessons.lessonList);
   const jobConnection = connectionType(builder, job, lessons.jobList);
   const key = textArgument(wire.longestKey);
+  const wantedJob = wire.jobFilter.shape.JobID;
   const filter = filterType(
     builder,
     'LessonFilter',
@@ -124,7 +127,10 @@ export const addTimetable: AddTypes = (builder) => {
     lessonJobs: t.field({
       type: jobConnection,
       args: {
-        jobKey: t.arg.string({ description: 'Only the job of this `jobKey`.', validate: key }),
+        jobKey: t.arg.string({
+          description: describeMember('JobID', describe(wantedJob)),
+          validate: judgedBy(wantedJob),
+        }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,

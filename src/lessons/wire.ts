@@ -241,8 +241,7 @@ const recordOfLesson = recordOf(lessonRecord);
 export const toLessonRecord = (lesson: Lesson) =>
   recordOfLesson({ ...lesson, ursprung: lesson.ursprung && toLessonOrigin(lesson.ursprung) });
 
-export const name = (description: string, most = longestKey) =>
-  z.string().min(1).max(most).optional().meta({ description });
+const name = (description: string, most = longestKey) => z.string().min(1).max(most).optional().meta({ description });
 
 const ofContent = '`Changed`, `Klasse`, `Lehrperson`, `Fach` or `Search`';
 
@@ -267,8 +266,13 @@ export const lessonOrder = parameters.sortOrder
   .optional()
   .meta({ description: 'Ascending by their beginning when left out.' });
 
-/** Which batches a list has, besides their states. */
+/** Which jobs a list has. */
+export const jobFilter = z.strictObject({ JobID: name('Only the job of this JobID.') });
+
+const running = 'the two states of a running batch when left out.';
+/** Which batches a list has. */
 export const batchFilter = z.strictObject({
+  ImportStatus: parameters.oneOf(importStatus, `Only those in one of these states; ${running}`, 1),
   Operation: operation.optional().meta({ description: 'Only those of this operation.' }),
   JobID: name(
     'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
@@ -276,4 +280,11 @@ export const batchFilter = z.strictObject({
   CreatedAfter: parameters.instant('Only those accepted after this instant.').optional(),
   CreatedBefore: parameters.instant('Only those accepted before this instant.').optional(),
   Mine: parameters.flag('Only those of the person who asks.'),
+});
+/** REST has a word for all of them. */
+export const batchQuery = batchFilter.extend({
+  ImportStatus: parameters.oneOf(
+    z.enum([...importStatuses, 'All']),
+    `Only those in one of these states, or All; ${running}`,
+  ),
 });

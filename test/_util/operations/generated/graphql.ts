@@ -40,7 +40,7 @@ export type BatchFilter = {
   createdAfter?: string | null | undefined;
   /** Only those accepted before this instant. */
   createdBefore?: string | null | undefined;
-  /** In one of these states; the two running ones when left out. */
+  /** Only those in one of these states; the two states of a running batch when left out. */
   importStatus?: Array<ImportStatus> | null | undefined;
   /** Only those that name a job of this `jobKey`, whatever became of it; the ended ones too, where `importStatus` lets them in. REST: `JobID`. */
   jobKey?: string | null | undefined;
