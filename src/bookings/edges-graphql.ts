@@ -45,6 +45,16 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
     }),
   );
 
+  builder.objectField(booking, 'location', (t) =>
+    t.field({
+      type: typeNamed<NonNullable<Awaited<ReturnType<typeof bookings.findLocationOf>>>>('Location'),
+      nullable: true,
+      description: 'Where its resource is; refused to a display.',
+      resolve: async (of, _args, { context, viewer }) =>
+        (await bookings.findLocationOf(context.db, viewer, of)) ?? null,
+    }),
+  );
+
   const series = builder.objectRef<Series>('Series').implement({
     ...nodeOf('series', async ({ context, viewer }, id): Promise<Series | null> => {
       const page = { limit: 1, after: undefined };

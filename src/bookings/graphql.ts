@@ -67,7 +67,7 @@ const addFilters = (builder: Builder) => ({
 type Filters = ReturnType<typeof addFilters>;
 
 function addQueries(builder: Builder, { booking, order }: BookingTypes, { filter, timetable }: Filters): void {
-  const connection = connectionType(builder, booking, bookings.bookingList);
+  const connection = connectionType(builder, booking, bookings.bookingList, { isCounted: true });
   addEdges(builder, booking, connection);
   builder.queryFields((t) => ({
     booking: t.field({

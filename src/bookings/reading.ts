@@ -4,9 +4,9 @@ import { checkReader, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { type IdOfParent, type ReadPerParent, readPerParent } from '../db/per-parent.ts';
+import { countPerParent, type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
 import { Malformed, NotFound } from '../errors.ts';
-import { findPersonFor, getResource, type Resource } from '../tenants/service.ts';
+import { findLocation, findPersonFor, getResource, type Location, type Resource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
@@ -60,6 +60,10 @@ export const findOrganizer = (db: Database, viewer: Viewer, personId: number) =>
 export const getResourceOf = (db: Database, viewer: Viewer, { resourceId }: Booking): Promise<Resource> =>
   getResource(db, viewer, resourceId);
 
+/** @throws Forbidden for a display */
+export const findLocationOf = (db: Database, viewer: Viewer, { locationId }: Booking): Promise<Location | undefined> =>
+  findLocation(db, viewer, locationId);
+
 /**
  * Reads a booking that the viewer has just changed. Unlike `getBooking`, it serves displays too.
  * @throws NotFound, also at a display when the booking has moved to a room that is not its own
@@ -97,14 +101,17 @@ const parents = {
 };
 type Parent = keyof typeof parents;
 
+function openList(ofParent: (typeof parents)[Parent]) {
+  const select: SelectOfParent<Viewer, AskedBookings, BookingKey, StoredRow> = (
+    _db,
+    parent,
+    { viewer, filter, page },
+  ) => selectBookings(viewer, withWindow({ ...filter, ...ofParent(parent) }), page);
+  return { read: readPerParent(select), count: countPerParent(select) };
+}
 const bookingsOf = Object.fromEntries(
-  Object.entries(parents).map(([name, ofParent]) => [
-    name,
-    readPerParent<Viewer, AskedBookings, BookingKey, StoredRow>((_db, parent, { viewer, filter, page }) =>
-      selectBookings(viewer, withWindow({ ...filter, ...ofParent(parent) }), page),
-    ),
-  ]),
-) as Record<Parent, ReadPerParent<Viewer, AskedBookings, BookingKey, StoredRow>>;
+  Object.entries(parents).map(([name, ofParent]) => [name, openList(ofParent)]),
+) as Record<Parent, ReturnType<typeof openList>>;
 
 /** `listBookings` of a parent, for all parents that are asked about together. @throws as `listBookings` */
 export async function listBookingsOf(
@@ -115,12 +122,12 @@ export async function listBookingsOf(
   page: PageRequest<BookingKey>,
 ): Promise<Page<Listed>> {
   checkReader(viewer);
-  const rows = await bookingsOf[of](db, { viewer, parent: id, asked: { filter, page } });
-  return toPage(
-    bookingList,
-    rows.map((row) => asSeenBy(viewer, toStored(row))),
-    page,
-  );
+  const rows = await bookingsOf[of].read(db, { viewer, parent: id, asked: { filter, page } });
+  const seen = rows.map((row) => asSeenBy(viewer, toStored(row)));
+  return {
+    ...toPage(bookingList, seen, page),
+    count: () => bookingsOf[of].count(db, { viewer, parent: id, asked: filter }),
+  };
 }
 
 /** Selects the first `most` bookings of a filter in [from, to). */

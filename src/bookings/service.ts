@@ -38,6 +38,7 @@ export { asks, type Questions, questions } from './questions.ts';
 export {
   bookingList,
   findBooking,
+  findLocationOf,
   findOrganizer,
   getBooking,
   getResourceOf,

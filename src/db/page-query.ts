@@ -1,6 +1,13 @@
 /** The part of a query that makes it one of a page. */
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type Expression, type SelectQueryBuilder, sql } from 'kysely';
+import type { Database } from './database.ts';
 import type { PageRequest, SortKey } from './paging.ts';
+
+/** @param list of the `wholeList` */
+export async function countRows(db: Database, list: Expression<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from (${list}) as list`.execute(db);
+  return rows[0]?.count ?? 0;
+}
 
 /** The keys between which a page lies in rising order, and whether it is read in that order. */
 export function boundsOf<Key extends SortKey>(

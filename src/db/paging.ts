@@ -3,7 +3,14 @@ import { Malformed } from '../errors.ts';
 import { mostId, mostLongId } from '../storable.ts';
 
 /** One page of a list; `nextCursor` is null where no page follows (contract 2), and at a page that has no item. */
-export type Page<T> = { items: T[]; nextCursor: string | null; hasNext: boolean; hasPrevious: boolean };
+export type Page<T> = {
+  items: T[];
+  nextCursor: string | null;
+  hasNext: boolean;
+  hasPrevious: boolean;
+  /** Counts the whole list, where that takes one scan of an index. */
+  count?: () => Promise<number>;
+};
 
 /** The value of a list's sort key, which is unique in the list: a number, or the key's parts in order. */
 export type SortKey = number | readonly (number | string)[];
@@ -27,6 +34,9 @@ export type PageRequest<Key extends SortKey = number> = {
   before?: Key | undefined;
   isBackward?: boolean;
 };
+
+/** Whole lists, to be counted. */
+export const wholeList: PageRequest<never> = { limit: 2_000_000_000 };
 
 export const defaultLimit = 50;
 export const mostPerPage = 200;

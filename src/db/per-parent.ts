@@ -2,7 +2,7 @@
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
-import type { PageRequest, SortKey } from './paging.ts';
+import { type PageRequest, type SortKey, wholeList } from './paging.ts';
 
 /** An id in a filter: a value, or that of each of the parents whose lists are read together. */
 export type IdOfParent<Id = number> = Id | RawBuilder<Id>;
@@ -38,6 +38,13 @@ export function answerPerParent<Viewer extends object, Asked, Id, Answer>(
 /** The filter and the page of a list of each parent. */
 type AskedList<Filter, Key extends SortKey> = { filter: Filter; page: PageRequest<Key> };
 
+/** Makes the query of one parent, whose id is the SQL expression `parent`. */
+export type SelectOfParent<Viewer, Filter, Key extends SortKey, Row, Id = number> = (
+  db: Database,
+  parent: RawBuilder<Id>,
+  asked: AskedList<Filter, Key> & { viewer: Viewer },
+) => Expression<Row>;
+
 /** The rows of one parent's page, and one more if another page follows. */
 export type ReadPerParent<Viewer, Filter, Key extends SortKey, Row, Id = number> = AskOfParent<
   Viewer,
@@ -46,10 +53,7 @@ export type ReadPerParent<Viewer, Filter, Key extends SortKey, Row, Id = number>
   Row[]
 >;
 
-/**
- * Reads lists of many parents by one statement.
- * @param select makes the query of one parent, whose id is the SQL expression `parent`
- */
+/** Reads lists of many parents by one statement. */
 export function readPerParent<
   Viewer extends object,
   Filter,
@@ -57,7 +61,7 @@ export function readPerParent<
   Row extends object,
   Id extends number | string = number,
 >(
-  select: (db: Database, parent: RawBuilder<Id>, asked: AskedList<Filter, Key> & { viewer: Viewer }) => Expression<Row>,
+  select: SelectOfParent<Viewer, Filter, Key, Row, Id>,
   idType: 'bigint' | 'uuid' = 'bigint',
 ): ReadPerParent<Viewer, Filter, Key, Row, Id> {
   type Placed = Row & { parentId: Id; place: number };
@@ -71,4 +75,19 @@ export function readPerParent<
     return Map.groupBy<Id, Row>(rows, (row) => (row as Placed).parentId);
   });
   return async (db, question) => (await read(db, question)) ?? [];
+}
+
+/** Counts lists of many parents by one statement. */
+export function countPerParent<Viewer extends object, Filter, Key extends SortKey, Row extends object>(
+  select: SelectOfParent<Viewer, Filter, Key, Row>,
+): AskOfParent<Viewer, Filter, number, number> {
+  const count = answerPerParent<Viewer, Filter, number, number>(async (db, parents, { viewer, asked }) => {
+    const list = select(db, sql<number>`parent.id`, { viewer, filter: asked, page: wholeList });
+    const { rows } = await sql<{ parentId: number; count: number }>`
+      select parent.id as "parentId", counted.count
+      from unnest(${parents}::bigint[]) as parent(id)
+      cross join lateral (select count(*)::int as count from (${list}) as list) as counted`.execute(db);
+    return new Map(rows.map(({ parentId, count }) => [parentId, count]));
+  });
+  return async (db, question) => (await count(db, question)) ?? 0;
 }

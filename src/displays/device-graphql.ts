@@ -32,7 +32,7 @@ type DisplayType = ReturnType<typeof addDisplay>;
 const id = { required: true, description: 'The id of the display.' } as const;
 
 function addAdminFields(builder: Builder, display: DisplayType): void {
-  const connection = connectionType(builder, display, displays.displayList);
+  const connection = connectionType(builder, display, displays.displayList, { isCounted: true });
   builder.queryField('displays', (t) =>
     t.field({
       type: connection,

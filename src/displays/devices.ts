@@ -4,9 +4,9 @@ import { checkAdmin, checkVersion, getOwnDisplay } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { pageById } from '../db/page-query.ts';
+import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { readPerParent } from '../db/per-parent.ts';
+import { countPerParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { changeDisplayPerson } from '../tenants/service.ts';
 import type { DeviceHealth, Display } from './display.ts';
@@ -58,24 +58,25 @@ function toDisplay({ health: stored, ...display }: Omit<Display, 'health'> & { h
 /** All displays of the tenant by id, revoked ones too. @throws Forbidden */
 export async function listDevices(db: Database, viewer: Viewer, page: PageRequest): Promise<Page<Display>> {
   checkAdmin(viewer);
-  const rows = await selectDevices(db, viewer).$call(pageById('display.id', page)).execute();
-  return toPage(displayList, rows.map(toDisplay), page);
+  const list = selectDevices(db, viewer);
+  const rows = await list.$call(pageById('display.id', page)).execute();
+  return { ...toPage(displayList, rows.map(toDisplay), page), count: () => countRows(db, list) };
 }
 
-const devicesOf = readPerParent<Viewer, null, number, Omit<Display, 'health'> & { health: unknown }>(
-  (db, parent, { viewer, page }) =>
-    selectDevices(db, viewer)
-      .where(
-        sql<boolean>`exists (
-          select from resource as room
-          where room.mandator_id = display.mandator_id and room.id = ${parent}
-            and (room.location_id = display.location_id and room.active or exists (
-              select from display_resource as given
-              where given.mandator_id = display.mandator_id and given.display_id = display.id
-                and given.resource_id = room.id)))`,
-      )
-      .$call(pageById('display.id', page)),
-);
+type StoredDisplay = Omit<Display, 'health'> & { health: unknown };
+const ofResource: SelectOfParent<Viewer, null, number, StoredDisplay> = (db, parent, { viewer, page }) =>
+  selectDevices(db, viewer)
+    .where(
+      sql<boolean>`exists (
+        select from resource as room
+        where room.mandator_id = display.mandator_id and room.id = ${parent}
+          and (room.location_id = display.location_id and room.active or exists (
+            select from display_resource as given
+            where given.mandator_id = display.mandator_id and given.display_id = display.id
+              and given.resource_id = room.id)))`,
+    )
+    .$call(pageById('display.id', page));
+const devicesOf = { read: readPerParent(ofResource), count: countPerParent(ofResource) };
 
 /** The displays that show a resource, revoked ones too, for all resources that are asked about together. @throws Forbidden */
 export async function listDevicesOf(
@@ -85,8 +86,9 @@ export async function listDevicesOf(
   page: PageRequest,
 ): Promise<Page<Display>> {
   checkAdmin(viewer);
-  const rows = await devicesOf(db, { viewer, parent: resourceId, asked: { filter: null, page } });
-  return toPage(displayList, rows.map(toDisplay), page);
+  const rows = await devicesOf.read(db, { viewer, parent: resourceId, asked: { filter: null, page } });
+  const count = () => devicesOf.count(db, { viewer, parent: resourceId, asked: null });
+  return { ...toPage(displayList, rows.map(toDisplay), page), count };
 }
 
 /** Those of these ids that there are, by id. @throws Forbidden */

@@ -65,11 +65,15 @@ export function pageCost({ first, last }: PageArguments) {
 /** The arguments on which the cost of a page depends. */
 export const pageSizes = ['first', 'last'];
 
-/** The connection type of a node type: a page of a list with its cursors. */
+/**
+ * The connection type of a node type: a page of a list with its cursors.
+ * @param isCounted whether lists of these nodes are counted
+ */
 export function connectionType<Node extends object>(
   builder: Builder,
   node: ObjectRef<Types, Node>,
   list: Pick<List<Node, SortKey>, 'name' | 'keyOf'>,
+  { isCounted = false }: { isCounted?: boolean } = {},
 ) {
   // Pothos cannot infer types from a generic node.
   const type = node as unknown as ObjectRef<Types, object>;
@@ -84,6 +88,13 @@ export function connectionType<Node extends object>(
   const connection = builder.objectRef<Page<object>>(`${node.name}Connection`).implement({
     description: 'One page of a list.',
     fields: (t) => ({
+      ...(isCounted && {
+        totalCount: t.int({
+          nullable: true,
+          description: 'How many there are on all pages together; null where to count costs more than to read a page.',
+          resolve: async ({ count }) => (await count?.()) ?? null,
+        }),
+      }),
       nodes: t.field({
         type: [type],
         complexity: { field: 1, multiplier: 1 },

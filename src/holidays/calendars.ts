@@ -4,7 +4,7 @@ import { checkAdmin, checkReader, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { pageById } from '../db/page-query.ts';
+import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
@@ -38,11 +38,12 @@ export async function listCalendars(
   page: PageRequest,
 ): Promise<Page<HolidayCalendar>> {
   checkAdmin(viewer);
-  const rows = await calendarsOf(db, viewer)
-    .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as number))
-    .$call(pageById('id', page))
-    .execute();
-  return toPage(calendarList, rows, page);
+  const list = calendarsOf(db, viewer).$if(locationId !== undefined, (query) =>
+    query.where('location_id', '=', locationId as number),
+  );
+  const rows = await list.$call(pageById('id', page)).execute();
+  const count = () => countRows(db, list);
+  return { ...toPage(calendarList, rows, page), count };
 }
 
 const unknown = () => new NotFound('There is no holiday calendar of this id.');

@@ -32,7 +32,7 @@ export const addTypes: AddTypes = (builder) => {
     'Which holidays; members that are left out do not count.',
     wire.holidayFilter,
   );
-  const calendars = connectionType(builder, calendar, holidays.calendarList);
+  const calendars = connectionType(builder, calendar, holidays.calendarList, { isCounted: true });
   const listed = connectionType(builder, holiday, holidays.holidayList);
   const bookings = connectionType(builder, booking, holidays.closedBookingList);
   builder.queryFields((t) => ({

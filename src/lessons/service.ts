@@ -43,5 +43,5 @@ export {
   listJobs,
   listLessons,
 } from './timetable.ts';
-export { listJobsOf, listLessonsOf } from './timetable-edges.ts';
+export { findBatchOf, findJobOf, findRoomOf, listJobsOf, listLessonsOf } from './timetable-edges.ts';
 export { batchTopic, secondsToWait, waitForBatch, watchBatch, watchBatches } from './watch.ts';

@@ -1,9 +1,11 @@
 /** Jobs and lessons as edges of what they belong to, for all that are asked about together. */
-import { checkBatchUser } from '../access.ts';
+import { checkBatchUser, seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { readPerParent } from '../db/per-parent.ts';
+import { type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { answerPerParent, readPerParent } from '../db/per-parent.ts';
+import { findResource, type Resource } from '../tenants/service.ts';
+import { type Batch, selectBatches, toBatch } from './batch.ts';
 import {
   type JobRow,
   jobList,
@@ -68,4 +70,34 @@ export async function listJobsOf(
     toJobs(await ofBatch.jobs(db, { viewer, parent: batchId, asked: { filter: null, page } })),
     page,
   );
+}
+
+const jobsById = answerPerParent<Viewer, null, number, LessonJob>(async (db, ids, { viewer }) => {
+  const rows = await selectJobs(db, viewer, { ids }, wholeList).execute();
+  return new Map(toJobs(rows).map((job) => [job.id, job]));
+});
+
+/** The job of a lesson; undefined when it has gone meanwhile. @throws Forbidden for a display */
+export async function findJobOf(db: Database, viewer: Viewer, { key }: Lesson): Promise<LessonJob | undefined> {
+  checkBatchUser(viewer);
+  return await jobsById(db, { viewer, parent: key[1], asked: null });
+}
+
+/** The resource of a lesson; undefined for one that is hidden from the caller. @throws Forbidden for a display */
+export const findRoomOf = (db: Database, viewer: Viewer, { ressourceId }: Lesson): Promise<Resource | undefined> =>
+  findResource(db, viewer, ressourceId);
+
+const batchesById = answerPerParent<Viewer, null, string, Batch>(async (db, ids, { viewer }) => {
+  const rows = await selectBatches(db)
+    .where('batch.mandator_id', '=', viewer.mandatorId)
+    .where('batch.id', 'in', ids)
+    .$if(seesOwnBatches(viewer), (query) => query.where('batch.created_by', '=', viewer.personId))
+    .execute();
+  return new Map(rows.map(toBatch).map((batch) => [batch.id, batch]));
+});
+
+/** The batch that created a job; undefined when it is forgotten, or hidden from the caller. @throws Forbidden for a display */
+export async function findBatchOf(db: Database, viewer: Viewer, { batchId }: LessonJob): Promise<Batch | undefined> {
+  checkBatchUser(viewer);
+  return await batchesById(db, { viewer, parent: batchId, asked: null });
 }

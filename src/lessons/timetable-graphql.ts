@@ -28,6 +28,12 @@ export const addTimetable: AddTypes = (builder) => {
         description: 'Its booking, which coupled lessons share.',
         resolve: (row, _args, { context, viewer }) => lessons.getBookingOf(context.db, viewer, row),
       }),
+      resource: t.field({
+        type: typeNamed<NonNullable<Awaited<ReturnType<typeof lessons.findRoomOf>>>>('Resource'),
+        nullable: true,
+        description: 'Its room.',
+        resolve: async (row, _args, { context, viewer }) => (await lessons.findRoomOf(context.db, viewer, row)) ?? null,
+      }),
     }),
   });
   const job = builder.objectRef<lessons.LessonJob>('LessonJob').implement({
@@ -41,6 +47,22 @@ export const addTimetable: AddTypes = (builder) => {
       ...recordFields(t, wire.jobRecord, wire.toJobRecord),
     }),
   });
+  builder.objectField(lesson, 'job', (t) =>
+    t.field({
+      type: job,
+      nullable: true,
+      description: 'The job that it belongs to.',
+      resolve: async (row, _args, { context, viewer }) => (await lessons.findJobOf(context.db, viewer, row)) ?? null,
+    }),
+  );
+  builder.objectField(job, 'batch', (t) =>
+    t.field({
+      type: typeNamed<lessons.Batch>('Batch'),
+      nullable: true,
+      description: 'The batch that created it; null once it is forgotten.',
+      resolve: async (row, _args, { context, viewer }) => (await lessons.findBatchOf(context.db, viewer, row)) ?? null,
+    }),
+  );
   const lessonConnection = connectionType(builder, lesson, lessons.lessonList);
   const jobConnection = connectionType(builder, job, lessons.jobList);
   const key = textArgument(wire.longestKey);

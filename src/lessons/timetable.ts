@@ -110,7 +110,7 @@ export const toJobs = (rows: readonly JobRow[]): LessonJob[] =>
 export function selectJobs(
   db: Database,
   { mandatorId }: Viewer,
-  { jobID, batchOf }: { jobID?: string | undefined; batchOf?: IdOfParent<string> },
+  { ids, jobID, batchOf }: { ids?: readonly number[]; jobID?: string | undefined; batchOf?: IdOfParent<string> },
   page: PageRequest,
 ) {
   return db
@@ -132,6 +132,7 @@ export function selectJobs(
         .as('lessonCount'),
     )
     .where('job.mandator_id', '=', mandatorId)
+    .$if(ids !== undefined, (query) => query.where('job.id', '=', sql<number>`any (${ids}::bigint[])`))
     .$if(jobID !== undefined, (query) => query.where('job.job_id', '=', jobID as string))
     .$if(batchOf !== undefined, (query) => query.where('job.batch_id', '=', batchOf as IdOfParent<string>))
     .$call(pageById('job.id', page, 'desc'));

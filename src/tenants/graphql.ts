@@ -55,7 +55,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
       }),
     }),
   });
-  const connection = connectionType(builder, resource, tenants.resourceList);
+  const connection = connectionType(builder, resource, tenants.resourceList, { isCounted: true });
   const filter = filterType(
     builder,
     'ResourceFilter',
@@ -105,7 +105,7 @@ function addPerson(builder: Builder) {
     wire.toPersonRecord,
     nodeOf('person', ({ context, viewer }, id) => tenants.findPersonById(context.db, viewer, id)),
   );
-  const connection = connectionType(builder, person, tenants.personList);
+  const connection = connectionType(builder, person, tenants.personList, { isCounted: true });
   const filter = filterType(
     builder,
     'PersonFilter',

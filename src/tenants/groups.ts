@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { pageById } from '../db/page-query.ts';
+import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
@@ -52,15 +52,15 @@ export async function listGroups(
     select from person_group_member as member
     where member.mandator_id = person_group.mandator_id and member.group_id = person_group.id
       and member.person_id = ${personId})`;
-  const rows = await db
+  const list = db
     .selectFrom('person_group')
     .where('mandator_id', '=', viewer.mandatorId)
     .select(columns)
     .$if(personId !== undefined, (query) => query.where(isIn))
-    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
-    .$call(pageById('id', page))
-    .execute();
-  return toPage(groupList, rows, page);
+    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`));
+  const rows = await list.$call(pageById('id', page)).execute();
+  const count = () => countRows(db, list);
+  return { ...toPage(groupList, rows, page), count };
 }
 
 /** @throws Forbidden */

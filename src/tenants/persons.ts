@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { pageById } from '../db/page-query.ts';
+import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
@@ -79,15 +79,15 @@ export async function listPersons(
   const isMember = sql<boolean>`exists (
     select from person_group_member as member
     where member.mandator_id = person.mandator_id and member.group_id = ${groupId} and member.person_id = person.id)`;
-  const rows = await personsOf(db, viewer)
+  const list = personsOf(db, viewer)
     .$if(search !== undefined, (query) => query.where(sql<boolean>`search_key like all (search_patterns(${search}))`))
     .$if(email !== undefined, (query) => query.where(sql`lower(email)`, '=', sql`lower(${email})`))
     .$if(role !== undefined, (query) => query.where('role', '=', role as string))
     .$if(groupId !== undefined, (query) => query.where(isMember))
-    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
-    .$call(pageById('id', page))
-    .execute();
-  return toPage(personList, rows, page);
+    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean));
+  const rows = await list.$call(pageById('id', page)).execute();
+  const count = () => countRows(db, list);
+  return { ...toPage(personList, rows, page), count };
 }
 
 /** Lists all persons of a tenant, for the operator. @param mandator the code of the tenant, in any case @throws NotFound */

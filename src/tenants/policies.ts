@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, checkReader, maySeePolicy, type Policy, seenPolicies } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { pageById } from '../db/page-query.ts';
+import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
@@ -52,15 +52,15 @@ export async function listPolicies(
   page: PageRequest,
 ): Promise<Page<PolicyRecord>> {
   checkReader(viewer);
-  const rows = await db
+  const list = db
     .selectFrom('policy')
     .where('mandator_id', '=', viewer.mandatorId)
     .where(seenPolicies(viewer))
     .select(columns)
-    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
-    .$call(pageById('id', page))
-    .execute();
-  return toPage(policyList, rows, page);
+    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`));
+  const rows = await list.$call(pageById('id', page)).execute();
+  const count = () => countRows(db, list);
+  return { ...toPage(policyList, rows, page), count };
 }
 
 /** @throws Forbidden for a display */

@@ -4,9 +4,9 @@ import { checkAdmin, checkReader, inReach, mayShow } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
-import { pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { type IdOfParent, readPerParent } from '../db/per-parent.ts';
+import { countRows, pageById } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { countPerParent, type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
@@ -78,12 +78,13 @@ export async function listResources(
 ): Promise<Page<Resource>> {
   checkReader(viewer);
   const rows = await selectResources(db, viewer, filter, page).execute();
-  return toPage(resourceList, rows, page);
+  const count = () => countRows(db, selectResources(db, viewer, filter, wholeList));
+  return { ...toPage(resourceList, rows, page), count };
 }
 
-const resourcesOf = readPerParent<Viewer, ResourceFilter, number, Resource>((db, parent, { viewer, filter, page }) =>
-  selectResources(db, viewer, { ...filter, locationId: parent }, page),
-);
+const ofLocation: SelectOfParent<Viewer, ResourceFilter, number, Resource> = (db, parent, { viewer, filter, page }) =>
+  selectResources(db, viewer, { ...filter, locationId: parent }, page);
+const resourcesOf = { read: readPerParent(ofLocation), count: countPerParent(ofLocation) };
 
 /** `listResources` of a location, for all locations that are asked about together. @throws Forbidden for a display */
 export async function listResourcesOf(
@@ -94,7 +95,9 @@ export async function listResourcesOf(
   page: PageRequest,
 ): Promise<Page<Resource>> {
   checkReader(viewer);
-  return toPage(resourceList, await resourcesOf(db, { viewer, parent: locationId, asked: { filter, page } }), page);
+  const rows = await resourcesOf.read(db, { viewer, parent: locationId, asked: { filter, page } });
+  const count = () => resourcesOf.count(db, { viewer, parent: locationId, asked: filter });
+  return { ...toPage(resourceList, rows, page), count };
 }
 
 type SoughtResources = Omit<ResourceFilter, 'locationId'> & { locationId?: IdOfParent | undefined };

@@ -20,7 +20,7 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
     wire.toGroupRecord,
     nodeOf('group', ({ context, viewer }, id) => tenants.findGroup(context.db, viewer, id)),
   );
-  const connection = connectionType(builder, group, tenants.groupList);
+  const connection = connectionType(builder, group, tenants.groupList, { isCounted: true });
   const filter = filterType(
     builder,
     'GroupFilter',
@@ -75,7 +75,7 @@ function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource
     wire.toPolicyRecord,
     nodeOf('policy', ({ context, viewer }, id) => tenants.findPolicy(context.db, viewer, id)),
   );
-  const connection = connectionType(builder, policy, tenants.policyList);
+  const connection = connectionType(builder, policy, tenants.policyList, { isCounted: true });
   const filter = filterType(
     builder,
     'PolicyFilter',

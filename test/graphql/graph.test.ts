@@ -404,6 +404,71 @@ describe('edges', () => {
     expect(nodes.map((node) => node[name]?.resourceName)).toEqual(rooms);
   });
 
+  const back = {
+    'rooms and jobs of lessons':
+      'lessons(first: 50) { nodes { lessonKey resource { id name } job { id jobKey batch { id } } } }',
+    'rooms and locations of bookings': `bookings(first: 50, ${window}) { nodes { id resource { id } location { id name } } }`,
+    'numbers of what rooms have': `resources(first: 50) { totalCount nodes { bookings(first: 1, ${window}) { totalCount } displays(first: 1) { totalCount } } }`,
+  };
+  test.each(Object.entries(back))('%s take no more statements for many', async (_name, list) => {
+    const few = await ask(`{ ${list.replace('first: 50', 'first: 2')} }`);
+    const many = await ask(`{ ${list} }`);
+    expect([few.errors, many.errors, many.statements]).toEqual([undefined, undefined, few.statements]);
+  });
+
+  test('lessons lead to their room, their job and its batch, bookings to their location', async () => {
+    const { data } = await ask(
+      `{ lessons(first: 1) { nodes { lessonKey resourceId resource { id } job { id jobKey batchId batch { id } } } }
+        bookings(first: 1, ${window}) { nodes { locationId location { id resources(first: 1) { nodes { name } } } } } }`,
+    );
+    const [first] = tenant.resources;
+    const place = `location_${tenant.locationId}`;
+    expect(data).toEqual({
+      lessons: {
+        nodes: [
+          {
+            ...{
+              lessonKey: `L${first!.id}`,
+              resourceId: `resource_${first!.id}`,
+              resource: { id: `resource_${first!.id}` },
+            },
+            job: { id: 'lessonJob_J', jobKey: 'J', batchId: `batch_${batch}`, batch: { id: `batch_${batch}` } },
+          },
+        ],
+      },
+      bookings: {
+        nodes: [{ locationId: place, location: { id: place, resources: { nodes: [{ name: 'R00' }] } } }],
+      },
+    });
+  });
+
+  test('what is short is counted, as the filter wants it and whatever page is asked for', async () => {
+    const { data, errors } = await ask(
+      `{ resources(first: 3, filter: { name: "R01" }) { totalCount } all: resources(last: 2) { totalCount nodes { name } }
+        persons(first: 1) { totalCount } groups { totalCount } policies { totalCount } displays { totalCount }
+        holidayCalendars { totalCount } bookings(first: 1, ${window}) { totalCount }
+        location(id: ${tenant.locationId}) { resources(first: 1) { totalCount } }
+        resource(id: ${tenant.resources[0]!.id}) { displays { totalCount }
+          bookings(first: 1, ${window}) { totalCount }
+          booked: bookings(filter: { from: "${day}00:00:00Z", to: "${day}23:00:00Z", kind: [Booking] }) { totalCount } } }`,
+    );
+    expect([errors, data]).toEqual([
+      undefined,
+      {
+        ...{
+          resources: { totalCount: 1 },
+          all: { totalCount: rooms.length, nodes: [{ name: 'R48' }, { name: 'R49' }] },
+        },
+        ...{ persons: { totalCount: expect.any(Number) }, groups: { totalCount: 1 }, policies: { totalCount: 1 } },
+        ...{ displays: { totalCount: 1 }, holidayCalendars: { totalCount: 1 }, bookings: { totalCount: null } },
+        location: { resources: { totalCount: rooms.length } },
+        resource: {
+          ...{ displays: { totalCount: 1 }, bookings: { totalCount: perRoom }, booked: { totalCount: perRoom - 1 } },
+        },
+      },
+    ]);
+  });
+
   test('hours and availability are those of the lists', async () => {
     const id = tenant.resources[4]!.id;
     const when = `from: "${day}08:00:00Z", to: "${day}14:00:00Z"`;
