@@ -93,7 +93,11 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
   const state: State = { turns: openTurns(lanes.outside.places) };
   // Sweeps run beside the queue, and go on when it fails.
-  const sweeping = allSweeps.map((sweep) => repeat(sweep, { ...context, work, signal: stopping.signal }));
+  const sweeping = allSweeps.map(async (sweep, place) => {
+    // One after the other, so that they share a few connections.
+    await pause((place * sweepEvery) / allSweeps.length, stopping.signal);
+    await repeat(sweep, { ...context, work, signal: stopping.signal });
+  });
   const supervised = keepDoing(stopping.signal, () => serve(context, work, stopping.signal, state), {
     onError: (error) => context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
     wellAfterMs: 60_000,

@@ -3,11 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
+import type { Context } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { dataDirectory, startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { openKeys } from '../../src/identity/tokens.ts';
 import { openLog } from '../../src/log.ts';
 import { migrateQueue } from '../../src/worker/queue.ts';
+import { pepper } from './pepper.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 /** The folder of PostgreSQL's programs. */
@@ -47,6 +50,7 @@ export async function startTestPostgres({ isDurable = false } = {}): Promise<{
   await migrate(db, openLog('warn'));
   await migrateQueue(db);
   await knowTenants(db);
+  await makeSigningKey(db);
   await db.destroy();
   return {
     url,
@@ -88,6 +92,12 @@ async function knowTenants(db: Database): Promise<void> {
       'inherited', false, 'null_frac', 0::real, 'avg_width', 4, 'n_distinct', 1::real)
     from information_schema.columns where table_schema = 'public' and column_name = 'mandator_id'
       and current_setting('server_version_num')::integer >= 180000`.execute(db);
+}
+
+/** Makes the key that signs tokens, which takes longer than a start of the service. */
+async function makeSigningKey(db: Database): Promise<void> {
+  const keys = openKeys({ db, config: { IdpUrl: '' } } as Context, pepper);
+  await keys.sign({ personId: 0, mandator: '', pinId: 0, clientId: '' });
 }
 
 /** Drops the databases that killed runs have left, as they would stay in memory. */

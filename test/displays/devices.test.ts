@@ -8,7 +8,6 @@ import { askForPairing, type Device, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
-import { pepper } from '../_util/pepper.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { startIdentity } from '../identity/_util/identity.ts';
 
@@ -169,7 +168,7 @@ describe('PATCH displays/{id}', () => {
 describe('a revoked display', () => {
   test('is refused at once on every process, with its person, as one that is changed is changed; again is no error', async () => {
     const device = await pairDevice(service, admin);
-    const other = await startIdentity(service.databaseUrl, { Pepper: pepper });
+    const other = await startIdentity(service.databaseUrl);
     try {
       (await other.context.notifications.subscribe('listening')).close();
       const elsewhere = async () => (await other.call(`Bearer ${device.token}`)).status;
@@ -238,7 +237,7 @@ describe('the token of a display', () => {
       ...{ Mode, Authority: 'https://idp.invalid', Audience: 'roomgate' },
       ...{ TenantClaim: 'tenant', EmailClaim: 'email', ClientId: undefined, ClientSecret: undefined },
     };
-    const other = await startIdentity(service.databaseUrl, { Pepper: pepper, IdentityProvider } as object);
+    const other = await startIdentity(service.databaseUrl, { IdentityProvider } as object);
     try {
       const answer = await other.call(`Bearer ${display.token}`);
       expect([answer.status, await answer.json()]).toMatchObject([
@@ -269,7 +268,7 @@ describe('the token of a display', () => {
   });
 
   test('of 300 wrong ones in a minute from one address the next is 429; right ones and unpaired ones go on', async () => {
-    const counting = await startIdentity(service.databaseUrl, { Pepper: pepper });
+    const counting = await startIdentity(service.databaseUrl);
     try {
       const from = (token: string, address: string) =>
         fetch(`${counting.url}/school/api/whoami`, {

@@ -7,8 +7,9 @@ import { createPin, revokePin } from '../../src/identity/service.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
+import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
-import { type IdentityServer, pepper, startIdentity } from './_util/identity.ts';
+import { type IdentityServer, startIdentity } from './_util/identity.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let server: IdentityServer;

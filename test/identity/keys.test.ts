@@ -5,8 +5,9 @@ import type { Context } from '../../src/context.ts';
 import { NotAuthenticated } from '../../src/errors.ts';
 import { openKeys } from '../../src/identity/tokens.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
+import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
-import { type IdentityServer, pepper, startIdentity } from './_util/identity.ts';
+import { type IdentityServer, startIdentity } from './_util/identity.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let server: IdentityServer;

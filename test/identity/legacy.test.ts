@@ -12,7 +12,7 @@ import { until } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService } from '../_util/service.ts';
-import { type IdentityServer, pepper as identityPepper, startIdentity } from './_util/identity.ts';
+import { type IdentityServer, startIdentity } from './_util/identity.ts';
 
 const batches = '/school/api/v2.0/jobs/batches';
 const embedded = { TenantClaim: '', EmailClaim: '', Audience: '' };
@@ -415,7 +415,7 @@ describe('the cache of checked PINs', () => {
     server = await startIdentity(database.url, { IdentityProvider: { Mode: 'None', ...embedded } });
     const tenant = await makeTenant(server.context.db);
     const holder = { mandatorId: tenant.mandatorId, personId: tenant.person('User').id };
-    ({ pin } = await createPin(server.context.db, identityPepper, holder));
+    ({ pin } = await createPin(server.context.db, pepper, holder));
   });
 
   afterAll(async () => {

@@ -8,8 +8,9 @@ import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts';
 import { addCommands } from '../../src/identity/cli.ts';
 import { createPin, listPins, revokePin } from '../../src/identity/service.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
-import { type IdentityServer, pepper, startIdentity } from './_util/identity.ts';
+import { type IdentityServer, startIdentity } from './_util/identity.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let server: IdentityServer;

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as oidc from 'openid-client';
 import { createPin, revokePin } from '../../src/identity/service.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
-import { type IdentityServer, openClient, pepper, startIdentity } from './_util/identity.ts';
+import { type IdentityServer, openClient, startIdentity } from './_util/identity.ts';
 
 const secret = 'a secret: with + and %';
 const digest = createHash('sha256').update(secret).digest('base64');

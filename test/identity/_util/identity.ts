@@ -8,9 +8,8 @@ import { authenticate, openIdentity } from '../../../src/identity/authenticate.t
 import { identityRoutes } from '../../../src/identity/rest.ts';
 import { openLog } from '../../../src/log.ts';
 import { handleErrors } from '../../../src/rest/errors.ts';
+import { pepper } from '../../_util/pepper.ts';
 import { longestIdleMs } from '../../_util/scripted-server.ts';
-
-export const pepper = 'a pepper of the tests, long enough for the settings';
 
 /** A client that may do everything and needs no secret. */
 export const openClient: Client = {
