@@ -30,6 +30,7 @@ import * as usage from './usage/rest.ts';
 import { consoleRoutes } from './web/console.ts';
 import { showEntry } from './web/entry.ts';
 import { graphiqlRoutes } from './web/graphiql.ts';
+import { logoRoutes } from './web/logo.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
@@ -136,6 +137,7 @@ export function createApp(context: Context, health: Health): App {
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   // Pages ask GraphQL as soon as they run.
   app.use(beforePages(graphql.prepare), consoleRoutes(), pageRoutes(context.config.BaseUrl));
+  app.use(logoRoutes((mandator) => tenants.findLogo(context, mandator)));
   app.use(entryRoutes(context.config, () => tenants.findOnlyTenant(context), showEntry));
   return {
     handler: finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure }),

@@ -413,8 +413,10 @@ export interface Mandator {
   changes_forgotten: Generated<number>;
   changes_forgotten_at: Timestamp | null;
   code: string;
+  colour: string | null;
   created_at: Generated<Timestamp>;
   id: Generated<number>;
+  logo: string | null;
   name: string;
   parameters: Generated<Json>;
   uid: Generated<string>;

@@ -14,6 +14,7 @@ function addDisplay(builder: Builder) {
   enumType(builder, wire.displayPrivacy);
   recordType(builder, 'DisplayRoom', wire.roomReference);
   recordType(builder, 'DisplayHealth', wire.healthRecord);
+  recordType(builder, 'DisplayLook', wire.lookRecord);
   return builder.objectRef<displays.Display>('Display').implement({
     ...nodeOf('display', ({ context, viewer }, id) => displays.getDevice(context.db, viewer, id)),
     description: wire.displayRecord.description ?? '',

@@ -82,6 +82,13 @@ export const roomReference = z
   })
   .meta({ id: 'DisplayRoom', description: 'A room that a display shows.' });
 
+export const lookRecord = z
+  .object({
+    Colour: maybeText(7, 'The colour, such as #1e6b47; null for none.'),
+    Logo: maybeText(64, 'Names the logo, which is read at `/{mandator}/logo`; null for none.'),
+  })
+  .meta({ id: 'DisplayLook', description: 'The colour and the logo of a tenant.' });
+
 export const displayRecord = z
   .object({
     Id: id('display', 'The id of the display.'),
@@ -102,6 +109,7 @@ export const displayRecord = z
     SilentSince: live(
       maybeInstant('Since when it is missed, 10 minutes after it should have called; null while it is not.'),
     ),
+    Look: live(lookRecord.meta({ description: 'How the tenant looks.' })),
     Health: live(healthRecord.nullable().meta({ description: 'What it last told of itself; null for nothing yet.' })),
     Version: positive('Counts the changes of what it may do; for If-Match.'),
   })
@@ -173,12 +181,14 @@ const recordOfPairing = recordOf(pairingRecord);
 export const toPairingRecord = (pairing: Pairing) => recordOfPairing({ ...pairing, pollSeconds });
 
 const toRoomReference = recordOf(roomReference);
+const toLookRecord = recordOf(lookRecord);
 const toHealthRecord = recordOf(healthRecord);
 const recordOfDisplay = recordOf(displayRecord);
 export const toDisplayRecord = (display: Display) =>
   recordOfDisplay({
     ...display,
     resources: display.resources.map(toRoomReference),
+    look: toLookRecord(display.look),
     health: display.health && toHealthRecord(display.health),
   });
 
@@ -196,6 +206,7 @@ const example = {
   RevokedAt: null,
   HeardAt: '2026-11-20T09:30:00.000Z',
   SilentSince: null,
+  Look: { Colour: '#1e6b47', Logo: null },
   Health: {
     Program: 'Firefox 150',
     Screen: '1280x800',

@@ -42,6 +42,9 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
           or room.id in (
             select resource_id from display_resource as given
             where given.mandator_id = display.mandator_id and given.display_id = display.id)))`.as('resources'),
+      sql<Display['look']>`(
+        select jsonb_build_object('colour', colour, 'logo', left(encode(sha256(convert_to(logo, 'UTF8')), 'hex'), 22))
+        from mandator where id = ${mandatorId})`.as('look'),
       sql<number | null>`floor(extract(epoch from now() - heard_at))::int`.as('ageSeconds'),
     ])
     .$narrowType<Pick<Display, 'privacy'>>();

@@ -27,6 +27,8 @@ export type Display = {
   /** Since when it has not called although it should have. */
   silentSince: Date | null;
   health: DeviceHealth | null;
+  /** Of the tenant; the logo by its name. */
+  look: { colour: string | null; logo: string | null };
   version: number;
 };
 

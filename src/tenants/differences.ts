@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { mostCalendars } from '../holidays/service.ts';
 import { devicesOnly } from './display-persons.ts';
+import { nameOfLogo } from './look.ts';
 import {
   calendarNoun,
   groupNoun,
@@ -90,9 +91,16 @@ function planTenant(file: TenantFile, stored: StoredTenant | undefined, report: 
   const names = Object.keys(file.Parameters);
   const valuesOf = (parameters: RecordMembers) =>
     Object.fromEntries(names.map((name) => [`Parameters.${name}`, parameters[name] ?? null]));
+  // A picture says nothing to people who read of a change.
+  const nameOf = (logo: string | null | undefined) => (logo === undefined ? undefined : nameOfLogo(logo));
   const changes = differences(
-    { Name: file.Name, ...valuesOf(file.Parameters) },
-    stored && { Name: stored.name, ...valuesOf(stored.parameters) },
+    { Name: file.Name, Colour: file.Colour, Logo: nameOf(file.Logo), ...valuesOf(file.Parameters) },
+    stored && {
+      Name: stored.name,
+      Colour: stored.colour,
+      Logo: nameOf(stored.logo),
+      ...valuesOf(stored.parameters),
+    },
   );
   return { kind: 'Tenant', name: file.Mandator, fate: fateOf(stored, changes), changes };
 }

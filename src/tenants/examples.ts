@@ -4,6 +4,8 @@ export const tenant = {
   Mandator: 'demo',
   Name: 'Demo University',
   Parameters: { PinAuthenticationAllowed: true, UsersMayImport: false },
+  Colour: '#1e6b47',
+  Logo: null,
   Version: 1,
 };
 export const tenantChanges = { Parameters: { UsersMayImport: true } };

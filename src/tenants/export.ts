@@ -26,6 +26,8 @@ export function exportTenant(db: Database, code: string): Promise<object> {
         Mandator,
         Name: stored.name,
         Parameters: Object.fromEntries(known.map((name) => [name, stored.parameters[name]])),
+        Colour: stored.colour,
+        Logo: stored.logo,
         Locations: stored.locations.map((location) => ({
           ...location.members,
           Resources: (ofLocation.get(location.id) ?? []).map(membersOf),

@@ -94,12 +94,15 @@ async function writeMembers(
   await applyMembers(trx, mandatorId, moves, counted.map(ids.of));
 }
 
-async function writeMandator(trx: Transaction, mandatorId: number, { Name, Parameters }: TenantFile): Promise<void> {
+async function writeMandator(trx: Transaction, mandatorId: number, file: TenantFile): Promise<void> {
+  const { Name, Parameters, Colour, Logo } = file;
   const given = Object.entries(Parameters);
   const set = Object.fromEntries(given.filter(([, value]) => value !== null));
   const cleared = given.filter(([, value]) => value === null).map(([name]) => name);
   await sql`
     update mandator set name = coalesce(${Name ?? null}, name),
+      colour = case when ${Colour === undefined} then colour else ${Colour ?? null} end,
+      logo = case when ${Logo === undefined} then logo else ${Logo ?? null} end,
       parameters = (parameters || ${JSON.stringify(set)}::jsonb) - ${cleared}::text[]
     where id = ${mandatorId}`.execute(trx);
 }

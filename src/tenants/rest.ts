@@ -20,6 +20,9 @@ const resourceConflict = 'Another resource of the location has this name, or the
 export const findOnlyTenant = ({ db }: Context): Promise<string | undefined> =>
   tenants.getOnlyTenant(db).catch(() => undefined);
 
+/** For the pages of signs and boards. */
+export const findLogo = ({ db }: Context, mandator: string) => tenants.findLogo(db, mandator);
+
 const tenantPath = '/v1.0/tenant';
 
 const tenantRoutes = [

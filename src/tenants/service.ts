@@ -25,6 +25,7 @@ export {
   listLocations,
   locationList,
 } from './locations.ts';
+export { findLogo } from './look.ts';
 export { getMandator, getOnlyTenant, listTenants, setParameter } from './mandators.ts';
 export { listOrganizers, organizerList } from './organizers.ts';
 export { readParameterName } from './parameters.ts';

@@ -22,6 +22,9 @@ export type StoredResource = StoredRecord & { locationId: number };
 
 export type StoredTenant = {
   name: string;
+  colour: string | null;
+  /** A data URL. */
+  logo: string | null;
   /** As stored: one that is not set is not there. */
   parameters: RecordMembers;
   /** In order of their keys, as are the lists of names that they have. */
@@ -76,7 +79,7 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
   const tenant = await db
     .selectFrom('mandator')
     .where('id', '=', mandatorId)
-    .select(['name', 'parameters'])
+    .select(['name', 'parameters', 'colour', 'logo'])
     .executeTakeFirstOrThrow();
   const hoursOf = await readWrittenHours(db, mandatorId);
   const locations = await readRecords(db, mandatorId, locationNoun);
@@ -98,6 +101,8 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
   const policyNames = namesFor(policyNoun, policies);
   return {
     name: tenant.name,
+    colour: tenant.colour,
+    logo: tenant.logo,
     parameters: tenant.parameters as RecordMembers,
     locations: locations.map((location) => ({
       ...location,

@@ -14,6 +14,7 @@ import {
   resourceFields,
   text,
 } from './fields.ts';
+import { lookFields } from './look.ts';
 import { remedyFor } from './nearest.ts';
 import { type ParameterName, parameterTypes } from './parameters.ts';
 
@@ -91,6 +92,8 @@ const tenantFile = z.strictObject({
     .regex(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, - and _'),
   Name: text(200).optional(),
   Parameters: z.strictObject(parameters).partial().default({}),
+  Colour: lookFields.Colour.optional(),
+  Logo: lookFields.Logo.optional(),
   Locations: z.array(location).default([]),
   Persons: z.array(person).default([]),
   Groups: z.array(group).default([]),

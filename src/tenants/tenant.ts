@@ -4,11 +4,20 @@ import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { auditedLook } from './look.ts';
 import { isForOperator, type ParameterName, type Parameters, withDefaults } from './parameters.ts';
 
-export type Tenant = { id: number; mandator: string; name: string; parameters: Parameters; version: number };
+export type Tenant = {
+  id: number;
+  mandator: string;
+  name: string;
+  parameters: Parameters;
+  version: number;
+} & Look;
+/** `logo` is a data URL. */
+type Look = { colour: string | null; logo: string | null };
 /** Parameters that are left out stay. */
-export type TenantChanges = {
+export type TenantChanges = Partial<Look> & {
   name?: string;
   parameters?: { [Name in ParameterName]?: Parameters[Name] | undefined };
 };
@@ -17,7 +26,7 @@ const tenantOf = (db: Database, { mandatorId }: Viewer) =>
   db
     .selectFrom('mandator')
     .where('id', '=', mandatorId)
-    .select(['id', 'code as mandator', 'name', 'parameters', 'version']);
+    .select(['id', 'code as mandator', 'name', 'parameters', 'version', 'colour', 'logo']);
 
 type Row = Omit<Tenant, 'parameters'> & { parameters: unknown };
 const toTenant = (row: Row): Tenant => ({ ...row, parameters: withDefaults(row.parameters) });
@@ -36,7 +45,7 @@ export function changeTenant(
   db: Database,
   act: Act,
   expected: Versions,
-  { name, parameters }: TenantChanges,
+  { name, parameters, colour, logo }: TenantChanges,
 ): Promise<Tenant> {
   const { viewer } = act;
   checkAdmin(viewer);
@@ -46,15 +55,22 @@ export function changeTenant(
     const wanted = {
       ...found,
       name: name ?? found.name,
+      colour: colour === undefined ? found.colour : colour,
+      logo: logo === undefined ? found.logo : logo,
       parameters: withDefaults({ ...found.parameters, ...parameters }),
     };
     checkOperators(viewer, found.parameters, wanted.parameters);
     if (JSON.stringify(wanted) === JSON.stringify(found)) return found;
     const row = await trx
       .updateTable('mandator')
-      .set({ name: wanted.name, parameters: JSON.stringify(wanted.parameters) })
+      .set({
+        name: wanted.name,
+        parameters: JSON.stringify(wanted.parameters),
+        colour: wanted.colour,
+        logo: wanted.logo,
+      })
       .where('id', '=', viewer.mandatorId)
-      .returning(['id', 'code as mandator', 'name', 'parameters', 'version'])
+      .returning(['id', 'code as mandator', 'name', 'parameters', 'version', 'colour', 'logo'])
       .executeTakeFirstOrThrow();
     const changed = toTenant(row);
     await recordAct(
@@ -62,11 +78,13 @@ export function changeTenant(
       act,
       'change tenant',
       { noun: 'Tenant', id: viewer.mandatorId, name: changed.name },
-      { before: { name: found.name, ...found.parameters }, after: { name: changed.name, ...changed.parameters } },
+      { before: auditedOf(found), after: auditedOf(changed) },
     );
     return changed;
   });
 }
+
+const auditedOf = (tenant: Tenant) => ({ name: tenant.name, ...tenant.parameters, ...auditedLook(tenant) });
 
 /** @throws InvalidInput naming each parameter of the operator that would change */
 function checkOperators({ mandator }: Viewer, found: Parameters, wanted: Parameters): void {

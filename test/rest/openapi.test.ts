@@ -307,7 +307,7 @@ describe('the committed document', () => {
     collect(app.handler.router as unknown as Router);
     await app.close();
     const elsewhere =
-      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql(\/schema\.graphql)?|board\/\{id\}|door-sign\/\{id\}(\/phone\.svg)?|console.*))$/;
+      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql(\/schema\.graphql)?|board\/\{id\}|door-sign\/\{id\}(\/phone\.svg)?|logo|console.*))$/;
     expect([...mounted].filter((address) => !elsewhere.test(address)).sort()).toEqual(
       Object.keys(committed.paths).sort(),
     );

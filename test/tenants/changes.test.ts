@@ -29,7 +29,10 @@ describe('the tenant', () => {
   test('is read by all but displays, and changed by Admins in its version, with a trace', async () => {
     const { status, body, headers } = await user.get('/tenant');
     const Parameters = { PinAuthenticationAllowed: true, UsersMayImport: true };
-    expect([status, body]).toEqual([200, { Mandator: 'school', Name: 'school', Parameters, Version: 1 }]);
+    expect([status, body]).toEqual([
+      200,
+      { Mandator: 'school', Name: 'school', Parameters, Colour: null, Logo: null, Version: 1 },
+    ]);
     expect(headers.get('etag')).toBe('"1"');
     expect((await display.get('/tenant')).status).toBe(403);
     for (const caller of [user, display]) expect((await caller.patch('/tenant', { Name: 'Mine' })).status).toBe(403);
@@ -38,7 +41,10 @@ describe('the tenant', () => {
       body: { name: ' Gymnasium  Nord ', parameters: { usersMayImport: false } },
       headers: { 'If-Match': '"1"', 'X-Request-Id': 'tenant-1' },
     });
-    const now = { Mandator: 'school', Name: 'Gymnasium  Nord', Parameters: { ...Parameters, UsersMayImport: false } };
+    const now = {
+      ...{ Mandator: 'school', Name: 'Gymnasium  Nord', Parameters: { ...Parameters, UsersMayImport: false } },
+      ...{ Colour: null, Logo: null },
+    };
     expect(changed.body).toEqual({ ...now, Version: 2 });
     expect(await audited('tenant-1')).toEqual([
       {
@@ -70,8 +76,68 @@ describe('the tenant', () => {
       expect((await admin.patch('/tenant', wrong)).status).toBe(422);
   });
 
+  test('has a colour and a logo, which anybody may see and no browser runs; others than bounded pictures are refused', async () => {
+    const png = (width: number, height: number, bytes = 64) => {
+      const picture = Buffer.alloc(bytes);
+      picture.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]);
+      picture.write('IHDR', 12);
+      picture.writeUInt32BE(width, 16);
+      picture.writeUInt32BE(height, 20);
+      return picture;
+    };
+    const jpeg = Buffer.from(`ffd8ffe00004aaaaffc0000b080014002801011100${'00'.repeat(20)}`, 'hex');
+    const webp = Buffer.concat([Buffer.from('RIFF\0\0\0\0WEBPVP8X', 'latin1'), Buffer.alloc(20)]);
+    const url = (type: string, bytes: Buffer) => `data:image/${type};base64,${bytes.toString('base64')}`;
+    const address = `${service.url}/school/logo`;
+    expect((await fetch(address)).status).toBe(404);
+    for (const [type, bytes] of [
+      ['jpeg', jpeg],
+      ['webp', webp],
+      ['png', png(2_000, 1)],
+    ] as const) {
+      const { status, body } = await admin.patch('/tenant', { Colour: '#1E6B47', Logo: url(type, bytes) });
+      expect([status, body]).toMatchObject([200, { Colour: '#1e6b47', Logo: url(type, bytes) }]);
+      const answer = await fetch(address);
+      expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        ...{ 'content-type': `image/${type}`, 'x-content-type-options': 'nosniff' },
+        'content-security-policy': "default-src 'none'; style-src 'none'; sandbox",
+      });
+      const again = await fetch(address, { headers: { 'If-None-Match': String(answer.headers.get('etag')) } });
+      expect(again.status).toBe(304);
+    }
+    const version = await versionOf();
+    for (const wrong of [
+      ...[{ Colour: 'red' }, { Colour: '#12345' }, { Logo: 'https://elsewhere.example/logo.png' }, { Logo: '' }],
+      { Logo: url('svg+xml', Buffer.from('<svg onload="alert(1)"/>')) },
+      { Logo: url('png', Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`)) },
+      ...[png(2_001, 1), png(1, 2_001), png(0, 1), png(1, 1, 65_537), jpeg].map((bytes) => ({
+        Logo: url('png', bytes),
+      })),
+      { Logo: url('jpeg', jpeg.subarray(0, 12)) },
+      { Logo: url('jpeg', Buffer.concat([Buffer.from('ffd8', 'hex'), Buffer.alloc(60_000, 0xff)])) },
+      { Logo: url('webp', png(1, 1)) },
+    ])
+      expect([wrong, (await admin.patch('/tenant', wrong)).status]).toEqual([wrong, 422]);
+    expect(await versionOf()).toBe(version);
+    // The audit keeps the name of a picture, not the picture.
+    const { changes } = await service.context.db
+      .selectFrom('audit')
+      .where('action', '=', 'change tenant')
+      .orderBy('id', 'desc')
+      .select('changes')
+      .executeTakeFirstOrThrow();
+    expect(JSON.stringify(changes)).toMatch(/"to":"[0-9a-f]{22}"/);
+    expect(JSON.stringify(changes)).not.toContain('base64');
+    const cleared = await admin.patch('/tenant', { Colour: null, Logo: null });
+    expect(cleared.body).toMatchObject({ Colour: null, Logo: null, Version: version + 1 });
+    expect((await fetch(address)).status).toBe(404);
+    expect((await fetch(`${service.url}/nobody/logo`)).status).toBe(404);
+    expect((await fetch(address, { method: 'POST' })).status).toBe(405);
+  });
+
   test('is the same over GraphQL', async () => {
-    const members = 'mandator name parameters { pinAuthenticationAllowed usersMayImport } version';
+    const members = 'mandator name parameters { pinAuthenticationAllowed usersMayImport } colour logo version';
     const change = `mutation ($version: Int!, $input: ChangeTenantInput!) { changeTenant(version: $version, input: $input) {
       __typename ... on Tenant { ${members} } ... on Problem { code } ... on ValidationProblem { errors { code pointer } } } }`;
     const version = await versionOf();

@@ -98,14 +98,14 @@ describe('each fault names its path, its value and what is allowed', () => {
       'UnknownField',
       '/a~1b~0',
       'a/b~',
-      'a/b~: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies, HolidayCalendars',
+      'a/b~: is not known here; the members here are Mandator, Name, Parameters, Colour, Logo, Locations, Persons, Groups, Policies, HolidayCalendars',
     ],
     [
       JSON.parse('{"Mandator":"a","Name":"b","__proto__":{"x":1}}'),
       'UnknownField',
       '/__proto__',
       '__proto__',
-      '__proto__: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies, HolidayCalendars',
+      '__proto__: is not known here; the members here are Mandator, Name, Parameters, Colour, Logo, Locations, Persons, Groups, Policies, HolidayCalendars',
     ],
     [
       withSite({ TimeZone: 'Europe/Berlinn' }),

@@ -113,6 +113,30 @@ describeInBrowser('A board in a browser', () => {
     await tile('Raum 3').getByText(/Busy/).waitFor();
   });
 
+  test('wears the colour and the logo of the tenant, and its texts stay readable', async () => {
+    const { token } = await school.pair({ LocationId: school.locationId });
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    await school.call(
+      'PATCH',
+      '/tenant',
+      { Colour: '#ffe000', Logo: `data:image/png;base64,${pixel}` },
+      { 'If-Match': '*' },
+    );
+    const branded = await openSign(browser, service.url, school.board, { token });
+    await branded.page.locator('html[data-brand]').waitFor({ state: 'attached' });
+    await branded.page.locator('#logo img').waitFor();
+    const colours = () =>
+      branded.page.evaluate<string[]>(
+        `['background-color', 'color'].map((name) => getComputedStyle(document.querySelector('header')).getPropertyValue(name))`,
+      );
+    expect(await colours()).toEqual(['rgb(255, 224, 0)', 'rgb(0, 0, 0)']);
+    expect([...(await branded.violations()), ...branded.complaints]).toEqual([]);
+    await branded.open(school.sign('Raum 1'));
+    await branded.page.locator('html[data-brand]').waitFor({ state: 'attached' });
+    expect([...(await branded.violations()), ...branded.complaints]).toEqual([]);
+    await branded.close();
+  });
+
   test('a device that was given some of the rooms shows those alone', async () => {
     const { token } = await school.pair({ ResourceIds: [school.roomId('Raum 2')] });
     const some = await openSign(browser, service.url, school.board, { token });

@@ -19,6 +19,7 @@ import { icons } from '../../src/web/display/icons.ts';
 import { chooseLanguage, type Language, loadText } from '../../src/web/display/language.ts';
 import { changeParts, endOf, instantLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
 import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
+import { inkOn } from '../../src/web/display/look.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
 
@@ -272,6 +273,18 @@ describe('the board', () => {
       expect(pages.flat()).toEqual(rooms);
     }
   });
+});
+
+test('on every colour black or white is readable', () => {
+  const linear = (value: number) => (value <= 10 ? value / 3_294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  for (let n = 0; n < 4_096; n++) {
+    const parts = [n >> 8, (n >> 4) & 15, n & 15].map((part) => part * 17);
+    const [red = 0, green = 0, blue = 0] = parts.map(linear);
+    const light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    const ink = inkOn(`#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`);
+    const contrast = ink === 'black' ? (light + 0.05) / 0.05 : 1.05 / (light + 0.05);
+    if (contrast < 4.5) throw new Error(`${ink} on ${parts}: ${contrast}`);
+  }
 });
 
 describe('another room', () => {

@@ -9,6 +9,7 @@ import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import { leastType, pageOf, spread } from './grid.ts';
 import { dateLine, endOf, instantLine, timesLine, titleLine, untilLine } from './lines.ts';
+import { drawLook } from './look.ts';
 import { openSession } from './session.ts';
 import { lookAt } from './sight.ts';
 import { startWatch, type Watch } from './watch.ts';
@@ -163,6 +164,7 @@ function draw(): void {
   const states = sights.map(({ status }) => status);
   const dark = isNight(first.zoneOffsets, now) || states.every((status) => status === 'CLOSED');
   root.dataset['theme'] = parameters.get('theme') || (dark ? 'night' : 'day');
+  drawLook(watch.look, root.dataset['theme'] === 'night');
   const place = first.resource.locationName;
   const free = text.freeOf(
     states.filter((status) => status === 'FREE' || status === 'STARTING_SOON').length,

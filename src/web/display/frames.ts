@@ -46,7 +46,7 @@ export const documents = {
     stream: `subscription Board($id: ID!) { frame: board(locationId: $id) ${frameFields}`,
     poll: `query BoardNow($id: ID!) { now: board(locationId: $id) { ...Plan } }\n${snapshotFields}`,
   },
-  device: '{ serverTime thisDisplay { mayBook } }',
+  device: '{ serverTime thisDisplay { mayBook look { colour logo } } }',
   health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',
 };
 

@@ -9,6 +9,7 @@ import { askFree } from './elsewhere.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import { dateLine, dayLine, endOf, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
+import { drawLook } from './look.ts';
 import { offersAt } from './offers.ts';
 import { openSession, type Session } from './session.ts';
 import { lookAt, type Sight } from './sight.ts';
@@ -182,6 +183,7 @@ function draw(): void {
   const sight = lookAt(room, now);
   const dark = sight.status === 'CLOSED' || isNight(room.zoneOffsets, now);
   root.dataset['theme'] = isPaper ? 'paper' : parameters.get('theme') || (dark ? 'night' : 'day');
+  if (!isPaper) drawLook(watch.look, root.dataset['theme'] === 'night');
   drawHead(room, now);
   drawNotice(room, sight, now);
   const isOff = sight.age !== 'fresh' || watch.state === 'offline' || watch.state === 'connecting';

@@ -4,6 +4,7 @@ import { callGraphql, keepPage, renewPage, reportHealth, version } from './devic
 import { make } from './dom.ts';
 import { documents, type ReceivedFrame, type ShownRoom } from './frames.ts';
 import { type LinkFeed, type LinkState, openLink, type Ports, type ServerLink } from './link.ts';
+import type { Look } from './look.ts';
 import { memory, pair, type Session, showCard } from './session.ts';
 
 export type Watch = {
@@ -12,6 +13,7 @@ export type Watch = {
   /** By their ids, in the order of their names. */
   rooms: Map<string, ShownRoom>;
   mayBook: boolean;
+  look: Look;
   link: ServerLink | undefined;
 };
 
@@ -36,6 +38,7 @@ export type Watching = {
   isPaper: boolean;
 };
 
+const noLook: Look = { colour: null, logo: null };
 const keptForMs = 86_400_000;
 /** Seldom, because flash memory wears out. */
 const keepEveryMs = 300_000;
@@ -53,7 +56,7 @@ function parseKept(text: string | null): { snapshot?: ShownRoom; ahead?: number 
 export function startWatch(watching: Watching): Watch {
   const { session, kind } = watching;
   const clock = makeClock(ports.ticks);
-  const watch: Watch = { clock, state: 'connecting', rooms: new Map(), mayBook: false, link: undefined };
+  const watch: Watch = { clock, state: 'connecting', rooms: new Map(), mayBook: false, look: noLook, link: undefined };
   const kept = `roomgate ${session.tenant} ${kind} ${session.id}`;
   if (kind === 'sign' && session.token) recall();
   else memory.set(kept, null);
@@ -131,6 +134,7 @@ export function startWatch(watching: Watching): Watch {
     if (!data) return;
     clock.hear(Date.parse(data.serverTime), ports.ticks() - asked);
     watch.mayBook = Boolean(data.thisDisplay?.mayBook);
+    watch.look = data.thisDisplay?.look ?? noLook;
     watching.changed();
     const now = clock.now();
     if (data.thisDisplay && now !== undefined) await reportHealth(session, now, watch.link?.losses() ?? 0);

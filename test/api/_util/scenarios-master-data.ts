@@ -19,8 +19,8 @@ export const masterDataScenarios: Record<string, Row[]> = {
     [changeTenant(2, { name: 'Nord' }), refused('CONFLICT'), 'admin'],
     [changeTenant(1, { parameters: { pinAuthenticationAllowed: false } }), refused('BAD_USER_INPUT'), 'admin'],
     [
-      changeTenant(1, { name: 'Nord', parameters: { usersMayImport: false } }),
-      has({ name: 'Nord', parameters: { ...parameters, usersMayImport: false }, version: 2 }),
+      changeTenant(1, { name: 'Nord', colour: '#1E6B47', parameters: { usersMayImport: false } }),
+      has({ name: 'Nord', colour: '#1e6b47', parameters: { ...parameters, usersMayImport: false }, version: 2 }),
       'admin',
     ],
   ],

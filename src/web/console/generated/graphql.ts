@@ -252,6 +252,10 @@ export type ChangeResourceInput = {
 
 /** What to change. */
 export type ChangeTenantInput = {
+  /** The colour of its signs and boards, such as #1e6b47; texts on it are black or white. Null for none. */
+  colour?: string | null | undefined;
+  /** The logo of its signs and boards: a PNG, JPEG or WebP as a data URL, which anybody may see at `/{mandator}/logo`. Null for none. */
+  logo?: string | null | undefined;
   /** As it is shown. */
   name?: string | null | undefined;
   /** Parameters to set; those that are left out stay. */

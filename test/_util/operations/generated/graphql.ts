@@ -138,6 +138,10 @@ export type ChangeBookingInput = {
 
 /** What to change. */
 export type ChangeTenantInput = {
+  /** The colour of its signs and boards, such as #1e6b47; texts on it are black or white. Null for none. */
+  colour?: string | null | undefined;
+  /** The logo of its signs and boards: a PNG, JPEG or WebP as a data URL, which anybody may see at `/{mandator}/logo`. Null for none. */
+  logo?: string | null | undefined;
   /** As it is shown. */
   name?: string | null | undefined;
   /** Parameters to set; those that are left out stay. */
@@ -842,12 +846,12 @@ export type ResourceMembersFragment = { id: string, locationId: string, name: st
 
 export type UpcomingMembersFragment = { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null };
 
-export type TenantMembersFragment = { mandator: string, name: string, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
+export type TenantMembersFragment = { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
 
 export type ReadTenantQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ReadTenantQuery = { tenant: { mandator: string, name: string, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
+export type ReadTenantQuery = { tenant: { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
 
 export type ChangeTenantMutationVariables = Exact<{
   version: number;
@@ -857,7 +861,7 @@ export type ChangeTenantMutationVariables = Exact<{
 
 export type ChangeTenantMutation = { result:
     | { code: string, message: string }
-    | { mandator: string, name: string, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
+    | { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -1291,6 +1295,8 @@ export const TenantMembersFragmentDoc = new TypedDocumentString(`
     pinAuthenticationAllowed
     usersMayImport
   }
+  colour
+  logo
   version
 }
     `, {"fragmentName":"TenantMembers"}) as unknown as TypedDocumentString<TenantMembersFragment, unknown>;
@@ -2815,6 +2821,8 @@ export const ReadTenantDocument = new TypedDocumentString(`
     pinAuthenticationAllowed
     usersMayImport
   }
+  colour
+  logo
   version
 }`) as unknown as TypedDocumentString<ReadTenantQuery, ReadTenantQueryVariables>;
 export const ChangeTenantDocument = new TypedDocumentString(`
@@ -2836,6 +2844,8 @@ export const ChangeTenantDocument = new TypedDocumentString(`
     pinAuthenticationAllowed
     usersMayImport
   }
+  colour
+  logo
   version
 }`) as unknown as TypedDocumentString<ChangeTenantMutation, ChangeTenantMutationVariables>;
 export const ErasePersonDocument = new TypedDocumentString(`
