@@ -228,6 +228,7 @@ export interface HolidayCalendar {
   name: string;
   name_key: Generated<string>;
   read_at: Timestamp | null;
+  reading: Json | null;
   url: string | null;
   version: Generated<number>;
 }

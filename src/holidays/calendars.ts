@@ -9,7 +9,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { answerPerParent } from '../db/per-parent.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
-import { type Holiday, readHolidays } from './reading.ts';
+import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
 import {
   columns,
   type HolidayCalendar,
@@ -73,7 +73,7 @@ const invalid = (field: string, code: string, text: string) => {
 };
 
 /** @throws InvalidInput for a text that is no calendar */
-function readSent(ics: string): Holiday[] {
+function readSent(ics: string): ReadHolidays {
   try {
     return readHolidays(ics, new Date());
   } catch (error) {
@@ -108,11 +108,11 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
   const { viewer } = act;
   checkAdmin(viewer);
   checkSource(fields, { needed: true });
-  const holidays = fields.ics === undefined ? undefined : readSent(fields.ics);
+  const read = fields.ics === undefined ? undefined : readSent(fields.ics);
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
     await checkCount(trx, viewer.mandatorId);
-    const made = await insertCalendar(trx, viewer.mandatorId, { ...fields, holidays });
+    const made = await insertCalendar(trx, viewer.mandatorId, { ...fields, read });
     await recordAct(trx, act, 'create holiday calendar', subjectOf(made), { before: null, after: toldOf(made) });
     return made;
   });
@@ -155,11 +155,11 @@ export function changeCalendar(
   const { viewer } = act;
   checkAdmin(viewer);
   checkSource(changes, { needed: false });
-  const holidays = changes.ics === undefined ? undefined : readSent(changes.ics);
+  const read = changes.ics === undefined ? undefined : readSent(changes.ics);
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, changes.locationId);
     const found = await holdCalendar(trx, viewer, id, expected);
-    const changed = await updateCalendar(trx, viewer.mandatorId, found, { ...changes, holidays });
+    const changed = await updateCalendar(trx, viewer.mandatorId, found, { ...changes, read });
     if (changed.version === found.version) return changed;
     await recordAct(trx, act, 'change holiday calendar', subjectOf(changed), {
       before: toldOf(found),

@@ -6,7 +6,7 @@ import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
 import { AnswerTooLarge, type FetchedAnswer } from '../http/safe-fetch.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { readHolidays } from './reading.ts';
-import { writeHolidays } from './stored.ts';
+import { readingColumns, writeHolidays } from './stored.ts';
 
 const mostBytes = 1024 * 1024;
 const patienceMs = 15_000;
@@ -77,12 +77,18 @@ async function readOne(
     const { status, headers, bytes } = await ask(due, TrustedOrigins, signal);
     // Before it is read: a text that ends the process does not end the next one at once.
     await ours(db).set(next).execute();
-    const holidays = status === 304 ? undefined : readHolidays(bytes.toString('utf8'), new Date());
+    const found = status === 304 ? undefined : readHolidays(bytes.toString('utf8'), new Date());
     await db.transaction().execute(async (trx) => {
       const etag = status === 304 ? due.etag : (headers.get('etag')?.slice(0, 500) ?? null);
-      const read = { read_at: sql<Date>`now()`, etag, fault: null, fault_at: null };
+      const read = {
+        read_at: sql<Date>`now()`,
+        ...(found && readingColumns(found)),
+        etag,
+        fault: null,
+        fault_at: null,
+      };
       const { numUpdatedRows } = await ours(trx).set(read).executeTakeFirstOrThrow();
-      if (numUpdatedRows > 0n && holidays) await writeHolidays(trx, due.mandatorId, due.id, holidays);
+      if (numUpdatedRows > 0n && found) await writeHolidays(trx, due.mandatorId, due.id, found.holidays);
     });
   } catch (error) {
     if (signal.aborted) throw error;

@@ -1,6 +1,7 @@
 /** Holiday calendars of tenant files. */
 import type { AuditedAct } from '../acts.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { readListed } from './reading.ts';
 import { toHoliday, toWrittenHolidays, type WrittenSource } from './schema.ts';
 import { columns, type HolidayCalendar, insertCalendar, subjectOf, toldOf, updateCalendar } from './stored.ts';
 
@@ -50,7 +51,7 @@ export async function applyCalendars(
     const fields = {
       ...members,
       ...('Url' in source && { url: source.Url }),
-      ...('Holidays' in source && { holidays: source.Holidays?.map(toHoliday) }),
+      ...('Holidays' in source && { read: readListed((source.Holidays ?? []).map(toHoliday), new Date()) }),
     };
     if (id === undefined) {
       const made = await insertCalendar(trx, mandatorId, fields);

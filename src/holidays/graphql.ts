@@ -6,11 +6,14 @@ import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
-import { recordType } from '../graphql/record.ts';
+import { enumType, recordType } from '../graphql/record.ts';
 import * as holidays from './service.ts';
 import * as wire from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
+  enumType(builder, wire.unusedReason);
+  recordType(builder, 'UnusedHolidayEvents', wire.unusedEvents);
+  recordType(builder, 'HolidayReading', wire.holidayReading);
   const calendar = recordType(
     builder,
     'HolidayCalendar',

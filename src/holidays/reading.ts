@@ -13,6 +13,17 @@ import { listDays, readRule, WrongRule } from '../time/rule.ts';
 /** Local dates, inclusive. */
 export type Holiday = { fromDate: string; toDate: string; name: string };
 
+export const unusedReasons = ['NoDate', 'TimeOfDay', 'Cancelled', 'NoDays', 'Past'] as const;
+type UnusedReason = (typeof unusedReasons)[number];
+
+/** What was read, and the events of it that close nothing to come. */
+export type HolidayReading = {
+  events: number;
+  holidays: number;
+  unused: { reason: UnusedReason; events: number }[];
+};
+export type ReadHolidays = { holidays: Holiday[]; reading: HolidayReading };
+
 export const mostHolidays = 5_000;
 /** Each may have to be followed over many years. */
 const mostRules = 100;
@@ -62,11 +73,41 @@ function startsOf(event: IcalComponent, start: number, today: number, moved: Rea
   return [...new Set([...days, ...extra])].filter((day) => !excluded.has(day) && !moved.has(`${uid} ${day}`));
 }
 
+/** Counts the events by why they close nothing; undefined is for those that do. */
+function tell(events: readonly (UnusedReason | undefined)[], holidays: readonly Holiday[]): HolidayReading {
+  const unused = unusedReasons
+    .map((reason) => ({ reason, events: events.filter((one) => one === reason).length }))
+    .filter((counted) => counted.events > 0);
+  return { events: events.length, holidays: holidays.length, unused };
+}
+
+const isOver = (holidays: readonly Holiday[], today: Date) => {
+  // Of the clocks that are farthest behind.
+  const date = dateText(Math.floor(today.getTime() / dayLength) - 1);
+  return holidays.every(({ toDate }) => toDate < date);
+};
+
+/** The same of holidays that a tenant file lists. */
+export const readListed = (holidays: Holiday[], today: Date): ReadHolidays => ({
+  holidays,
+  reading: tell(
+    holidays.map((holiday) => (isOver([holiday], today) ? 'Past' : undefined)),
+    holidays,
+  ),
+});
+
+/** Why an event has no dates; undefined for one that has. */
+function whyNone(event: IcalComponent, start: number | undefined): UnusedReason | undefined {
+  if (contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED') return 'Cancelled';
+  if (start !== undefined) return undefined;
+  return /^\d{8}T\d{6}Z?$/.test(contentOf(event, 'DTSTART')?.trim() ?? '') ? 'TimeOfDay' : 'NoDate';
+}
+
 /**
  * The whole-day events of the text, in order; events with a time of day and cancelled ones are no holidays.
  * @throws Unreadable for text that is no iCalendar, or holds too much of it
  */
-export function readHolidays(text: string, today: Date): Holiday[] {
+export function readHolidays(text: string, today: Date): ReadHolidays {
   const now = Math.floor(today.getTime() / dayLength);
   const events = readComponents(text.replace(/^\uFEFF/, '')).components.filter(({ name }) => name === 'VEVENT');
   // An event with RECURRENCE-ID stands for one day of another.
@@ -79,21 +120,32 @@ export function readHolidays(text: string, today: Date): Holiday[] {
   if (events.filter((event) => contentOf(event, 'RRULE') !== undefined).length > mostRules)
     throw new Unreadable(`it has more than ${mostRules} events that repeat`);
   const holidays: Holiday[] = [];
+  const told: (UnusedReason | undefined)[] = [];
   for (const event of events) {
     const start = readDay(contentOf(event, 'DTSTART'));
-    if (start === undefined || contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED') continue;
+    const why = whyNone(event, start);
+    if (why || start === undefined) {
+      told.push(why);
+      continue;
+    }
     const length = lengthOf(event, start);
     if (length > longestDays) throw new Unreadable(`it has an event of more than ${longestDays} days`);
     const name = readText(contentOf(event, 'SUMMARY') ?? '')
       .trim()
       .slice(0, longestName)
       .toWellFormed();
+    const before = holidays.length;
     const isMoved = contentOf(event, 'RECURRENCE-ID') !== undefined;
     for (const day of isMoved ? [start] : startsOf(event, start, now, moved)) {
       const fromDate = dateText(day);
       holidays.push({ fromDate, toDate: addDays(fromDate, length - 1), name });
       if (holidays.length > mostHolidays) throw new Unreadable(`it has more than ${mostHolidays} holidays`);
     }
+    const own = holidays.slice(before);
+    told.push(own.length === 0 ? 'NoDays' : isOver(own, today) ? 'Past' : undefined);
   }
-  return holidays.sort((one, other) => (one.fromDate < other.fromDate ? -1 : 1));
+  return {
+    holidays: holidays.sort((one, other) => (one.fromDate < other.fromDate ? -1 : 1)),
+    reading: tell(told, holidays),
+  };
 }

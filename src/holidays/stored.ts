@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { isDuplicate } from '../flow/database-errors.ts';
-import type { Holiday } from './reading.ts';
+import type { Holiday, HolidayReading, ReadHolidays } from './reading.ts';
 
 export type HolidayCalendar = {
   id: number;
@@ -20,6 +20,8 @@ export type HolidayCalendar = {
   /** Why the latest reading failed. */
   fault: string | null;
   faultAt: Date | null;
+  /** What was read then; null: nothing yet. */
+  reading: HolidayReading | null;
   version: number;
 };
 
@@ -28,17 +30,23 @@ export const mostCalendars = 50;
 
 export const columns = [
   ...(['id', 'location_id as locationId', 'name', 'closes', 'url', 'read_at as readAt', 'fault'] as const),
-  ...(['fault_at as faultAt', 'version'] as const),
+  ...(['fault_at as faultAt', sql<HolidayReading | null>`reading`.as('reading'), 'version'] as const),
 ] as const;
 
 /** Either the holidays themselves or the address at which they are read. */
-type HolidaySource = { holidays?: readonly Holiday[] | undefined; url?: string | undefined };
+type HolidaySource = { read?: ReadHolidays | undefined; url?: string | undefined };
 type CalendarMembers = Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'>;
 
+/** What a reading sets besides the holidays. */
+export const readingColumns = ({ reading }: ReadHolidays) => ({
+  read_at: sql<Date>`now()`,
+  reading: JSON.stringify(reading),
+});
+
 /** What an address or holidays that were sent set besides these. */
-const sourceColumns = ({ holidays, url }: HolidaySource) => {
-  const none = { etag: null, fault: null, fault_at: null };
-  if (holidays !== undefined) return { ...none, url: null, due_at: null, read_at: sql<Date>`now()` };
+const sourceColumns = ({ read, url }: HolidaySource) => {
+  const none = { etag: null, fault: null, fault_at: null, reading: null };
+  if (read) return { ...none, ...readingColumns(read), url: null, due_at: null };
   return url === undefined ? {} : { ...none, url, due_at: sql<Date>`now()` };
 };
 
@@ -65,14 +73,14 @@ export async function insertCalendar(
   mandatorId: number,
   fields: CalendarMembers & HolidaySource,
 ): Promise<HolidayCalendar> {
-  const { locationId: location_id, name, closes, holidays } = fields;
+  const { locationId: location_id, name, closes, read } = fields;
   const made = await trx
     .insertInto('holiday_calendar')
     .values({ mandator_id: mandatorId, location_id, name, closes, ...sourceColumns(fields) })
     .returning(columns)
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate);
-  if (holidays) await writeHolidays(trx, mandatorId, made.id, holidays);
+  if (read) await writeHolidays(trx, mandatorId, made.id, read.holidays);
   return made;
 }
 
@@ -83,10 +91,10 @@ export async function updateCalendar(
   found: HolidayCalendar,
   changes: Partial<CalendarMembers> & HolidaySource,
 ): Promise<HolidayCalendar> {
-  const { locationId = found.locationId, name = found.name, closes = found.closes, holidays } = changes;
+  const { locationId = found.locationId, name = found.name, closes = found.closes, read } = changes;
   const isSameSource =
     changes.url === undefined
-      ? holidays !== undefined && found.url === null && (await hasHolidays(trx, mandatorId, found.id, holidays))
+      ? read !== undefined && found.url === null && (await hasHolidays(trx, mandatorId, found.id, read.holidays))
       : changes.url === found.url;
   const changed = await trx
     .updateTable('holiday_calendar')
@@ -96,14 +104,14 @@ export async function updateCalendar(
       closes,
       ...(isSameSource ? {} : sourceColumns(changes)),
       // A new file is a change although no column tells.
-      ...(holidays && !isSameSource && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
+      ...(read && !isSameSource && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
     })
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', found.id)
     .returning(columns)
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate);
-  if (holidays && !isSameSource) await writeHolidays(trx, mandatorId, found.id, holidays);
+  if (read && !isSameSource) await writeHolidays(trx, mandatorId, found.id, read.holidays);
   return changed;
 }
 

@@ -1,9 +1,11 @@
 /** Holidays on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import {
+  count,
   flag,
   id,
   instant,
+  live,
   maybeId,
   maybeInstant,
   maybeText,
@@ -14,6 +16,7 @@ import {
   text,
 } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
+import { unusedReasons } from './reading.ts';
 import { url } from './schema.ts';
 import type { ClosedBooking, HolidayCalendar, ListedHoliday } from './service.ts';
 
@@ -23,6 +26,25 @@ const told = {
   closes: 'Whether its holidays close the location, or are only shown.',
   url: 'Where its .ics file is read again and again; null where the file was sent.',
 };
+
+export const unusedReason = z.enum(unusedReasons).meta({
+  id: 'UnusedHolidayReason',
+  description:
+    'Why an event closes nothing to come: it has no date of the calendar, begins at a time of day, is cancelled, is on no day within ten years, or is over.',
+});
+export const unusedEvents = z
+  .object({
+    Reason: unusedReason.meta({ description: 'Why they close nothing to come.' }),
+    Events: count('How many they are.'),
+  })
+  .meta({ id: 'UnusedHolidayEvents', description: 'Events that close nothing to come.' });
+export const holidayReading = z
+  .object({
+    Events: count('How many events were read.'),
+    Holidays: count('How many holidays they are, each day of what repeats counted.'),
+    Unused: z.array(unusedEvents).max(unusedReasons.length).meta({ description: 'Those that close nothing to come.' }),
+  })
+  .meta({ id: 'HolidayReading', description: 'What was read of the file of a holiday calendar.' });
 
 export const calendarRecord = z
   .object({
@@ -37,6 +59,11 @@ export const calendarRecord = z
       'Why the latest reading failed; its holidays are then those of the last good one. Null: it did not.',
     ),
     FaultAt: maybeInstant('When that was.'),
+    Reading: live(
+      holidayReading
+        .nullable()
+        .meta({ description: 'What was read then, and what of it closes nothing. Null: not yet.' }),
+    ),
     Version: positive('Counts the changes of the record; its ETag.'),
   })
   .meta({ id: 'HolidayCalendar', description: 'Holidays of a location or of all, from an .ics file.' });
@@ -102,8 +129,11 @@ export const holidayFilter = z.strictObject({
   To: localDate('Only those that begin on this local date or before.'),
 });
 
-export const toCalendarRecord: (calendar: HolidayCalendar) => z.output<typeof calendarRecord> =
-  recordOf(calendarRecord);
+const toRecord = recordOf(calendarRecord);
+const toReading = recordOf(holidayReading);
+const toUnused = recordOf(unusedEvents);
+export const toCalendarRecord = ({ reading, ...others }: HolidayCalendar): z.output<typeof calendarRecord> =>
+  toRecord({ ...others, reading: reading && toReading({ ...reading, unused: reading.unused.map(toUnused) }) });
 export const toHolidayRecord: (holiday: ListedHoliday) => z.output<typeof holidayRecord> = recordOf(holidayRecord);
 export const toClosedBooking: (booking: ClosedBooking) => z.output<typeof closedBooking> = recordOf(closedBooking);
 
@@ -116,6 +146,7 @@ export const example = {
   ReadAt: '2026-11-20T08:00:00.000Z',
   Fault: null,
   FaultAt: null,
+  Reading: { Events: 4, Holidays: 3, Unused: [{ Reason: 'TimeOfDay', Events: 1 }] },
   Version: 1,
 };
 export const holidayExample = {

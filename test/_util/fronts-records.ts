@@ -1,5 +1,7 @@
 /** Records of master data through each front: every noun has the same calls. */
+import { z } from 'zod';
 import { lowerFirst, upperFirst } from '../../src/fields.ts';
+import { bare } from '../../src/graphql/record.ts';
 import * as holidays from '../../src/holidays/wire.ts';
 import * as rights from '../../src/tenants/rights-wire.ts';
 import * as tenants from '../../src/tenants/wire.ts';
@@ -57,12 +59,22 @@ export function namingIds(noun: Noun, { id, items, ...members }: { id?: unknown;
 
 const document = <Data, Variables>(text: string) => new operations.TypedDocumentString<Data, Variables>(text);
 
+/** All members of a record, those of its parts too. */
+const selectionOf = ({ shape }: z.ZodObject): string =>
+  Object.entries(shape as Record<string, z.ZodType>)
+    .map(([name, schema]) => {
+      const member = bare(schema);
+      const part = member instanceof z.ZodArray ? bare(member.element as z.ZodType) : member;
+      return part instanceof z.ZodObject ? `${lowerFirst(name)} { ${selectionOf(part)} }` : lowerFirst(name);
+    })
+    .join(' ');
+
 export async function askRecord({ name, args }: RecordCall, asking: Asking): Promise<unknown> {
   const { ask, problemOf, listOf, orNotFound } = asking;
   const { noun, ...variables } = args;
   const Noun = upperFirst(noun);
   const { list, record } = nouns[noun];
-  const members = Object.keys(record.shape).map(lowerFirst).join(' ');
+  const members = selectionOf(record);
 
   const mutate = (verb: string, given: string, taken: string, read: (result: object) => object) =>
     ask(

@@ -129,6 +129,34 @@ describe('a calendar that is sent', () => {
     expect(await holidays()).toEqual([]);
   });
 
+  test('says what was read, and what closes nothing, over both fronts; of an address once it has been read', async () => {
+    const timed = 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20271224T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR';
+    const Reading = { Events: 1, Holidays: 0, Unused: [{ Reason: 'TimeOfDay', Events: 1 }] };
+    const { Id } = await make({ Ics: timed });
+    expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ Reading });
+    const { data } = await admin.ask(
+      '{ holidayCalendars { nodes { reading { events holidays unused { reason events } } } } }',
+    );
+    const unused = [{ reason: 'TimeOfDay', events: 1 }];
+    expect(data).toEqual({ holidayCalendars: { nodes: [{ reading: { events: 1, holidays: 0, unused } }] } });
+    const changed = await admin.patch(`/holiday-calendars/${Id}`, { Ics: christmas });
+    expect(changed.body).toMatchObject({ Reading: { Events: 1, Holidays: 1, Unused: [] } });
+    answer = { status: 200, body: timed };
+    expect((await admin.patch(`/holiday-calendars/${Id}`, { Url: `${origin}/a.ics` })).body).toMatchObject({
+      Reading: null,
+    });
+    await readAll();
+    expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ Reading });
+  });
+
+  test('of a tenant file says the same', async () => {
+    const HolidayCalendars = [{ Name: 'Ferien', Holidays: [{ FromDate: '2020-01-01', ToDate: '2020-01-02' }] }];
+    await applyTenantFile(service.context.db, readTenantFile({ Mandator: 'school', HolidayCalendars }));
+    expect((await admin.get('/holiday-calendars')).body).toMatchObject({
+      Items: [{ Reading: { Events: 1, Holidays: 1, Unused: [{ Reason: 'Past', Events: 1 }] } }],
+    });
+  });
+
   test('of another location closes nothing here, of all locations everything, and one that is shown nothing', async () => {
     const annex = ((await admin.get('/locations')).body['Items'] as { Id: number; Name: string }[]).find(
       ({ Name }) => Name === 'Annex',

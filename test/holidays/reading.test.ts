@@ -6,7 +6,36 @@ const today = new Date('2026-11-22T12:00:00Z');
 const event = (...lines: string[]) => ['BEGIN:VEVENT', ...lines, 'END:VEVENT'].join('\r\n');
 const calendar = (...events: string[]) => ['BEGIN:VCALENDAR', ...events, 'END:VCALENDAR', ''].join('\r\n');
 const read = (...events: string[]) =>
-  readHolidays(calendar(...events), today).map(({ fromDate, toDate, name }) => `${fromDate} ${toDate} ${name}`);
+  readHolidays(calendar(...events), today).holidays.map(
+    ({ fromDate, toDate, name }) => `${fromDate} ${toDate} ${name}`,
+  );
+
+test('what closes nothing to come is counted by its reason', () => {
+  const { reading } = readHolidays(
+    calendar(
+      event('DTSTART:20261224', 'DTEND:20261227'),
+      event('DTSTART:20260101'),
+      event('DTSTART:20261224T100000Z'),
+      event('DTSTART;TZID=Europe/Zurich:20261224T100000'),
+      event('DTSTART:20261224T100000Z', 'STATUS:CANCELLED'),
+      event('DTSTART:20260230'),
+      event('SUMMARY:no start'),
+      event('DTSTART:20100101', 'RRULE:FREQ=YEARLY;UNTIL=20120101'),
+      event('DTSTART:20261101', 'RRULE:FREQ=MONTHLY;COUNT=3'),
+    ),
+    today,
+  );
+  expect(reading).toEqual({
+    ...{ events: 9, holidays: 5 },
+    unused: [
+      { reason: 'NoDate', events: 2 },
+      { reason: 'TimeOfDay', events: 2 },
+      { reason: 'Cancelled', events: 1 },
+      { reason: 'NoDays', events: 1 },
+      { reason: 'Past', events: 1 },
+    ],
+  });
+});
 
 describe('a holiday is', () => {
   test.each<[string, string[], string[]]>([

@@ -130,7 +130,7 @@ export const recordScenarios: Record<string, Row[]> = {
       make('holidayCalendar', ferien),
       has({
         ...{ holidayCalendarId: 'calendar 1', name: 'Ferien', locationId: 'campus', closes: true, url: null },
-        ...{ readAt: '(instant)', fault: null, faultAt: null, version: 1 },
+        ...{ readAt: '(instant)', fault: null, faultAt: null, version: 1, reading: { events: 1, unused: [] } },
       }),
       'admin',
     ],
