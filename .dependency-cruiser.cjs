@@ -52,6 +52,7 @@ module.exports = {
     ]),
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db|flow)/',
+      '^src/http/node-http\\.ts$',
       '^src/(app|health-app|context|config|errors|log)\\.ts$',
     ]),
     onlyTo('health-app', '^src/health-app\\.ts$', [

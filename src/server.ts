@@ -1,6 +1,6 @@
 /** One running process: by its role the HTTP and WebSocket server, the worker, or both. */
 import { once } from 'node:events';
-import http from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
@@ -9,6 +9,7 @@ import { openDatabase } from './db/database.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
 import { outlast } from './flow/retry.ts';
 import { claimPepper, createHealthApp, hasRightPepper } from './health-app.ts';
+import { nodeHttp } from './http/node-http.ts';
 import type { Log } from './log.ts';
 import { migrateQueue } from './worker/queue.ts';
 import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';
@@ -24,7 +25,7 @@ export type Server = {
  * A connection with its response in progress. It is a property of the connection, not a member of a set: V8 keeps what has
  * left a set, and all that is reachable from it, until the next full collection.
  */
-type Connection = Socket & { answering?: http.ServerResponse | undefined };
+type Connection = Socket & { answering?: ServerResponse | undefined };
 
 /** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
@@ -34,7 +35,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
   // Loaded before it listens: a request finds its handler.
   const createApp = settings.Role === 'Worker' ? createHealthApp : (await import('./app.ts')).createApp;
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
-  const server = http.createServer({
+  const server = nodeHttp.createServer({
     headersTimeout: 10_000,
     requestTimeout: 0,
     connectionsCheckingInterval: 2_000,
@@ -118,7 +119,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
 }
 
 /** Closes a connection whose request was answered before its body ended, unless the rest is discarded within `seconds`. */
-function leaveAfterRest(request: http.IncomingMessage, seconds: number): void {
+function leaveAfterRest(request: IncomingMessage, seconds: number): void {
   const leaving = setTimeout(() => request.socket.destroy(), seconds * 1_000).unref();
   request.once('close', () => clearTimeout(leaving));
 }

@@ -4,13 +4,14 @@
  * request's promise.
  */
 import { once } from 'node:events';
-import http from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { nodeHttp } from './node-http.ts';
 
 const mostBytes = 1_048_576;
 
@@ -54,7 +55,7 @@ export async function fetchBounded(
   sent.set('accept-encoding', 'identity');
   if (body instanceof URLSearchParams && !sent.has('content-type'))
     sent.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
-  const request = (url.protocol === 'https:' ? https : http).request(url, {
+  const request = (url.protocol === 'https:' ? https : nodeHttp).request(url, {
     method,
     headers: Object.fromEntries(sent),
     ...(signal && { signal }),
@@ -67,9 +68,9 @@ export async function fetchBounded(
     throw new Error('the connection was closed without an answer');
   });
   closed.catch(() => {});
-  let response: http.IncomingMessage | undefined;
+  let response: IncomingMessage | undefined;
   try {
-    const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+    const answered = once(request, 'response') as Promise<[IncomingMessage]>;
     send(request, body);
     [response] = await Promise.race([answered, closed]);
     return await readAnswer(url, response, most);
@@ -84,14 +85,14 @@ export async function fetchBounded(
 const isStream = (body: Outgoing['body']): body is AsyncIterable<Uint8Array> =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 
-function send(request: http.ClientRequest, body: Outgoing['body']): void {
+function send(request: ClientRequest, body: Outgoing['body']): void {
   // The request's own events report a failure.
   if (isStream(body)) pipeline(Readable.from(body), request).catch(() => {});
   else if (body instanceof URLSearchParams) request.end(body.toString());
   else request.end(body instanceof ArrayBuffer ? Buffer.from(body) : (body ?? undefined));
 }
 
-async function readAnswer(url: URL, response: http.IncomingMessage, most: number): Promise<FetchedAnswer> {
+async function readAnswer(url: URL, response: IncomingMessage, most: number): Promise<FetchedAnswer> {
   const tooLarge = () => new AnswerTooLarge(`${url.origin} answers with more than ${most} bytes`);
   const headers = headersOf(response);
   const bytes = await readAtMost(response, most, tooLarge);
@@ -104,17 +105,13 @@ async function readAnswer(url: URL, response: http.IncomingMessage, most: number
   };
 }
 
-function headersOf({ rawHeaders }: http.IncomingMessage): Headers {
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
   return headers;
 }
 
-async function readAtMost(
-  response: http.IncomingMessage,
-  most: number,
-  tooLarge: () => AnswerTooLarge,
-): Promise<Buffer> {
+async function readAtMost(response: IncomingMessage, most: number, tooLarge: () => AnswerTooLarge): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

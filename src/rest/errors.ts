@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import {
   type DomainError,
@@ -9,6 +8,7 @@ import {
   UnsupportedMediaType,
 } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
+import { nodeHttp } from '../http/node-http.ts';
 import type { Log } from '../log.ts';
 import { writeJson } from './json.ts';
 
@@ -59,7 +59,7 @@ function writeProblem(
   }
   writeProblemBody(request, response, {
     type: 'about:blank',
-    title: STATUS_CODES[status],
+    title: nodeHttp.STATUS_CODES[status],
     status,
     detail: error.message,
     instance: request.originalUrl.split('?')[0],
@@ -118,7 +118,7 @@ export function handleErrors(
     }
     writeProblemBody(request, response, {
       type: 'about:blank',
-      title: STATUS_CODES[500],
+      title: nodeHttp.STATUS_CODES[500],
       status: 500,
       detail: 'Something went wrong on our side. Quote the TraceId when you report it.',
       instance: request.originalUrl.split('?')[0],

@@ -1,8 +1,8 @@
 /** Headers, parameters and problems that many operations of the OpenAPI document share. */
-import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
+import { nodeHttp } from '../http/node-http.ts';
 import { versionProblems } from './versions.ts';
 
 /** All examples are from the demo tenant on the day of its set-up. */
@@ -239,7 +239,7 @@ export function problemAnswer(
   };
   const example = {
     type: 'about:blank',
-    title: STATUS_CODES[status] ?? '',
+    title: nodeHttp.STATUS_CODES[status] ?? '',
     status,
     detail: description.replaceAll('`', ''),
     instance: '/demo/api/v2.0/jobs/batches',

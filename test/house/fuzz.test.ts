@@ -5,7 +5,7 @@ import { cloneDatabase } from '../_util/postgres.ts';
 import { openFuzz } from '../fuzz/open.ts';
 import { fuzz, unsuccessful } from '../fuzz/run.ts';
 
-const requests = times(1_000, 20_000);
+const requests = times(400, 20_000);
 const most = 60_000;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
