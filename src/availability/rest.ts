@@ -1,6 +1,6 @@
 import { toFields } from '../fields.ts';
+import { LargeJson } from '../http/large-json.ts';
 import { listOf } from '../rest/lists.ts';
-
 import { route } from '../rest/route.ts';
 import { listAvailability, listFree, mostDays, mostResources } from './service.ts';
 import * as wire from './wire.ts';
@@ -22,8 +22,10 @@ export const routes = [
     },
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {
-      const found = await listAvailability(db, viewer, toFields(query));
-      return { status: 200, body: { Items: wire.toAvailabilityRecords(found), NextCursor: null } };
+      const wanted = toFields(query);
+      const found = await listAvailability(db, viewer, wanted);
+      const body = new LargeJson({ Items: wire.toAvailabilityRecords(wanted, found), NextCursor: null });
+      return { status: 200, headers: { ETag: `"${await wire.versionOf(found)}"` }, body };
     },
   }),
   route({

@@ -10,11 +10,12 @@ import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { type FieldError, Malformed } from '../errors.ts';
+import { openSlices } from '../flow/slices.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
-import { clip, type Spans, subtract } from './spans.ts';
+import { clip, readRanges, type Spans, subtract } from './spans.ts';
 
 export { type FreeResource, listFree } from './free.ts';
 
@@ -74,10 +75,14 @@ export async function listAvailability(
     return spans;
   };
   const least = Math.max(1, (durationMinutes ?? 0) * minute);
-  return rows.map(({ occupied, ...resource }) => {
-    const busy = clip(readOccupied(occupied), begin, end);
-    return { ...resource, busy, free: subtract(openOf(resource.resourceId), busy, least) };
-  });
+  const pause = openSlices();
+  const found: ResourceAvailability[] = [];
+  for (const { occupied, ...resource } of rows) {
+    const busy = clip(readRanges(occupied ?? ''), begin, end);
+    found.push({ ...resource, busy, free: subtract(openOf(resource.resourceId), busy, least) });
+    await pause();
+  }
+  return found;
 }
 
 type When = Pick<AvailabilityQuery, 'from' | 'to' | 'durationMinutes'>;
@@ -100,14 +105,11 @@ export const findAvailability = (
   when: When,
 ): Promise<ResourceAvailability | undefined> => availabilityOf(db, { viewer, parent: resourceId, asked: when });
 
-/** Parses `1790000000,1790003600.5,…`: seconds of Unix time, in order. */
-const readOccupied = (text: string | null): number[] =>
-  (JSON.parse(`[${text ?? ''}]`) as number[]).map((seconds) => Math.round(seconds * 1_000));
-
 type Row = Omit<ResourceAvailability, 'free' | 'busy'> & { occupied: string | null };
 
 /**
- * The query for the resources, each with the merged ranges of its active bookings. The subquery names no tenant: the foreign
+ * The query for the resources, each with the ranges of its active bookings as `readRanges` takes them, which costs PostgreSQL and
+ * us less than texts and multiranges. The subquery names no tenant: the foreign
  * key guarantees that of the resource, and without the column an index-only scan of the exclusion constraint suffices.
  */
 export function selectBusy(
@@ -124,12 +126,11 @@ export function selectBusy(
     from ${resources} as room
     join location on location.mandator_id = ${viewer.mandatorId} and location.id = room."locationId"
     cross join lateral (
-      select string_agg(date_part('epoch', lower(span)) || ',' || date_part('epoch', upper(span)), ',') as occupied
-      from (
-        select unnest(range_agg(booking.occupied)) as span from booking
-        where booking.resource_id = room.id and booking.occupied && tstzrange(${from}, ${to})
-          and booking.status in ('Confirmed', 'Tentative')
-      ) as merged
+      select encode(string_agg(
+        timestamptz_send(lower(booking.occupied)) || timestamptz_send(upper(booking.occupied)), ''), 'hex') as occupied
+      from booking
+      where booking.resource_id = room.id and booking.occupied && tstzrange(${from}, ${to})
+        and booking.status in ('Confirmed', 'Tentative')
     ) as busy
     order by room.id`;
 }

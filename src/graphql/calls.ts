@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { openSlices } from '../flow/slices.ts';
 import { personSends } from '../http/body-memory.ts';
+import { jsonPieces, LargeJson, packPieces, sendChunks } from '../http/large-json.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
 import { refusal } from './errors.ts';
@@ -161,6 +163,11 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       const type = plainType(accept);
       const isPlain = params && type && !mayBeStream;
       const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
+      if (result?.data instanceof LargeJson) {
+        response.setHeader('Content-Type', `${type}; charset=utf-8`);
+        const whole = new LargeJson({ data: result.data.value });
+        return sendChunks(response, await packPieces(jsonPieces(whole), openSlices()));
+      }
       if (result && !result.errors) {
         const text = JSON.stringify(result);
         response.setHeader('Content-Type', `${type}; charset=utf-8`);

@@ -21,15 +21,26 @@ import {
   type SelectionSetNode,
   type VariableValues,
 } from 'graphql';
+import { lowerFirst } from '../fields.ts';
+import { LargeJson, TextList } from '../http/large-json.ts';
 import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
 
-/** Returns the data of one execution; undefined if GraphQL's own executor must run it. */
+/**
+ * Returns the data of one execution, as `LargeJson` where there are lists in it that write themselves; undefined if GraphQL's own
+ * executor must run it.
+ */
 export type Plan = (params: Params, call: GraphqlCall) => Promise<object | undefined>;
 
 type Params = { variables?: Record<string, unknown> | null; operationName?: string | null };
 
-type Run = { call: GraphqlCall; variables: VariableValues; pending: Promise<void>[]; failed: boolean };
+type Run = {
+  call: GraphqlCall;
+  variables: VariableValues;
+  pending: Promise<void>[];
+  failed: boolean;
+  isLarge: boolean;
+};
 /** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
 type FieldStep = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
@@ -128,8 +139,26 @@ function planObject(
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && typeof (value as { then?: unknown } | null)?.then === 'function';
 
-function planList(complete: Complete): Complete {
+/** The fields that are selected of a list's items; undefined where one has another name in the answer. */
+function namesOf(
+  type: GraphQLOutputType,
+  selectionSets: readonly SelectionSetNode[],
+  fragments: Fragments,
+): string[] | undefined {
+  const item = isNonNullType(type) ? type.ofType : type;
+  if (!isObjectType(item)) return undefined;
+  const selected = [...collectFields(item, selectionSets, fragments)];
+  return selected.every(([key, [node]]) => key === node?.name.value) ? selected.map(([key]) => key) : undefined;
+}
+
+function planList(complete: Complete, names: readonly string[] | undefined): Complete {
   return (values, run) => {
+    if (values instanceof TextList) {
+      const list = values.renamed(lowerFirst);
+      if (!names || !list.hasNames(names)) return [...values].map((value) => complete(value, run));
+      run.isLarge = true;
+      return list;
+    }
     if (!Array.isArray(values) || values.some(isPromise)) giveUp();
     return values.map((value) => complete(value, run));
   };
@@ -141,7 +170,10 @@ function planValue(
   selectionSets: readonly SelectionSetNode[],
   fragments: Fragments,
 ): Complete {
-  if (isListType(type)) return planList(planType(type.ofType, selectionSets, fragments));
+  if (isListType(type)) {
+    const complete = planType(type.ofType, selectionSets, fragments);
+    return planList(complete, namesOf(type.ofType, selectionSets, fragments));
+  }
   if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
   // The executor handles abstract types.
   if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, fragments);
@@ -186,11 +218,12 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
       if (limits.refuse({ schema, document, variableValues: sent, contextValue: call })) return undefined;
       const { variableValues: variables } = readVariables(schema, variableDefinitions, sent);
       if (!variables) return undefined;
-      const run: Run = { call, variables, pending: [], failed: false };
+      const run: Run = { call, variables, pending: [], failed: false, isLarge: false };
       const data = complete(undefined, run) as object;
       // Not Promise.all: each may add further ones.
       for (const one of run.pending) await one;
-      return run.failed ? undefined : data;
+      if (run.failed) return undefined;
+      return run.isLarge ? new LargeJson(data) : data;
     } catch {
       return undefined;
     }

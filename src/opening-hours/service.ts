@@ -64,11 +64,16 @@ export async function listOpenIntervals(
 
 /** Caches `make` for equal hours. */
 function remember<Made>(make: (hours: Hours) => Made): (hours: Hours) => Made {
-  const made = new Map<string, Made>();
+  const byText = new Map<string, Made>();
+  // Most resources of a location share one object, whose text need not be written again for each.
+  const made = new Map<Hours, Made>();
   return (hours) => {
+    const seen = made.get(hours);
+    if (seen !== undefined) return seen;
     const key = keyOf(hours);
-    const known = made.get(key) ?? make(hours);
-    made.set(key, known);
+    const known = byText.get(key) ?? make(hours);
+    byText.set(key, known);
+    made.set(hours, known);
     return known;
   };
 }

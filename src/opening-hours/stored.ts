@@ -121,11 +121,14 @@ export function hoursByResource({
   const rulesOf = Map.groupBy(rules, ({ resourceId }) => resourceId);
   const exceptionsOf = Map.groupBy(exceptions, ({ resourceId }) => resourceId);
   const closings = holidays.map((dates): OpeningException => ({ ...dates, closed: true, periods: [] }));
-  return (id) => {
+  const hoursOf = (id: number | null): CountingHours => {
     const counting = rulesOf.get(id) ?? rulesOf.get(null) ?? [];
-    const own = [...(exceptionsOf.get(id) ?? []), ...(exceptionsOf.get(null) ?? [])];
+    const own = [...(exceptionsOf.get(id) ?? []), ...((id !== null && exceptionsOf.get(null)) || [])];
     return { rules: counting, exceptions: own, all: { rules: counting, exceptions: [...own, ...closings] } };
   };
+  // One object for all resources without hours of their own, by which callers know that they are the same.
+  const common = hoursOf(null);
+  return (id) => (rulesOf.has(id) || exceptionsOf.has(id) ? hoursOf(id) : common);
 }
 
 const members = [

@@ -4,10 +4,11 @@ import { z } from 'zod';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
+import { LargeJson } from '../http/large-json.ts';
 import { idempotencyKey, readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
-import { writeJson, writeTagged } from './json.ts';
+import { writeJson, writeLarge, writeTagged } from './json.ts';
 import { anonymousSender } from './limits.ts';
 import { prefersStrict, readQuery } from './query.ts';
 import { signalOf } from './request.ts';
@@ -28,7 +29,7 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
 
 export type RestAnswer = {
   status: number;
-  /** Written as JSON in the casing that the caller wants; a text if the route has a `type`. */
+  /** Written as JSON in the casing that the caller wants; a text if the route has a `type`. `LargeJson` is the 200 of a GET with an ETag. */
   body?: unknown;
   headers?: Record<string, string>;
 };
@@ -136,17 +137,18 @@ function checkAccept(request: Request, type: string): void {
     throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
 }
 
-function writeAnswer(
+async function writeAnswer(
   request: Request,
   response: Response,
   { status, headers = {}, body }: RestAnswer,
   type: string,
-): void {
+): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   response.statusCode = status;
   response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
   for (const name in headers) response.setHeader(name, headers[name] as string);
   if (body === undefined) response.end();
+  else if (body instanceof LargeJson) await writeLarge(request, response, body);
   else if (isRead && status === 200) writeTagged(request, response, body, type);
   else writeJson(request, response, body);
 }
@@ -225,7 +227,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
         }
         try {
           const answer = await definition.handle(context, call);
-          writeAnswer(request, response, answer, type);
+          await writeAnswer(request, response, answer, type);
         } catch (error) {
           respell(error, sent);
           throw error;
