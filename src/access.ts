@@ -281,6 +281,7 @@ const onlyAdmins =
 // Each throws Forbidden unless the caller is an Admin; call it before any lookup.
 export const checkAdmin = onlyAdmins('manages persons, PINs, locations, resources and their opening hours');
 export const checkOverseer = onlyAdmins('sees how the calendars of the mail server are doing');
+export const checkCaretaker = onlyAdmins('sees and settles problems of rooms');
 export const checkAuditor = onlyAdmins('reads what Admins have done');
 export const checkUsageReader = onlyAdmins('sees how resources are used');
 

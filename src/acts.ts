@@ -15,6 +15,7 @@ export const auditSubjects = [
   'Booking',
   'HolidayCalendar',
   'MailSubscription',
+  'RoomProblem',
 ] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */

@@ -17,6 +17,7 @@ import * as lessons from './lessons/rest.ts';
 import * as mail from './mail/rest.ts';
 import * as mailInbox from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
+import * as problems from './problems/rest.ts';
 import { allowOrigins, corsPaths } from './rest/cors.ts';
 import { entryPaths, entryRoutes } from './rest/entry.ts';
 import type { Health } from './rest/health.ts';
@@ -51,6 +52,7 @@ const routes = [
   ...usage.routes,
   ...mail.routes,
   ...holidays.routes,
+  ...problems.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */

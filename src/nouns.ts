@@ -24,6 +24,7 @@ export const nouns = {
   pin: mostId,
   policy: mostId,
   resource: mostId,
+  roomProblem: mostId,
   series: mostLongId,
   tenant: mostId,
 } as const;

@@ -46,6 +46,7 @@ export const limitSettings = z.strictObject({
   OpenBatches: limit(20, 10_000, 'Batches of a tenant that wait or run; past them 429.'),
   BatchDays: limit(90, 10_000, 'Days for which an ended batch and its errors are kept.'),
   AuditDays: limit(730, 10_000, 'Days for which the audit keeps what an Admin has done.'),
+  ProblemDays: limit(180, 10_000, 'Days for which a problem of a room is kept after it was settled.'),
   WrongPins: limit(10, 1_000, 'Wrong PINs per client and address within 15 minutes; past them 429.'),
   StreamsPerToken: limit(50, 10_000, 'GraphQL streams that one token may hold open on one process.'),
   StalledReaderSeconds: limit(

@@ -542,6 +542,20 @@ export interface Resource {
   version: Generated<number>;
 }
 
+export interface RoomProblem {
+  display_id: number;
+  done_at: Timestamp | null;
+  done_by: number | null;
+  id: Generated<number>;
+  key: string;
+  kind: string;
+  mandator_id: number;
+  reported_at: Timestamp;
+  resource_id: number;
+  text: string | null;
+  version: Generated<number>;
+}
+
 export interface SchemaFloor {
   migration: string;
   one: Generated<boolean>;
@@ -603,6 +617,7 @@ export interface DB {
   policy: Policy;
   rate_count: RateCount;
   resource: Resource;
+  room_problem: RoomProblem;
   schema_floor: SchemaFloor;
   session: Session;
   signing_key: SigningKey;

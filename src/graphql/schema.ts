@@ -11,6 +11,7 @@ import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addMailTypes } from '../mail/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
+import { addTypes as addProblemTypes } from '../problems/graphql.ts';
 import { addTypes as addRetirementTypes } from '../retirement/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { addTypes as addUsageTypes } from '../usage/graphql.ts';
@@ -43,6 +44,7 @@ export function createSchema(): GraphQLSchema {
   addAuditTypes(builder);
   addUsageTypes(builder);
   addHolidayTypes(builder);
+  addProblemTypes(builder);
   return builder.toSchema();
 }
 

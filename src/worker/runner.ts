@@ -24,6 +24,7 @@ import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
 import * as mailInbox from '../mail-inbox/tasks.ts';
 import * as mailSubscriptions from '../mail-subscriptions/tasks.ts';
+import * as problems from '../problems/tasks.ts';
 import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
 import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './leases.ts';
 import { watchPulse } from './pulse.ts';
@@ -49,6 +50,7 @@ const allSweeps: readonly Sweep[] = [
   ...audit.sweeps,
   ...identity.sweeps,
   ...holidays.sweeps,
+  ...problems.sweeps,
 ];
 /**
  * How many jobs of a lane run at a time in one process, and after how many milliseconds it looks for jobs that no notification

@@ -155,6 +155,10 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[checkAdmin], 'POST displays', 'Mutation.pairDisplay'],
   [[checkAdmin], 'PATCH displays/{id}', 'Mutation.changeDisplay'],
   [[checkAdmin], 'DELETE displays/{id}', 'Mutation.revokeDisplay'],
+  [[access.getOwnDisplay], 'POST room-problems', 'Mutation.reportRoomProblem'],
+  [[access.checkCaretaker], 'GET room-problems', 'Query.roomProblems', 'Subscription.roomProblems'],
+  [[access.checkCaretaker], 'GET room-problems/{id}'],
+  [[access.checkCaretaker], 'PATCH room-problems/{id}', 'Mutation.changeRoomProblem'],
 ];
 
 /** What nobody needs a credential for, by its whole path. */

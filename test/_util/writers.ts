@@ -17,6 +17,7 @@ const owners: Record<string, readonly string[]> = {
   'mail-inbox': ['mail_notification'],
   'mail-subscriptions': ['mail_server', 'mail_subscription', 'mail_subscription_history'],
   'opening-hours': ['opening_exception', 'opening_rule'],
+  problems: ['room_problem'],
   tenants: ['location', 'mandator', 'person', 'person_group', 'person_group_member', 'policy', 'resource'],
 };
 

@@ -80,6 +80,11 @@ const cases: Record<string, () => Promise<Case>> = {
     const { id } = await pairDevice(service, admin, { ResourceIds: service.tenant.resources.map(({ id }) => id) });
     return { path: `/displays/${id}`, body: (await admin.get(`/displays/${id}`)).body };
   },
+  'patch room-problems/{id}': async () => {
+    const device = await pairDevice(service, admin);
+    const { body } = await device.post('/room-problems', { ResourceId: room(), Kind: 'Light' });
+    return { path: `/room-problems/${body['Id']}`, body };
+  },
   'patch holiday-calendars/{id}': async () => {
     const { path, body } = await record('/holiday-calendars', { Name: 'Ferien', Ics: ics });
     const { Url: _, ...members } = body as Tree;

@@ -33,7 +33,7 @@ import { type Service, startService } from '../_util/service.ts';
 
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
-  ...(['group', 'policy', 'holidayCalendar', 'mailSubscription'] as const),
+  ...(['group', 'policy', 'holidayCalendar', 'mailSubscription', 'roomProblem'] as const),
 ] as const;
 type Noun = (typeof nouns)[number];
 type Tree = Record<string, unknown>;
@@ -54,6 +54,7 @@ function nounOf(name: string, where: string): Noun {
   if (where === 'checkIn') return 'booking';
   if (/^calendarid$/i.test(name) || (name === 'id' && /holiday/i.test(where))) return 'holidayCalendar';
   if (name === 'id' && /mail/i.test(where)) return 'mailSubscription';
+  if (name === 'id' && /room-?problem/i.test(where)) return 'roomProblem';
   if (where === 'opening-hours' && name === 'id') return 'resource';
   if (/^may/i.test(name)) return 'group';
   if (/members$/i.test(name)) return 'person';
@@ -71,7 +72,7 @@ const unknown: Record<Noun, string> = {
   ...{ resource: '2000000000', location: '2000000000', person: '2000000000', pin: '2000000000' },
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
   ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
-  ...{ holidayCalendar: '2000000000', mailSubscription: '2000000000' },
+  ...{ holidayCalendar: '2000000000', mailSubscription: '2000000000', roomProblem: '2000000000' },
   batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
 };
 const foreign = {} as Record<Noun, string>;
@@ -132,6 +133,14 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
     .values({ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, kind: 'CalDav', mailbox: canary })
     .returning('id')
     .executeTakeFirstOrThrow();
+  const problem = await service.context.db
+    .insertInto('room_problem')
+    .values({
+      ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, display_id: display.rows[0]!.id },
+      ...{ key: canary, kind: 'Other', text: canary, reported_at: new Date() },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
   const rights = await sql<{ group: number; policy: number }>`
     with made as (
       insert into person_group (mandator_id, name) values (${mandatorId}, ${canary}) returning id
@@ -146,6 +155,7 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
     ...{ group: String(rights.rows[0]!.group), policy: String(rights.rows[0]!.policy) },
     display: String(display.rows[0]!.id),
     ...{ holidayCalendar: String(calendar.rows[0]!.id), mailSubscription: String(mail.id) },
+    roomProblem: String(problem.id),
     ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
     ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
     ...{ person: String(personId), pin: String(pinId), batch: BatchId },
@@ -159,7 +169,7 @@ beforeAll(async () => {
   // Ids that stand nowhere else in an answer.
   for (const table of [
     ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking', 'display'],
-    ...['holiday_calendar', 'mail_calendar'],
+    ...['holiday_calendar', 'mail_calendar', 'room_problem'],
   ])
     await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(service.context.db);
   // A device that shows the code of the example, so that its rooms are looked at.
@@ -174,7 +184,7 @@ afterAll(() => service.stop());
 async function readForeign(): Promise<string> {
   const tables = [
     ...['mandator', 'location', 'resource', 'person', 'pin', 'batch', 'audit', 'calendar_token'],
-    ...['booking_series', 'booking', 'display', 'display_resource'],
+    ...['booking_series', 'booking', 'display', 'display_resource', 'room_problem'],
   ];
   const texts = await Promise.all(
     tables.map((table) =>

@@ -133,6 +133,13 @@ beforeAll(async () => {
   );
   ids['pin'] = (await admin.post(`/persons/${spareId}/pins`, {})).body['PinId'] as number;
   ids['display'] = (await makeDisplay(db, tenant)).displayId;
+  const reported = { key: 'one', kind: 'Other', reported_at: new Date() };
+  const at = { mandator_id: tenant.mandatorId, resource_id: room!.id, display_id: ids['display'] as number };
+  const problem = db
+    .insertInto('room_problem')
+    .values({ ...at, ...reported })
+    .returning('id');
+  ids['roomProblem'] = (await problem.executeTakeFirstOrThrow()).id;
   await sql`
     insert into display_pairing (code, mandator, token_hash, expires_at)
     values ('K7QM4D2X', 'school', '', now() + interval '10 minutes')`.execute(db);
@@ -144,6 +151,7 @@ function nounOf(name: string, where: string): string {
   if (where === 'erasePerson' || where.endsWith('/erasure')) return 'erased';
   if (name === 'calendarId' || (/^id$/i.test(name) && /holiday/i.test(where))) return 'holidayCalendar';
   if (/^id$/i.test(name) && /mail/i.test(where)) return 'mailSubscription';
+  if (/^id$/i.test(name) && /room-?problem/i.test(where)) return 'roomProblem';
   if (where.includes('/timetable/')) return 'timetable token';
   if (name === 'JobID' || name === 'LektionId') return name;
   if (/^may[A-Z]/.test(name)) return 'group';

@@ -23,7 +23,7 @@ let job: number;
 let pin: number;
 let token: number;
 /** One of each that only Admins read. */
-let [act, batch, calendar, display, group, mail, policy] = new Array<number | string>(7).fill('');
+let [act, batch, calendar, display, group, mail, policy, problem] = new Array<number | string>(8).fill('');
 
 /** In each room five bookings of an hour each: four of a user, of which two are a series, and a lesson. */
 beforeAll(async () => {
@@ -97,14 +97,19 @@ async function addBelongings(personId: number): Promise<void> {
     ), given as (
       insert into display_resource (mandator_id, display_id, resource_id)
       select ${tenant.mandatorId}, sign.id, room from sign, unnest(${ids.slice(0, 2)}::int[]) as room
+    ), problems as (
+      insert into room_problem (mandator_id, resource_id, display_id, key, kind, reported_at)
+      select ${tenant.mandatorId}, ${ids[0]}, id, 'one', 'Other', now() from sign returning id
     )
     select (select id from lesson_job where mandator_id = ${tenant.mandatorId}) as job,
       (select id from pins where person_id = ${personId}) as pin, (select min(id) from tokens) as token,
       (select id from acts) as act, (select id from batch where mandator_id = ${tenant.mandatorId}) as batch,
       (select id from holidays) as calendar, (select id from sign) as display, (select id from groups) as "group",
-      (select min(id) from calendars) as mail, (select id from policies) as policy`.execute(service.context.db);
+      (select min(id) from calendars) as mail, (select id from policies) as policy, (select id from problems) as problem`.execute(
+    service.context.db,
+  );
   ({ job, pin, token } = rows[0]!);
-  ({ act, batch, calendar, display, group, mail, policy } = rows[0]!);
+  ({ act, batch, calendar, display, group, mail, policy, problem } = rows[0]!);
 }
 afterAll(async () => {
   await service.stop();
@@ -139,6 +144,7 @@ describe('nodes', () => {
     ['HolidayCalendar', () => `holidayCalendar_${calendar}`],
     ['MailSubscription', () => `mailSubscription_${mail}`],
     ['Policy', () => `policy_${policy}`],
+    ['RoomProblem', () => `roomProblem_${problem}`],
     ['Tenant', () => `tenant_${tenant.mandatorId}`],
     ['Booking', () => `booking_${booking}`],
     ['Series', () => `series_${series}`],
@@ -183,6 +189,7 @@ describe('nodes', () => {
     ['an unknown act', () => 'act_9000000000'],
     ['an unknown holiday calendar', () => 'holidayCalendar_2000000000'],
     ['an unknown calendar of a room', () => 'mailSubscription_2000000000'],
+    ['an unknown problem of a room', () => 'roomProblem_2000000000'],
     ['a foreign tenant', () => `tenant_${foreign.mandatorId}`],
   ])('%s gives null', async (_name, id) => {
     expect(await ask(node, { id: id() })).toMatchObject({ data: { node: null }, errors: undefined });
@@ -226,7 +233,13 @@ describe('nodes', () => {
     const refused = (await ask(node, { id: person }, 'user')).errors;
     expect(refused?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect((await ask(node, { id: `booking_${booking}` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
-    for (const id of [`pin_${pin}`, `act_${act}`, `holidayCalendar_${calendar}`, `mailSubscription_${mail}`])
+    for (const id of [
+      `pin_${pin}`,
+      `act_${act}`,
+      `holidayCalendar_${calendar}`,
+      `mailSubscription_${mail}`,
+      `roomProblem_${problem}`,
+    ])
       expect((await ask(node, { id }, 'user')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect((await ask(node, { id: `lesson_${job}_L1` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     service.admit('other', tenant, { personId: tenant.person('Admin').id });

@@ -95,6 +95,10 @@ beforeAll(async () => {
     ), acts as (
       insert into audit (mandator_id, person_id, action, subject, subject_id, request_id)
       select ${mandatorId}, ${personId}, 'CreateResource', 'Resource', ${resource}, 'test' from five
+    ), problems as (
+      insert into room_problem (mandator_id, resource_id, display_id, key, kind, reported_at)
+      select mandator_id, ${resource}, display.id, n::text, 'Other', now() from five, display
+      where display.id = (select min(id) from display where mandator_id = ${mandatorId})
     ), colleague as (
       insert into person (mandator_id, name, email, time_zone, role)
       values (${mandatorId}, 'Colleague', 'colleague@school.example', 'Europe/Berlin', 'User')
@@ -143,6 +147,7 @@ const places: Record<Place, () => { around?: string; own?: string }> = {
   'Query.pins': () => ({ own: `personId: ${ids.person}` }),
   'Query.policies': () => ({}),
   'Query.resources': () => ({}),
+  'Query.roomProblems': () => ({}),
   'Query.timetable': () => ({ own: `${window.slice(0, -1)}, resourceId: ${ids.resource} }` }),
   'Query.timetableTokens': () => ({}),
   'Resource.bookings': () => ({ around: `resource(id: ${ids.resource})`, own: window }),

@@ -122,7 +122,8 @@ type Change = {
 };
 
 /** Whose call it is, if nothing else is said. */
-function tokenOf(template: string): string {
+function tokenOf(method: string, template: string): string {
+  if (method === 'POST' && template.endsWith('/room-problems')) return tokens.device;
   if (template.includes('/displays/self') || template.endsWith('/undo')) return tokens.device;
   return isOfBatches({ template }) ? tokens.user : tokens.admin;
 }
@@ -135,7 +136,7 @@ function call(
 ): Promise<Response> {
   const body = change.body ?? (example === undefined ? undefined : JSON.stringify(example));
   const headers = {
-    ...(change.credential ?? bearer(tokenOf(template))),
+    ...(change.credential ?? bearer(tokenOf(method, template))),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     ...(statuses.includes(412) || statuses.includes(428) ? { 'If-Match': '*' } : {}),
     ...change.headers,
@@ -251,6 +252,13 @@ async function makeDisplays(): Promise<void> {
   const device = await pairDevice(service, admin, { MayBook: true });
   tokens.device = device.token;
   devicePersonId = device.personId;
+  const reported = { key: 'one', kind: 'Light', reported_at: new Date() };
+  const at = { mandator_id: tenant.mandatorId, resource_id: tenant.resources[0]!.id, display_id: device.id };
+  const problem = context.db
+    .insertInto('room_problem')
+    .values({ ...at, ...reported })
+    .returning('id');
+  ids['room-problems'] = (await problem.executeTakeFirstOrThrow()).id;
   // As if it had extended this one just when it is undone.
   await sql`
     insert into booking_undo (mandator_id, booking_id, person_id, version, action, occupied, at)

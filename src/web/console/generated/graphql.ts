@@ -32,6 +32,7 @@ export type AuditSubject =
   | 'Pin'
   | 'Policy'
   | 'Resource'
+  | 'RoomProblem'
   | 'Tenant';
 
 /** Which batches; members that are left out do not count. */
@@ -1067,6 +1068,7 @@ export type CalendarTroublesQuery = { node:
     | { __typename: 'Pin' }
     | { __typename: 'Policy' }
     | { __typename: 'Resource' }
+    | { __typename: 'RoomProblem' }
     | { __typename: 'Series' }
     | { __typename: 'Tenant' }
    | null };

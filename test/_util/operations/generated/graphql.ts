@@ -32,6 +32,7 @@ export type AuditSubject =
   | 'Pin'
   | 'Policy'
   | 'Resource'
+  | 'RoomProblem'
   | 'Tenant';
 
 /** Which batches; members that are left out do not count. */

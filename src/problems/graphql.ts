@@ -1,0 +1,85 @@
+import { Forbidden, InvalidInput, LimitExceeded, NotFound, PreconditionFailed } from '../errors.ts';
+import { bodyType } from '../graphql/body.ts';
+import type { AddTypes } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { filterType } from '../graphql/filters.ts';
+import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
+import { enumType, recordType } from '../graphql/record.ts';
+import { resolveFrame } from '../graphql/streams.ts';
+import * as problems from './service.ts';
+import * as wire from './wire.ts';
+
+export const addTypes: AddTypes = (builder) => {
+  enumType(builder, wire.problemKind);
+  enumType(builder, wire.problemState);
+  const problem = recordType(
+    builder,
+    'RoomProblem',
+    wire.problemRecord,
+    wire.toProblemRecord,
+    nodeOf('roomProblem', ({ context, viewer }, id) => problems.findProblem(context.db, viewer, id)),
+  );
+  const filter = filterType(
+    builder,
+    'RoomProblemFilter',
+    'Which problems; members that are left out do not count.',
+    wire.problemFilter,
+  );
+  builder.queryField('roomProblems', (t) =>
+    t.field({
+      type: connectionType(builder, problem, problems.problemList),
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description: 'What was reported of rooms at door signs, the latest first; for Admins.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        problems.listProblems(context.db, viewer, given(wanted), pageOf(problems.problemList, page)),
+    }),
+  );
+  builder.subscriptionField('roomProblems', (t) =>
+    t.field({
+      type: [problem],
+      complexity: { field: 10, multiplier: 10 },
+      description:
+        'All open problems of rooms at once, in parts of 200; then those that are reported, settled or opened again, as they are now. After a connection that was lost all again. For Admins.',
+      subscribe: (_root, _args, call) =>
+        call.streams.open(call, [problems.problemTopic(call.viewer)], (changes, signal) =>
+          problems.watchProblems(call.context.db, call.viewer, changes, signal),
+        ),
+      resolve: resolveFrame,
+    }),
+  );
+  const union = (verb: string) => ({ name: `${verb}RoomProblemResult`, description: 'The problem, or why not.' });
+  builder.mutationFields((t) => ({
+    reportRoomProblem: t.field({
+      type: problem,
+      errors: { types: [Forbidden, InvalidInput, LimitExceeded], union: union('Report') },
+      args: {
+        input: t.arg({
+          type: bodyType(builder, 'ReportRoomProblemInput', wire.newProblem),
+          required: true,
+          description: 'What is wrong.',
+        }),
+      },
+      description: 'Reports a problem of a room; for a display, of a room that it shows.',
+      resolve: (_root, { input }, { context, viewer }) => problems.reportProblem(context, viewer, input),
+    }),
+    changeRoomProblem: t.field({
+      type: problem,
+      errors: { types: [Forbidden, InvalidInput, NotFound, PreconditionFailed], union: union('Change') },
+      args: {
+        id: idArgument(t.arg, 'roomProblem', { required: true, description: 'The id of the problem.' }),
+        version: t.arg.int({ required: true, description: 'The version that was read.' }),
+        input: t.arg({
+          type: bodyType(builder, 'ChangeRoomProblemInput', wire.problemChanges),
+          required: true,
+          description: 'What to change.',
+        }),
+      },
+      description: 'Settles a problem of a room, or opens it again; for Admins.',
+      resolve: (_root, { id, version, input }, call) =>
+        problems.changeProblem(call.context.db, call, id, [version], input),
+    }),
+  }));
+};

@@ -1,0 +1,28 @@
+/** How long problems are kept, and how many are open. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+
+/** Problems that one statement forgets. */
+const forgottenAtOnce = 5_000;
+
+/** Deletes problems that were settled more than `days` ago, some thousands at most. */
+export async function forgetProblems(db: Database, days: number): Promise<void> {
+  await sql`
+    delete from room_problem where ctid = any (array(
+      select ctid from room_problem where done_at < now() - make_interval(days => ${days})
+      limit ${forgottenAtOnce} for update skip locked))`.execute(db);
+}
+
+export const problemFigures = {
+  roomgate_room_problems_open: {
+    help: 'Problems of rooms that were reported at door signs and are not settled',
+    read: async (db: Database) => {
+      const { count } = await db
+        .selectFrom('room_problem')
+        .where('done_at', 'is', null)
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      return count;
+    },
+  },
+};

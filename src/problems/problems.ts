@@ -1,0 +1,133 @@
+/** What was reported of rooms, for Admins: listed, followed and settled. */
+import { sql } from 'kysely';
+import { checkCaretaker, checkVersion } from '../access.ts';
+import { recordAct } from '../acts.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { TopicChange } from '../db/notifications.ts';
+import { pageById } from '../db/page-query.ts';
+import { idKey, type List, mostPerPage, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { answerPerParent } from '../db/per-parent.ts';
+import { NotFound } from '../errors.ts';
+import { outlast } from '../flow/retry.ts';
+import { type RoomProblem, selectProblems } from './stored.ts';
+
+export type ProblemFilter = {
+  state?: RoomProblem['state'] | undefined;
+  kind?: RoomProblem['kind'] | undefined;
+  resourceId?: number | undefined;
+  displayId?: number | undefined;
+};
+
+export const problemList: List<RoomProblem> = { name: 'room problems', key: idKey, keyOf: ({ id }) => id };
+
+/** What was reported, the latest first. @throws Forbidden */
+export async function listProblems(
+  db: Database,
+  viewer: Viewer,
+  { state, kind, resourceId, displayId }: ProblemFilter,
+  page: PageRequest,
+): Promise<Page<RoomProblem>> {
+  checkCaretaker(viewer);
+  const rows = await selectProblems(db, viewer)
+    .$if(state !== undefined, (query) => query.where('problem.done_at', state === 'Open' ? 'is' : 'is not', null))
+    .$if(kind !== undefined, (query) => query.where('problem.kind', '=', kind as string))
+    .$if(resourceId !== undefined, (query) => query.where('problem.resource_id', '=', resourceId as number))
+    .$if(displayId !== undefined, (query) => query.where('problem.display_id', '=', displayId as number))
+    .$call(pageById('problem.id', page, 'desc'))
+    .execute();
+  return toPage(problemList, rows, page);
+}
+
+const readByIds = (db: Database, viewer: Viewer, ids: readonly number[]) =>
+  selectProblems(db, viewer)
+    .where('problem.id', '=', sql<number>`any (${ids}::integer[])`)
+    .orderBy('problem.id')
+    .execute();
+
+const problemsById = answerPerParent<Viewer, null, number, RoomProblem>(
+  async (db, ids, { viewer }) => new Map((await readByIds(db, viewer, ids)).map((row) => [row.id, row])),
+);
+
+/** One of them, for all that are asked about together; undefined where there is none. @throws Forbidden */
+export async function findProblem(db: Database, viewer: Viewer, id: number): Promise<RoomProblem | undefined> {
+  checkCaretaker(viewer);
+  return await problemsById(db, { viewer, parent: id, asked: null });
+}
+
+/** @throws Forbidden; NotFound, also for one of another tenant */
+export async function getProblem(db: Database, viewer: Viewer, id: number): Promise<RoomProblem> {
+  checkCaretaker(viewer);
+  const [found] = await readByIds(db, viewer, [id]);
+  if (!found) throw new NotFound('There is no problem of this id.');
+  return found;
+}
+
+/** Settles a problem, or opens it again. @throws Forbidden, NotFound, PreconditionFailed */
+export function changeProblem(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  { state }: { state?: RoomProblem['state'] | undefined },
+): Promise<RoomProblem> {
+  const { viewer } = act;
+  checkCaretaker(viewer);
+  return db.transaction().execute(async (trx) => {
+    await trx
+      .selectFrom('room_problem')
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', id)
+      .select('id')
+      .forNoKeyUpdate()
+      .execute();
+    const found = await getProblem(trx, viewer, id);
+    checkVersion(found, expected);
+    if (state === undefined || state === found.state) return found;
+    const isDone = state === 'Done';
+    await trx
+      .updateTable('room_problem')
+      .set({ done_at: isDone ? sql<Date>`now()` : null, done_by: isDone ? viewer.personId : null })
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', id)
+      .execute();
+    const subject = { noun: 'RoomProblem' as const, id, name: found.resourceName };
+    const told = ({ kind }: RoomProblem, state: string) => ({ kind, state });
+    await recordAct(trx, act, 'change room problem', subject, {
+      before: told(found, found.state),
+      after: told(found, state),
+    });
+    return await getProblem(trx, viewer, id);
+  });
+}
+
+/** The topic of the problems of a tenant, with their ids as keys. */
+export const problemTopic = (viewer: Viewer) => `room_problem:${viewer.mandatorId}`;
+
+/**
+ * All open problems in parts of 200, one part at least; then those that are reported, settled or opened again, as they are now.
+ * After a lost connection all again.
+ * @throws Forbidden
+ */
+export async function* watchProblems(
+  db: Database,
+  viewer: Viewer,
+  changes: AsyncIterable<TopicChange>,
+  signal: AbortSignal,
+): AsyncGenerator<RoomProblem[]> {
+  checkCaretaker(viewer);
+  for await (const { all, keys } of changes) {
+    if (!all) {
+      const changed = await outlast(signal, () => readByIds(db, viewer, [...keys].map(Number)));
+      if (changed.length > 0) yield changed;
+      continue;
+    }
+    for (let after: number | undefined, isMore = true; isMore; ) {
+      const page = { limit: mostPerPage, after };
+      const { items, hasNext } = await outlast(signal, () => listProblems(db, viewer, { state: 'Open' }, page));
+      yield items;
+      after = items.at(-1)?.id;
+      isMore = hasNext;
+    }
+  }
+}

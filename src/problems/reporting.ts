@@ -1,0 +1,94 @@
+/** What displays report. */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { getOwnDisplay, mayShow } from '../access.ts';
+import type { Context, Viewer } from '../context.ts';
+import type { Transaction } from '../db/database.ts';
+import { InvalidInput, LimitExceeded } from '../errors.ts';
+import { type NewProblem, type RoomProblem, selectProblems } from './stored.ts';
+
+/** Open ones of one display. */
+export const mostOpen = 20;
+const mostPerMinute = 5;
+const retryWhenFull = 3_600;
+
+/**
+ * Stores a problem of a room of the display that calls; a report with a key that came before is answered with what was stored.
+ * @throws Forbidden for callers that are no device; InvalidInput for a room that is not its own, and for a key that came with
+ * something else; LimitExceeded
+ */
+export async function reportProblem(context: Context, viewer: Viewer, problem: NewProblem): Promise<RoomProblem> {
+  const displayId = getOwnDisplay(viewer);
+  const key = problem.key ?? randomUUID();
+  if (!mayShow(viewer, problem.resourceId)) {
+    const message = 'ResourceId: there is no resource of this id.';
+    throw new InvalidInput(message, [
+      { field: 'ResourceId', pointer: '/ResourceId', code: 'UnknownResource', message },
+    ]);
+  }
+  checkRate(context, viewer, displayId);
+  return await context.db.transaction().execute(async (trx) => {
+    // The reports of one display come one after the other, so that its open ones can be counted.
+    await trx
+      .selectFrom('display')
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', displayId)
+      .select('id')
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow();
+    const find = () => selectProblems(trx, viewer).where('display.id', '=', displayId).where('problem.key', '=', key);
+    const earlier = await find().executeTakeFirst();
+    if (earlier) {
+      if (earlier.resourceId !== problem.resourceId || earlier.kind !== problem.kind || earlier.text !== problem.text)
+        throw usedKey();
+      return earlier;
+    }
+    await checkOpen(trx, viewer, displayId);
+    await trx
+      .insertInto('room_problem')
+      .values({
+        mandator_id: viewer.mandatorId,
+        resource_id: problem.resourceId,
+        display_id: displayId,
+        key,
+        kind: problem.kind,
+        text: problem.text,
+        // A display cannot know what is to come.
+        reported_at: sql<Date>`least(coalesce(${problem.reportedAt}::timestamptz, now()), now())`,
+      })
+      .execute();
+    return await find().executeTakeFirstOrThrow();
+  });
+}
+
+function usedKey(): InvalidInput {
+  const message = 'Key: came with another report before; use a new key for each.';
+  return new InvalidInput(message, [{ field: 'Key', pointer: '/Key', code: 'InvalidValue', message }]);
+}
+
+/** @throws LimitExceeded */
+function checkRate({ rates }: Context, { mandatorId }: Viewer, displayId: number): void {
+  const { used, resetsAt } = rates.count(`room-problems ${mandatorId} ${displayId}`);
+  if (used <= mostPerMinute) return;
+  const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
+  throw new LimitExceeded(
+    `More than ${mostPerMinute} problems of one display in a minute; wait ${seconds} seconds.`,
+    seconds,
+  );
+}
+
+/** @throws LimitExceeded */
+async function checkOpen(trx: Transaction, { mandatorId }: Viewer, displayId: number): Promise<void> {
+  const { count } = await trx
+    .selectFrom('room_problem')
+    .where('mandator_id', '=', mandatorId)
+    .where('display_id', '=', displayId)
+    .where('done_at', 'is', null)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  if (count >= mostOpen)
+    throw new LimitExceeded(
+      `This display has ${mostOpen} open problems; an Admin settles some of them before it reports more.`,
+      retryWhenFull,
+    );
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { readPage } from '../db/paging.ts';
+import { toFields } from '../fields.ts';
+import { id, paging } from '../query-parameters.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { type Route, route } from '../rest/route.ts';
+import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import * as problems from './service.ts';
+import * as wire from './wire.ts';
+
+const path = '/v1.0/room-problems';
+const params = z.object({ id: id('roomProblem', 'The id of the problem.') });
+const forAdmins = { 403: 'Only an Admin sees and settles problems of rooms.' };
+
+const answered = (description: string, example: object) => ({
+  200: { description, body: wire.problemRecord, example, headers: ['ETag' as const] },
+});
+
+export const routes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    summary: 'List problems of rooms',
+    description:
+      'What was reported of rooms at door signs, the latest first; settled problems for `Limits.ProblemDays`. For Admins.',
+    query: z.strictObject({ ...wire.problemFilter.shape, ...paging }),
+    answers: {
+      200: {
+        description: 'One page of problems.',
+        body: listOf(wire.problemRecord, 'RoomProblemList'),
+        example: { Items: [wire.example], NextCursor: null },
+        headers: ['ETag'],
+      },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, query }) => {
+      const { Limit, Cursor, ...filter } = query;
+      const page = readPage(problems.problemList, Limit, Cursor);
+      return listAnswer(await problems.listProblems(db, viewer, toFields(filter), page), wire.toProblemRecord);
+    },
+  }),
+  route({
+    method: 'POST',
+    path,
+    summary: 'Report a problem of a room',
+    description: `For a display, of a room that it shows. Sent again with the same \`Key\`, whenever that is, it is stored once. A display has at most ${problems.mostOpen} open problems; then it is answered 429.`,
+    body: { schema: wire.newProblem, example: wire.newExample },
+    answers: {
+      201: {
+        description: 'The problem.',
+        body: wire.problemRecord,
+        example: wire.example,
+        headers: ['Location', 'ETag'],
+      },
+    },
+    problems: { 403: 'Only a paired display reports problems.' },
+    handle: async (context, { viewer, body }) => {
+      const made = await problems.reportProblem(context, viewer, toFields(body));
+      const location = `${context.config.BaseUrl}/${viewer.mandator}/api${path}/${made.id}`;
+      return recordAnswer(wire.toProblemRecord(made), { status: 201, location });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:id`,
+    summary: 'Read a problem of a room',
+    params,
+    answers: answered('The problem.', wire.example),
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, params: named }) =>
+      recordAnswer(wire.toProblemRecord(await problems.getProblem(db, viewer, named.id))),
+  }),
+  route({
+    method: 'PATCH',
+    path: `${path}/:id`,
+    summary: 'Settle a problem of a room',
+    description: '`Done` settles it, `Open` opens it again; only in the version of `If-Match`.',
+    headers: ['If-Match'],
+    params,
+    body: { schema: wire.problemChanges, example: { State: 'Done' } },
+    answers: answered('The problem as it is now.', wire.settled),
+    problems: forAdmins,
+    handle: async ({ db }, call) => {
+      const versions = readIfMatch(call.headers);
+      const changed = await problems.changeProblem(db, call, call.params.id, versions, toFields(call.body));
+      return recordAnswer(wire.toProblemRecord(changed));
+    },
+  }),
+];

@@ -1,0 +1,13 @@
+import type { Sweep } from '../worker/task.ts';
+import { forgetProblems, problemFigures } from './service.ts';
+
+const hour = 3_600_000;
+
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'forget settled problems of rooms',
+    every: hour,
+    run: ({ work, config }) => forgetProblems(work, config.Limits.ProblemDays),
+    figures: problemFigures,
+  },
+];
