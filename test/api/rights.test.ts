@@ -8,6 +8,7 @@ import {
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputField,
+  GraphQLNonNull,
   getNamedType,
   getNullableType,
   isCompositeType,
@@ -15,9 +16,12 @@ import {
   isInputObjectType,
   isListType,
   isNonNullType,
+  parse,
+  type ValueNode,
 } from 'graphql';
 import { sql } from 'kysely';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
+import * as generated from '../../src/web/console/generated/graphql.ts';
 import { documentFile } from '../_util/contract.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { project } from '../_util/generate.ts';
@@ -116,10 +120,16 @@ beforeAll(async () => {
     values (${tenant.mandatorId}, ${batch}, 'Create', 0, 'test', ${tenant.person('Admin').id}, 'LessonsCreated', now())`.execute(
     db,
   );
-  // One that everybody may see, for the stream of those that are open.
+  // Some that everybody may see, for the streams of those that are open, and of those that have failed.
   await sql`
     insert into batch (mandator_id, id, operation, job_count, request_id, created_by)
     values (${tenant.mandatorId}, ${randomUUID()}, 'Create', 1, 'test', ${other.id})`.execute(db);
+  await sql`
+    insert into batch (mandator_id, id, operation, job_count, request_id, created_by, import_status, finished_at, failure_kind,
+      error_count, error_messages)
+    values (${tenant.mandatorId}, ${randomUUID()}, 'Create', 1, 'test', ${other.id}, 'LessonsImportFailed', now(), 'Data', 1, 'x')`.execute(
+    db,
+  );
   ids['erased'] = (await person('erased')).id;
   const { id: spareId } = await person('spare');
   Object.assign(ids, { resource: room!.id, location: tenant.locationId, person: spareId, group, policy, batch });
@@ -155,6 +165,7 @@ function nounOf(name: string, where: string): string {
   if (where.includes('/timetable/')) return 'timetable token';
   if (name === 'JobID' || name === 'LektionId') return name;
   if (/^may[A-Z]/.test(name)) return 'group';
+  if (name === 'subjectId') return 'resource';
   if (name.endsWith('Members') || name === 'organizerId') return 'person';
   const ofName = (text: string) =>
     ['token', 'pin', 'batch', 'booking', 'series', 'resource', 'location', 'group', 'policy', 'person', 'display'].find(
@@ -287,28 +298,75 @@ for (const [kind, type] of [
     const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
     const head = declared ? `(${declared}) { ${field.name}(${passed})` : `{ ${field.name}`;
     const query = `${kind.toLowerCase()} ${head} ${selectionOf(field)} }`;
-    places.set(`${kind}.${field.name}`, async (asker) => {
+    places.set(`${kind}.${field.name}`, (asker) => {
       const variables = Object.fromEntries(field.args.map((one) => [one.name, fillerOf(one, field.name)]));
-      const answer = await fetch(`${service.url}/school/graphql`, {
-        method: 'POST',
-        headers: { ...headersOf(asker), Accept: kind === 'Subscription' ? 'text/event-stream' : 'application/json' },
-        body: JSON.stringify({ query, variables }),
-      });
-      const text = await readStart(answer);
-      if (answer.status === 401) return 'no credential';
-      if (answer.status === 404) return 'unknown';
-      const { data, errors = [] } = JSON.parse(text) as {
-        data?: Tree | null;
-        errors?: { message: string; extensions?: { code?: string } }[];
-      };
-      const code = errors[0]?.extensions?.code ?? errors[0]?.message;
-      const result = data?.[field.name] as { __typename?: string } | null | undefined;
-      if (code === 'FORBIDDEN' || result?.__typename === 'ForbiddenProblem') return 'no';
-      if (code === 'NOT_FOUND' || result === null || result?.__typename === 'NotFoundProblem') return 'unknown';
-      if (result?.__typename === 'ValidationProblem' && isUnknown(text)) return 'unknown';
-      return code === undefined ? 'yes' : (code as `${number}`);
+      return askGraph(asker, query, variables, field.name);
     });
   }
+
+/** @param name of the field whose answer counts, in the answer */
+async function askGraph(asker: Asker, query: string, variables: Tree, name: string): Promise<Answered> {
+  const isStream = query.trimStart().startsWith('subscription');
+  const answer = await fetch(`${service.url}/school/graphql`, {
+    method: 'POST',
+    headers: { ...headersOf(asker), Accept: isStream ? 'text/event-stream' : 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+  const text = await readStart(answer);
+  if (answer.status === 401) return 'no credential';
+  if (answer.status === 404) return 'unknown';
+  const { data, errors = [] } = JSON.parse(text) as {
+    data?: Tree | null;
+    errors?: { message: string; extensions?: { code?: string } }[];
+  };
+  const code = errors[0]?.extensions?.code ?? errors[0]?.message;
+  const result = data?.[name] as { __typename?: string } | null | undefined;
+  if (code === 'FORBIDDEN' || result?.__typename === 'ForbiddenProblem') return 'no';
+  if (code === 'NOT_FOUND' || result === null || result?.__typename === 'NotFoundProblem') return 'unknown';
+  if (result?.__typename === 'ValidationProblem' && isUnknown(text)) return 'unknown';
+  return code === undefined ? 'yes' : (code as `${number}`);
+}
+
+/** What the screens of the console ask, as they ask it: with all that they read within. */
+const asked: [name: string, fields: string[], ask: Ask][] = [];
+for (const document of Object.values(generated)) {
+  if (!(document instanceof generated.TypedDocumentString)) continue;
+  const query = document.toString();
+  const [operation] = parse(query).definitions;
+  if (operation?.kind !== 'OperationDefinition') continue;
+  const kind = `${operation.operation.charAt(0).toUpperCase()}${operation.operation.slice(1)}`;
+  const chosen = operation.selectionSet.selections.flatMap((one) => (one.kind === 'Field' ? [one] : []));
+  const answers = chosen.map(({ name, alias }) => (alias ?? name).value);
+  const fields = chosen.map(({ name }) => `${kind}.${name.value}`);
+  const declared = new Map(operation.variableDefinitions?.map((one) => [one.variable.name.value, one.type]));
+  asked.push([
+    operation.name?.value ?? '',
+    fields,
+    async (asker) => {
+      const variables: Tree = {};
+      const fill = (value: ValueNode, input: Input, where: string): void => {
+        if (value.kind === 'Variable') {
+          const isNeeded = declared.get(value.name.value)?.kind === 'NonNullType';
+          const type = isNeeded && !isNonNullType(input.type) ? new GraphQLNonNull(input.type) : input.type;
+          variables[value.name.value] = fillerOf({ ...input, type } as Input, where);
+        }
+        const named = getNamedType(input.type);
+        if (value.kind !== 'ObjectValue' || !isInputObjectType(named)) return;
+        for (const member of value.fields) {
+          const field = named.getFields()[member.name.value];
+          if (field) fill(member.value, field, where);
+        }
+      };
+      const root = schema.getRootType(operation.operation);
+      for (const { name, arguments: passed = [] } of chosen)
+        for (const { name: of, value } of passed) {
+          const input = root?.getFields()[name.value]?.args.find((one) => one.name === of.value);
+          if (input) fill(value, input, name.value);
+        }
+      return await askGraph(asker, query, variables, answers[0] ?? '');
+    },
+  ]);
+}
 
 test('every operation has a row, and every row an operation', () => {
   expect(rights.flatMap(({ names }) => names).toSorted()).toEqual([...places.keys()].toSorted());
@@ -331,4 +389,16 @@ test.each(openOperations)('%s asks for no credential', async (name) => {
   const [, template, method] = open.find(([one]) => one === name)!;
   const answer = await fetch(`${service.url}${template.replace('{mandator}', 'school')}`, { method: method! });
   expect(answer.headers.get('www-authenticate')).toBeNull();
+});
+
+test.each(asked)('of the console: %s', async (_name, fields, ask) => {
+  const strictest = (caller: CallerName): Cell => {
+    const cells = fields.map((field) => rights.find(({ names }) => names.includes(field))?.cells[caller]);
+    return cells.includes('no') ? 'no' : cells.includes('unknown') ? 'unknown' : 'yes';
+  };
+  const told: Partial<Record<Asker, Answered>> = {};
+  const askers: Asker[] = ['nobody', 'another tenant', ...callerNames.toReversed()];
+  for (const asker of askers) told[asker] = await ask(asker);
+  const cells = Object.fromEntries(callerNames.map((caller) => [caller, strictest(caller)]));
+  expect(told).toEqual({ ...cells, nobody: 'no credential', 'another tenant': 'unknown' });
 });

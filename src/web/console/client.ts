@@ -166,7 +166,9 @@ async function send<Result, Variables>(
     if (error) throw new Refused(asRefusal(error, traceId));
     if (!answer.data) {
       const code = response.status === 503 ? 'UNAVAILABLE' : response.status === 429 ? 'LIMIT' : 'INTERNAL_ERROR';
-      throw new Refused(asRefusal({ message: `HTTP ${response.status}`, extensions: { code } }, traceId));
+      const retryAfterSeconds = Number(response.headers.get('Retry-After')) || undefined;
+      const extensions = { code, ...(retryAfterSeconds && { retryAfterSeconds }) };
+      throw new Refused(asRefusal({ message: `HTTP ${response.status}`, extensions }, traceId));
     }
     return answer.data;
   }

@@ -1,70 +1,73 @@
 /** Which screens there are. The module of a screen is loaded when it is opened. */
 import { place } from './address.ts';
-import type { Role } from './generated/graphql.ts';
 import type { Language } from './look.ts';
 import type { Staged } from './parts/stage.ts';
+import type { Person } from './session.ts';
 
 export type Screen = Staged & {
   title: Record<Language, string>;
-  roles: readonly Role[];
+  /** Who sees it. */
+  isFor: (person: Person) => boolean;
 };
 
-const everybody: readonly Role[] = ['User', 'Importer', 'Admin'];
+const everybody = ({ role }: Person) => role !== 'Display';
+const importers = ({ mayImport }: Person) => mayImport;
+const admins = ({ role }: Person) => role === 'Admin';
 
 /** In the order of the navigation; the first is where people begin. A screen is one line here. */
 export const screens: readonly Screen[] = [
-  { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, roles: everybody, load: () => import('./screens/rooms.ts') },
+  { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, isFor: everybody, load: () => import('./screens/rooms.ts') },
   {
     name: 'changes',
     title: { de: 'Änderungen', en: 'Changes' },
-    roles: everybody,
+    isFor: everybody,
     load: () => import('./screens/changes.ts'),
   },
   {
     name: 'timetables',
     title: { de: 'Stundenpläne', en: 'Timetables' },
-    roles: ['Importer', 'Admin'],
+    isFor: importers,
     load: () => import('./screens/timetables.ts'),
   },
   {
     name: 'master',
     title: { de: 'Stammdaten', en: 'Master data' },
-    roles: ['Admin'],
+    isFor: admins,
     load: () => import('./screens/master.ts'),
   },
   {
     name: 'activity',
     title: { de: 'Geschehen', en: 'Activity' },
-    roles: ['Admin'],
+    isFor: admins,
     load: () => import('./screens/activity.ts'),
   },
   {
     name: 'calendars',
     title: { de: 'Kalender', en: 'Calendars' },
-    roles: everybody,
+    isFor: everybody,
     load: () => import('./screens/calendars.ts'),
   },
   {
     name: 'signs',
     title: { de: 'Türschilder', en: 'Door signs' },
-    roles: ['Admin'],
+    isFor: admins,
     load: () => import('./screens/signs.ts'),
   },
   {
     name: 'mail',
     title: { de: 'Mail', en: 'Mail' },
-    roles: ['Admin'],
+    isFor: admins,
     load: () => import('./screens/mail.ts'),
   },
   {
     name: 'use',
     title: { de: 'Nutzung', en: 'Use' },
-    roles: ['Admin'],
+    isFor: admins,
     load: () => import('./screens/use.ts'),
   },
 ];
 
-export const screenOf = (role: Role): Screen | undefined => {
-  const allowed = screens.filter(({ roles }) => roles.includes(role));
+export const screenOf = (person: Person): Screen | undefined => {
+  const allowed = screens.filter(({ isFor }) => isFor(person));
   return allowed.find(({ name }) => name === place.value['screen']) ?? allowed[0];
 };

@@ -2,9 +2,13 @@
 import { signal } from '@preact/signals';
 import { go, place } from './address.ts';
 import { ask, call, isSessionLost, mandator, Refused } from './client.ts';
-import { MeDocument, type MeQuery } from './generated/graphql.ts';
+import { MeDocument, type MeQuery, type Role } from './generated/graphql.ts';
 
-export type Person = MeQuery['me'] & { tenantName: string };
+export type Person = Omit<MeQuery['me'], 'groups'> & {
+  tenantName: string;
+  mayImport: boolean;
+  groupIds: readonly string[];
+};
 export type Options = { Pin: boolean; Provider: { Name: string; Start: string } | null };
 
 /** Null: nobody. Undefined: not known yet. */
@@ -14,9 +18,24 @@ export const options = signal<Options>({ Pin: true, Provider: null });
 export const providerFault = signal<{ code: string; traceId?: string | undefined } | null>(null);
 
 async function readPerson(): Promise<Person> {
-  const { me, tenant } = await ask(MeDocument, {});
-  return { ...me, tenantName: tenant.name };
+  const {
+    me: { groups, ...me },
+    tenant,
+  } = await ask(MeDocument, {});
+  return {
+    ...me,
+    tenantName: tenant.name,
+    mayImport: me.role !== 'User' || tenant.parameters.usersMayImport,
+    groupIds: groups.nodes.map(({ id }) => id),
+  };
 }
+
+type Session = { TenantName: string; Person: { Email: string; Name: string; Role: Role; TimeZone: string } };
+/** Displays read nothing but themselves. */
+const displayOf = ({ TenantName, Person: { Email, Name, Role, TimeZone } }: Session): Person => ({
+  ...{ __typename: 'Person', id: '', name: Name, email: Email, role: Role, timeZone: TimeZone, teacherCode: null },
+  ...{ tenantName: TenantName, mayImport: false, groupIds: [] },
+});
 
 const readOptions = async () => {
   const answer = await call('GET', 'session/options');
@@ -32,14 +51,15 @@ tabs.onmessage = () => {
 /** Goes on with a session that has begun. Calls that wait for it are those of the person before, and nobody else's. */
 async function welcome(answer: Response): Promise<void> {
   if (!answer.ok) return;
-  const { Person } = (await answer.json()) as { Person: { Email: string } };
+  const session = (await answer.json()) as Session;
+  const { Person } = session;
   if (person.value && person.value.email !== Person.Email) {
     location.reload();
     return;
   }
   isSessionLost.value = false;
   providerFault.value = null;
-  person.value ??= await readPerson();
+  person.value ??= Person.Role === 'Display' ? displayOf(session) : await readPerson();
 }
 
 const returnPlace = 'roomgate return';
@@ -58,9 +78,9 @@ export async function openSession(): Promise<void> {
     providerFault.value = { code: fault, traceId: trace };
     go({ fault: undefined, trace: undefined }, 'replace');
   }
+  returnToPlace();
   const answer = await call('GET', 'session');
   if (answer.ok) {
-    returnToPlace();
     await welcome(answer);
     tabs.postMessage('begun');
     return;

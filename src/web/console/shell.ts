@@ -17,11 +17,11 @@ import { options, person, readOptions, signOut } from './session.ts';
 import { t } from './texts/shell.ts';
 
 function Sections({ current }: { current: Screen | undefined }) {
-  const role = person.value?.role ?? 'User';
+  const who = person.value;
   return html`
     <nav aria-label=${t().navigation}>
       ${screens
-        .filter(({ roles }) => roles.includes(role))
+        .filter(({ isFor }) => who && isFor(who))
         .map(({ name, title }) =>
           h(ScreenLink, {
             key: name,
@@ -103,9 +103,11 @@ function useTitle(current: Screen | undefined): void {
 
 export function Console({ refusal }: { refusal?: Refusal | undefined }) {
   const who = person.value;
-  const current = who ? screenOf(who.role) : undefined;
+  const current = who ? screenOf(who) : undefined;
   useTitle(current);
-  const content = current ? h(Stage, { screen: current }) : html`<p class="state">${t().nothingAllowed}</p>`;
+  const content = current
+    ? h(Stage, { screen: current })
+    : html`<div class="state"><h1>${t().nothingAtAll}</h1><p>${t().nothingAllowed}</p></div>`;
   const page = refusal
     ? html`<main id="main" class="sign-in"><h1>roomgate</h1>${h(RefusedBox, { refusal })}<button type="button" onClick=${() => location.reload()}>${t().again}</button></main>`
     : who === undefined

@@ -1,7 +1,7 @@
 /**
  * An outside OpenID provider in a process of its own: oidc-provider with the client_credentials grant, whose clients
  * stand for persons. Their claims go into every token; the resource that is asked for says which audience and format. The
- * same persons sign in with the authorization code flow: `login_hint` says who, and `nobody at all` says no.
+ * same persons sign in with the authorization code flow: `login_hint` says who, else a page asks; `nobody at all` says no.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ export const publicRoot = 'https://rooms.example/gate';
 export const refuser = 'nobody at all';
 
 type Claims = Record<string, unknown>;
-type Settings = { clients: Record<string, Claims>; keys: JWK[]; port: number };
+type Settings = { clients: Record<string, Claims>; keys: JWK[]; port: number; root: string };
 
 /** By resource: the audience of its tokens, and their format. */
 const resources: Record<string, [audience: string, format: 'jwt' | 'opaque']> = {
@@ -30,7 +30,7 @@ const resources: Record<string, [audience: string, format: 'jwt' | 'opaque']> = 
   'urn:other-opaque': ['other', 'opaque'],
 };
 
-async function runProvider({ clients, keys, port }: Settings): Promise<void> {
+async function runProvider({ clients, keys, port, root }: Settings): Promise<void> {
   const { Provider } = await import('oidc-provider');
   const server = http.createServer({ keepAliveTimeout: longestIdleMs });
   await once(server.listen(port, '127.0.0.1'), 'listening');
@@ -41,7 +41,7 @@ async function runProvider({ clients, keys, port }: Settings): Promise<void> {
   });
   const ourClient = {
     ...{ client_id: resourceClient.ClientId, client_secret: secret, response_types: ['code' as const] },
-    redirect_uris: ['school', 'stranger'].map((tenant) => `${publicRoot}/${tenant}/session/return`),
+    redirect_uris: ['school', 'stranger'].map((tenant) => `${root}/${tenant}/session/return`),
     grant_types: ['authorization_code'],
   };
   function serve(jwks: JWK[]): void {
@@ -80,7 +80,14 @@ async function runProvider({ clients, keys, port }: Settings): Promise<void> {
     server.removeAllListeners('request').on('request', async (request, response) => {
       if (!request.url?.startsWith('/interaction/')) return callback(request, response);
       const { params } = await provider.interactionDetails(request, response);
-      const accountId = String(params['login_hint']);
+      const accountId = params['login_hint'] ?? new URL(request.url, issuer).searchParams.get('who');
+      if (typeof accountId !== 'string') {
+        const links = [...Object.keys(clients), refuser].map(
+          (who) => `<li><a href="?${new URLSearchParams({ who })}">${who}</a>`,
+        );
+        response.setHeader('Content-Type', 'text/html').end(`<title>Who are you?</title><ul>${links.join('')}</ul>`);
+        return;
+      }
       const result = accountId === refuser ? { error: 'access_denied' } : { login: { accountId } };
       await provider.interactionFinished(request, response, result);
     });
@@ -101,15 +108,15 @@ export async function makeKey(kid: string): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid, alg: 'RS256', use: 'sig' };
 }
 
-/** @param clients by ClientId, the claims of the tokens that it gets */
-export async function startProvider(clients: Record<string, Claims>) {
+/** @param clients by ClientId, the claims of the tokens that it gets; `root`: that of the service, as browsers see it */
+export async function startProvider(clients: Record<string, Claims>, root = publicRoot) {
   let keys = [await makeKey('first')];
   let child: ChildProcess | undefined;
   let issuer = '';
 
   async function start(): Promise<void> {
     const port = issuer ? Number(new URL(issuer).port) : 0;
-    const settings: Settings = { clients, keys, port };
+    const settings: Settings = { clients, keys, port, root };
     child = fork(import.meta.filename, ['run the provider', JSON.stringify(settings)], { silent: true });
     [issuer] = (await once(child, 'message')) as [string];
   }

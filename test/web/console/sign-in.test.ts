@@ -1,31 +1,94 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import { freePort } from '../../_util/free-port.ts';
 import { type Service, startService } from '../../_util/service.ts';
+import { resourceClient, startProvider } from '../../identity/_util/oidc-provider.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
 
 describeInBrowser('The sign-in of the console', () => {
-  let service: Service;
   let browser: Browser;
-
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService(), launchBrowser()]);
+    browser = await launchBrowser();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
+  afterAll(() => browser?.close());
+
+  describe('by PIN', () => {
+    let service: Service;
+    beforeAll(async () => {
+      service = await startService({ Role: 'Web' });
+    });
+    afterAll(() => service?.stop());
+
+    test.each([
+      { language: 'de', theme: 'light', width: 1280, button: 'Anmelden' },
+      { language: 'en', theme: 'dark', width: 320, button: 'Sign in' },
+    ] as const)('$language, $theme, $width wide: axe and the policy find nothing', async ({ button, ...look }) => {
+      const { open, page, violations, complaints, close } = await openConsole(browser, service, look);
+      await open();
+      await page.getByRole('button', { name: button }).waitFor();
+      expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+      expect(await page.evaluate('document.activeElement.type')).toBe('password');
+      await close();
+    });
   });
 
-  test.each([
-    { language: 'de', theme: 'light', width: 1280, button: 'Anmelden' },
-    { language: 'en', theme: 'dark', width: 320, button: 'Sign in' },
-  ] as const)('$language, $theme, $width wide: axe and the policy find nothing', async ({ button, ...look }) => {
-    const { open, page, violations, complaints, close } = await openConsole(browser, service, look);
-    await open();
-    await page.getByRole('button', { name: button }).waitFor();
-    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
-    expect(await page.evaluate('document.activeElement.type')).toBe('password');
-    await close();
+  describe('at an outside provider', () => {
+    let service: Service;
+    let provider: Awaited<ReturnType<typeof startProvider>>;
+    beforeAll(async () => {
+      const port = await freePort();
+      // Another site than the provider's.
+      const root = `http://localhost:${port}`;
+      const claims = (name: string) => ({ tenant: 'school', email: `${name}@school.example`, email_verified: true });
+      provider = await startProvider({ ada: claims('user'), stranger: claims('stranger') }, root);
+      service = await startService({
+        ...{ Role: 'Web', Port: String(port), BaseUrl: root },
+        IdentityProvider__Mode: 'External',
+        IdentityProvider__Authority: provider.issuer,
+        IdentityProvider__ClientId: resourceClient.ClientId,
+        IdentityProvider__ClientSecret: resourceClient.ClientSecret,
+        IdentityProvider__SignIn: 'true',
+      });
+    });
+    afterAll(async () => {
+      await service?.stop();
+      await provider?.stop();
+    });
+
+    test('a person comes back to what was looked at; a session that ends is begun again in a tab beside what was typed', async () => {
+      const { open, context, page, violations, complaints, close } = await openConsole(browser, service);
+      const search = `?screen=rooms&day=${new Date().getUTCFullYear() + 1}-02-10`;
+      const enter = () => page.getByRole('link', { name: /^Continue with/ }).click();
+      await open(search);
+      await enter();
+      await page.getByRole('link', { name: 'stranger' }).click();
+      await page.getByText(/^Nobody here has this address/).waitFor();
+      expect({ violations: await violations(), search: new URL(page.url()).search }).toEqual({
+        violations: [],
+        search,
+      });
+      await context.clearCookies();
+      await enter();
+      await page.getByRole('link', { name: 'ada' }).click();
+      await page.getByRole('button', { name: 'User of school' }).waitFor();
+      expect(new URL(page.url()).search).toBe(search);
+      await page.getByRole('button', { name: 'Book …' }).click();
+      await page.getByLabel('Title').fill('Typed before');
+      await context.clearCookies({ name: 'roomgate_session' });
+      await page.getByRole('button', { name: 'Book', exact: true }).last().click();
+      await page.getByText(/Your session has ended/).waitFor();
+      expect(await violations()).toEqual([]);
+      const beside = context.waitForEvent('page');
+      await enter();
+      await (await beside).getByRole('button', { name: 'User of school' }).waitFor();
+      await page
+        .getByText(/^Booked:/)
+        .first()
+        .waitFor();
+      expect(complaints.filter((line) => !line.startsWith(`foreign request: ${provider.issuer}/`))).toEqual([]);
+      await close();
+    });
   });
 });

@@ -873,11 +873,6 @@ export type FollowLessonsSubscriptionVariables = Exact<{ [key: string]: never; }
 
 export type FollowLessonsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string } };
 
-export type MayImportQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type MayImportQuery = { tenant: { __typename: 'Tenant', parameters: { __typename: 'TenantParameters', usersMayImport: boolean } } };
-
 export type ChangeLessonMutationVariables = Exact<{
   jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
   options?: BatchOptions | null | undefined;
@@ -1613,6 +1608,13 @@ export type DecideBookingMutation = { decideBooking:
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
+export type BookersForOthersQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type BookersForOthersQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', mayBookForOthers: Array<string> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
 export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
 
 export type SchoolQueryVariables = Exact<{ [key: string]: never; }>;
@@ -1636,7 +1638,7 @@ export type ChangeSchoolMutation = { changeTenant:
 export type MeQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type MeQuery = { me: { __typename: 'Person', id: string, name: string, email: string, role: Role, timeZone: string, teacherCode: string | null }, tenant: { __typename: 'Tenant', name: string, mandator: string } };
+export type MeQuery = { me: { __typename: 'Person', id: string, name: string, email: string, role: Role, timeZone: string, teacherCode: string | null, groups: { __typename: 'GroupConnection', nodes: Array<{ __typename: 'Group', id: string }> } }, tenant: { __typename: 'Tenant', name: string, mandator: string, parameters: { __typename: 'TenantParameters', usersMayImport: boolean } } };
 
 export type SignFragment = { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null };
 
@@ -2547,15 +2549,6 @@ export const FollowLessonsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<FollowLessonsSubscription, FollowLessonsSubscriptionVariables>;
-export const MayImportDocument = new TypedDocumentString(`
-    query MayImport {
-  tenant {
-    parameters {
-      usersMayImport
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<MayImportQuery, MayImportQueryVariables>;
 export const ChangeLessonDocument = new TypedDocumentString(`
     mutation ChangeLesson($jobs: [LessonJobChangeInput!]!, $options: BatchOptions) {
   updateLessonJobs(jobs: $jobs, options: $options) {
@@ -5079,6 +5072,19 @@ fragment RoomBooking on Booking {
     checkedInAt
   }
 }`) as unknown as TypedDocumentString<DecideBookingMutation, DecideBookingMutationVariables>;
+export const BookersForOthersDocument = new TypedDocumentString(`
+    query BookersForOthers($after: String) {
+  policies(first: 200, after: $after) {
+    nodes {
+      mayBookForOthers
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<BookersForOthersQuery, BookersForOthersQueryVariables>;
 export const SchoolDocument = new TypedDocumentString(`
     query School {
   tenant {
@@ -5155,10 +5161,18 @@ export const MeDocument = new TypedDocumentString(`
     role
     timeZone
     teacherCode
+    groups(first: 200) {
+      nodes {
+        id
+      }
+    }
   }
   tenant {
     name
     mandator
+    parameters {
+      usersMayImport
+    }
   }
 }
     `) as unknown as TypedDocumentString<MeQuery, MeQueryVariables>;

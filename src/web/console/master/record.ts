@@ -13,6 +13,7 @@ import { RefusedBox, sayRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 
+type Named = { id: string; name: string };
 type Versioned = { id: string; version: number; name: string };
 type Answer<Record> = { done: Record; refused?: never } | { refused: Refusal; done?: never };
 
@@ -88,17 +89,22 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   };
 }
 
-export function StaleBox({ stale: { act, isGone } }: { stale: Stale }) {
+/** @param names of what the record refers to */
+export function StaleBox({ stale: { act, isGone }, names = [] }: { stale: Stale; names?: readonly Named[] }) {
   if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
   const who = act?.person?.displayName ?? t().somebody;
   const when = act ? clockText(minutesAt(ownZone, Date.parse(act.at))) : '';
   // The audit has the names of REST. Of a list, all of it is told as one text, which nobody reads.
   const labelOf = (member: string) => t().members[`${member[0]?.toLowerCase()}${member.slice(1)}`];
   const changes = (act?.changes ?? []).filter(({ member }) => labelOf(member));
+  const nameOf = (member: string, value: string | null) => {
+    const id = `${member.replace(/Id$/, '').toLowerCase()}_${value}`;
+    return (member.endsWith('Id') && names.find((named) => named.id === id)?.name) || value;
+  };
   return html`
     <div class="stale" role="alert">
       <p>${t().changedBy(who, when)}</p>
-      ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(labelOf(member) ?? '', from, to)}</li>`)}</ul>`}
+      ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(labelOf(member) ?? '', nameOf(member, from), nameOf(member, to))}</li>`)}</ul>`}
       <p>${t().typedStays}</p>
     </div>
   `;
@@ -109,6 +115,8 @@ type RecordDialogProperties = {
   draft: Pick<ReturnType<typeof useRecord>, 'base' | 'refusal' | 'stale' | 'isBusy' | 'save'>;
   /** Whose faults stand at the fields. */
   fields: readonly string[];
+  /** Of what the record refers to. */
+  names?: readonly Named[];
   onClose: () => void;
   wide?: boolean;
   children: Child;
@@ -116,14 +124,15 @@ type RecordDialogProperties = {
   more?: Child;
 };
 
-export function RecordDialog({ title, draft, fields, onClose, wide = false, children, more }: RecordDialogProperties) {
+export function RecordDialog(properties: RecordDialogProperties) {
+  const { title, draft, fields, names = [], onClose, wide = false, children, more } = properties;
   const { base, refusal, stale, isBusy, save } = draft;
   const send = async () => {
     if (await save()) onClose();
   };
   const form = html`
     <form onSubmit=${submit(send)}>
-      ${stale && h(StaleBox, { stale })}
+      ${stale && h(StaleBox, { stale, names })}
       ${children}
       ${h(RefusedBox, { refusal, fields })}
       <div class="buttons">

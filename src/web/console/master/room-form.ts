@@ -114,6 +114,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
     title: base?.name ?? t().newRoom,
     draft,
     fields,
+    names: [...locations, ...policies],
     onClose,
     children: html`
       ${input('name', { required: true, autofocus: true, maxLength: 100 })}

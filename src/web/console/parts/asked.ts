@@ -42,22 +42,33 @@ export function useAsked<Data>(
   useEffect(() => {
     if (isHeard && state.refusal && isUnanswered(state.refusal)) reload();
   }, [isHeard]);
+  useEffect(() => {
+    if (state.refusal?.code !== 'Unavailable') return undefined;
+    const timer = setTimeout(reload, (state.refusal.retryAfterSeconds ?? 5) * 1_000);
+    return () => clearTimeout(timer);
+  }, [state.refusal]);
   return { ...state, reload };
 }
 
-/** @param empty what to show, and what to do next, where there is nothing */
+/**
+ * @param empty what to show, and what to do next, where there is nothing
+ * @param title of a screen that has no heading before it is there
+ */
 export function showAsked<Data>(
   { data, refusal, isLoading, reload }: Asked<Data>,
   show: (data: Data) => Child,
   empty?: { when: (data: Data) => boolean; text: string },
+  title?: string,
 ): Child {
+  const heading = title && html`<h1 class="unseen">${title}</h1>`;
   if (refusal && data === undefined)
     return html`<div class="state">
+      ${heading}
       <p>${t().failed}</p>
       ${h(RefusedBox, { refusal })}
       <button type="button" onClick=${reload}>${t().again}</button>
     </div>`;
-  if (data === undefined) return html`<div class="state" aria-busy=${isLoading}><p>${t().loading}</p></div>`;
+  if (data === undefined) return html`<div class="state" aria-busy=${isLoading}>${heading}<p>${t().loading}</p></div>`;
   if (empty?.when(data)) return html`<div class="state"><p>${empty.text}</p></div>`;
   return show(data);
 }

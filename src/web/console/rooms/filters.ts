@@ -53,6 +53,9 @@ export const fitting = (rooms: readonly Room[], { location, capacity, equipment 
       (!equipment || room.equipment.includes(equipment)),
   );
 
+/** So many are told at once. */
+export const mostFree = 200;
+
 /** The rooms that are free for an hour from now on: of those that fit the 200 smallest, which is what the API tells at once. */
 export async function readFree(
   { location, capacity, equipment }: Pick<Wish, 'location' | 'capacity' | 'equipment'>,
@@ -60,7 +63,7 @@ export async function readFree(
 ): Promise<Set<string>> {
   const input = {
     minutes: 60,
-    limit: 200,
+    limit: mostFree,
     ...(location && { locationId: location }),
     ...(capacity > 0 && { minCapacity: capacity }),
     ...(equipment && { equipment: [equipment] }),

@@ -1,7 +1,7 @@
 /** Whom a booking is for. Who books for nobody else does not see it. */
 import { useState } from 'preact/hooks';
-import { ask, Refused } from '../client.ts';
-import { OrganizersDocument } from '../generated/graphql.ts';
+import { ask, pages } from '../client.ts';
+import { BookersForOthersDocument, OrganizersDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h } from '../parts/html.ts';
@@ -12,20 +12,26 @@ import { t } from '../texts/rooms.ts';
 export type ForWhom = { typed?: string; id?: string; unknown?: true };
 type OrganizerProperties = { whom: ForWhom; onChange: (whom: ForWhom) => void; fault: string | undefined };
 
+/** Admins, and those whom a policy names. */
+async function mayBookForOthers(stop: AbortSignal): Promise<boolean> {
+  const { role, groupIds = [] } = person.value ?? {};
+  if (role === 'Admin' || groupIds.length === 0) return role === 'Admin';
+  const read = async (after: string | null) => (await ask(BookersForOthersDocument, { after }, stop)).policies;
+  for await (const policies of pages(read))
+    if (policies.some((policy) => policy.mayBookForOthers.some((id) => groupIds.includes(id)))) return true;
+  return false;
+}
+
 async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: string; text: string }[] | undefined> {
-  try {
-    const { organizers } = await ask(OrganizersDocument, { filter: search ? { search } : {} }, stop);
-    const found = organizers?.nodes ?? [];
-    // Two of one name are told apart.
-    const isTwice = (name: string) => found.filter(({ displayName }) => displayName === name).length > 1;
-    return found.map(({ personId, displayName }) => ({
-      id: personId,
-      text: isTwice(displayName) ? `${displayName} (${personId})` : displayName,
-    }));
-  } catch (error) {
-    if (error instanceof Refused && error.refusal.code === 'Forbidden') return undefined;
-    throw error;
-  }
+  if (!(await mayBookForOthers(stop))) return undefined;
+  const { organizers } = await ask(OrganizersDocument, { filter: search ? { search } : {} }, stop);
+  const found = organizers?.nodes ?? [];
+  // Two of one name are told apart.
+  const isTwice = (name: string) => found.filter(({ displayName }) => displayName === name).length > 1;
+  return found.map(({ personId, displayName }) => ({
+    id: personId,
+    text: isTwice(displayName) ? `${displayName} (${personId})` : displayName,
+  }));
 }
 
 export const Organizer: Component<OrganizerProperties> = ({ whom, onChange, fault }) => {

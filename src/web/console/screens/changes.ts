@@ -5,9 +5,8 @@ import { LessonForm } from '../changes/edit.ts';
 import { groupings, groupsOf, type Lesson, readDay, type Wish } from '../changes/lessons.ts';
 import { Group } from '../changes/list.ts';
 import { Week } from '../changes/week.ts';
-import { ask } from '../client.ts';
 import { addDays, dayAt, dayText, isDay, ownZone, timeText } from '../clock.ts';
-import { FollowLessonsDocument, MayImportDocument } from '../generated/graphql.ts';
+import { FollowLessonsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -37,11 +36,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
   const { day, by, only, location, all } = wish;
   const asked = useAsked((stop) => readDay(wish, rooms, stop), [day, all, all ? `${by} ${only}` : '']);
   useRefresh(asked.reload, FollowLessonsDocument);
-  const rights = useAsked(
-    async (stop) => (await ask(MayImportDocument, {}, stop)).tenant.parameters.usersMayImport,
-    [],
-  );
-  const mayEdit = person.value?.role !== 'User' || rights.data === true;
+  const mayEdit = person.value?.mayImport === true;
   const [edited, setEdited] = useState<Lesson>();
   const lessons = asked.data?.lessons;
   const shown = useMemo(() => {
@@ -98,7 +93,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
       <span class="gap"></span>
       <button type="button" onClick=${notice}>${t().notice}</button>
     </div>
-    ${!mayEdit && !rights.isLoading && html`<p class="hint screen-only">${t().mayNot}</p>`}
+    ${!mayEdit && html`<p class="hint screen-only">${t().mayNot}</p>`}
     ${asked.data && h(RefusedBox, { refusal: asked.refusal })}
     ${showAsked(asked, () =>
       shown.length === 0
@@ -129,5 +124,5 @@ const Shown: Component<Read> = (read) => {
 
 export const Screen: Component<object> = () => {
   const asked = useAsked(readRooms, []);
-  return html`<div class="page changes ${place.value['room'] ? 'of-week' : ''}">${showAsked(asked, (read) => h(Shown, read))}</div>`;
+  return html`<div class="page changes ${place.value['room'] ? 'of-week' : ''}">${showAsked(asked, (read) => h(Shown, read), undefined, t().title)}</div>`;
 };

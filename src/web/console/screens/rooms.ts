@@ -12,7 +12,7 @@ import type { Acts } from '../rooms/acts.ts';
 import { BookingForm, type Draft, readKept } from '../rooms/booking-form.ts';
 import { ConflictList } from '../rooms/conflict.ts';
 import { Details } from '../rooms/details.ts';
-import { Filters, firstDay, fitting, readFound, readFree, readWish } from '../rooms/filters.ts';
+import { Filters, firstDay, fitting, mostFree, readFound, readFree, readWish } from '../rooms/filters.ts';
 import type { Scale } from '../rooms/geometry.ts';
 import { BookingList } from '../rooms/list.ts';
 import { Requests, useRequests } from '../rooms/requests.ts';
@@ -140,6 +140,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       `,
     })}
     ${zoneNote && html`<p class="zone">${zoneNote}</p>`}
+    ${free.data && free.data.size >= mostFree && html`<p class="zone" role="status">${t().firstFree(mostFree)}</p>`}
     ${h(RefusedBox, { refusal: hours.refusal ?? store.refusal.value ?? free.refusal ?? search.refusal })}
     ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, acts })}
     ${
@@ -214,5 +215,5 @@ export const Screen: Component<object> = () => {
       document.removeEventListener('visibilitychange', back);
     };
   }, []);
-  return html`<div class="rooms-screen">${showAsked(asked, (read) => h(Plan, read))}</div>`;
+  return html`<div class="rooms-screen">${showAsked(asked, (read) => h(Plan, read), undefined, t().title)}</div>`;
 };

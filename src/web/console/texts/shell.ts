@@ -44,6 +44,7 @@ export const t = texts(
     online: 'Die Verbindung ist wieder da.',
     newVersion: 'Es gibt eine neue Fassung dieser Seite.',
     reload: 'Neu laden',
+    nothingAtAll: 'Nichts zu sehen',
     nothingAllowed: 'Für Ihre Rolle gibt es hier nichts zu sehen. Fragen Sie die Verwaltung.',
     retryAfter: (seconds: number) => `Noch einmal möglich in ${seconds} Sekunden.`,
     providerFaults: {
@@ -111,6 +112,7 @@ export const t = texts(
     online: 'The connection is back.',
     newVersion: 'There is a new version of this page.',
     reload: 'Load again',
+    nothingAtAll: 'Nothing to see',
     nothingAllowed: 'There is nothing here for your role. Ask your administrators.',
     retryAfter: (seconds: number) => `Possible again in ${seconds} seconds.`,
     providerFaults: {
