@@ -33,8 +33,16 @@ async function readPerson(): Promise<Person> {
 type Session = { TenantName: string; Person: { Email: string; Name: string; Role: Role; TimeZone: string } };
 /** Displays read nothing but themselves. */
 const displayOf = ({ TenantName, Person: { Email, Name, Role, TimeZone } }: Session): Person => ({
-  ...{ __typename: 'Person', id: '', name: Name, email: Email, role: Role, timeZone: TimeZone, teacherCode: null },
-  ...{ tenantName: TenantName, mayImport: false, groupIds: [] },
+  __typename: 'Person',
+  id: '',
+  name: Name,
+  email: Email,
+  role: Role,
+  timeZone: TimeZone,
+  teacherCode: null,
+  tenantName: TenantName,
+  mayImport: false,
+  groupIds: [],
 });
 
 const readOptions = async () => {
