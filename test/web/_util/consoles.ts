@@ -33,7 +33,7 @@ export async function openConsole(browser: Browser, service: Site, options: Cons
     timezoneId: 'Europe/Berlin',
   });
   // Longer than the busiest machine needs.
-  context.setDefaultTimeout(Number(process.env['DEV_PW'] ?? 100_000));
+  context.setDefaultTimeout(100_000);
   // Messages wait for slow machines, as they do for slow readers.
   await context.addInitScript("localStorage.setItem('roomgate stay', 'always')");
   const page = await context.newPage();
