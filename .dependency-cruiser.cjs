@@ -187,7 +187,7 @@ module.exports = {
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail-servers)/'),
     home('home-of-qr-codes', 'qr', '^src/web/'),
     home('home-of-xml', 'saxes', '^src/mail-servers/'),
-    home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/cli\\.ts$`]),
+    home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/${part}cli\\.ts$`]),
 
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {

@@ -27,6 +27,7 @@ import { healthPaths } from './rest/openapi-health.ts';
 import { mountRoutes } from './rest/route.ts';
 import * as retirement from './retirement/rest.ts';
 import * as tenants from './tenants/rest.ts';
+import * as timetableFiles from './timetable-files/rest.ts';
 import * as usage from './usage/rest.ts';
 import { consoleRoutes } from './web/console.ts';
 import { showEntry } from './web/entry.ts';
@@ -46,6 +47,7 @@ const routes = [
   ...availability.routes,
   ...calendarFeed.routes,
   ...lessons.routes,
+  ...timetableFiles.routes,
   ...changes.routes,
   ...displays.routes,
   ...audit.routes,

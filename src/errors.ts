@@ -3,7 +3,15 @@
  * thrown is a fault of ours: answered 500, masked, with a TraceId.
  */
 /** One fault of an input. `field` is its name on the wire, `pointer` a JSON pointer (RFC 6901) into the body. */
-export type FieldError = { field: string | null; pointer: string | null; code: string; message: string };
+export type FieldError = {
+  field: string | null;
+  pointer: string | null;
+  code: string;
+  message: string;
+  /** Where in a file that was sent; `column` counts the fields of the line from 1. */
+  line?: number;
+  column?: number | null;
+};
 
 export const statusOfCode = {
   Malformed: 400,

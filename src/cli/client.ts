@@ -115,7 +115,7 @@ export async function reach(idpUrl: string): Promise<void> {
 type Problem = {
   detail?: string;
   TraceId?: string;
-  Errors?: { Message: string }[];
+  Errors?: { Message: string; Line?: number }[];
   error_description?: string;
 };
 
@@ -130,6 +130,8 @@ function describeProblem({ url, status, headers, text }: Reply): string {
   } catch {
     return `${url.origin} answered ${status} and does not speak like roomgate; is the URL right?`;
   }
+  const faults = (problem.Errors ?? []).filter(({ Line }) => Line !== undefined).map(({ Message }) => Message);
+  if (faults.length > 1) return `${faults.length} faults, and nothing was written:\n${faults.slice(0, 100).join('\n')}`;
   const said = problem.detail ?? problem.error_description ?? `The server answered ${status}.`;
   return status >= 500 && problem.TraceId ? `${said} TraceId: ${problem.TraceId}` : said;
 }

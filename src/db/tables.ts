@@ -38,6 +38,7 @@ export interface Audit {
 }
 
 export interface Batch {
+  allow_removal: Generated<boolean>;
   arrival: Generated<number>;
   attempts: Generated<number>;
   cancel_requested: Generated<boolean>;
@@ -61,6 +62,8 @@ export interface Batch {
   on_conflict: Generated<string>;
   operation: string;
   processed_count: Generated<number>;
+  replaces_quelle: string | null;
+  replaces_since: Timestamp | null;
   request_id: string;
   setbacks: Generated<number>;
   started_at: Timestamp | null;

@@ -133,6 +133,8 @@ function addProblems(builder: Builder): void {
       }),
       code: t.exposeString('code', { description: 'What kind of fault.' }),
       message: t.exposeString('message', { description: 'For people.' }),
+      line: t.exposeInt('line', { nullable: true, description: 'The line of a file that was sent.' }),
+      column: t.exposeInt('column', { nullable: true, description: 'The field of the line, from 1.' }),
     }),
   });
   builder.objectType(InvalidInput, {

@@ -14,6 +14,7 @@ import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
 import { addTypes as addProblemTypes } from '../problems/graphql.ts';
 import { addTypes as addRetirementTypes } from '../retirement/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
+import { addTypes as addTimetableFileTypes } from '../timetable-files/graphql.ts';
 import { addTypes as addUsageTypes } from '../usage/graphql.ts';
 import { createBuilder } from './builder.ts';
 import { addNodes } from './nodes.ts';
@@ -35,6 +36,7 @@ export function createSchema(): GraphQLSchema {
   addRetirementTypes(builder);
   addBookingTypes(builder);
   addLessonTypes(builder);
+  addTimetableFileTypes(builder);
   addOpeningHoursTypes(builder);
   addAvailabilityTypes(builder);
   addCalendarFeedTypes(builder);

@@ -26,9 +26,14 @@ export type NewBatch = {
   takeOverBookings?: boolean | undefined;
   /** Jobs that there are not yet are created, where their list is the whole truth; of an update. */
   createMissing?: boolean | undefined;
+  /** An update that is the whole truth of its source. */
+  replaces?: Replaced | undefined;
   idempotencyKey?: string | undefined;
   requestId: string;
 };
+
+/** Jobs of this Quelle that a batch does not list are deleted, but for what begins before `since`. */
+export type Replaced = { quelle: string; since: Date | null; allowRemoval: boolean };
 
 type AcceptedBatch = { batchId: string; importStatus: 'AwaitingLessonCreation' };
 
@@ -53,7 +58,7 @@ export async function createBatch(context: Context, viewer: Viewer, wanted: NewB
   const { operation, validateOnly = false, onConflict = 'Fail' } = wanted;
   checkImporter(viewer, onConflict);
   const { Limits } = context.config;
-  const options = `${validateOnly} ${onConflict}${wanted.takeOverBookings ? ' TakeOverBookings' : ''}${wanted.createMissing ? ' CreateMissing' : ''}`;
+  const options = `${validateOnly} ${onConflict}${wanted.takeOverBookings ? ' TakeOverBookings' : ''}${wanted.createMissing ? ' CreateMissing' : ''}${wanted.replaces ? ` ${JSON.stringify(wanted.replaces)}` : ''}`;
   const body = await openBody(wanted.body, `${operation} ${options}`, {
     mostBytes: Limits.JobBodyBytes,
     mostJobs: Limits.JobsPerBatch,
@@ -111,6 +116,9 @@ async function storeBatch(
       on_conflict: onConflict,
       take_over: wanted.takeOverBookings ?? false,
       create_missing: wanted.createMissing ?? false,
+      replaces_quelle: wanted.replaces?.quelle ?? null,
+      replaces_since: wanted.replaces?.since ?? null,
+      allow_removal: wanted.replaces?.allowRemoval ?? false,
       job_count: jobCount,
       weight,
       request_id: requestId,

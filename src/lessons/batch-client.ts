@@ -12,6 +12,10 @@ type Json<Fields> = {
 export type BatchRecord = Json<z.output<typeof batchRecord>>;
 export type ErrorRecord = z.output<typeof lessonError>;
 type AcceptedRecord = z.output<typeof acceptedBatch>;
+type TimetableAnswer = AcceptedRecord & {
+  NoticeCount: number;
+  Notices: { File: string; Line: number; Message: string }[];
+};
 
 /** Where jobs are sent, below `/jobs/`. */
 export type JobsPath = 'create' | 'update' | 'delete';
@@ -26,6 +30,8 @@ export type PostOptions = {
 export type BatchClient = {
   /** Sends a JSON array of jobs; repeats after a transient error cannot make a second batch. */
   postJobs(operation: JobsPath, body: Blob, options?: PostOptions): Promise<AcceptedRecord>;
+  /** Sends the files of a timetable program; `write` makes the body of each attempt. */
+  postTimetable(write: () => AsyncGenerator<Uint8Array>, options?: PostOptions): Promise<TimetableAnswer>;
   getBatch(batchId: string): Promise<BatchRecord>;
   /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
   followBatch(batchId: string, onChange?: (batch: BatchRecord) => void): Promise<BatchRecord>;
@@ -69,6 +75,17 @@ export const openBatchClient = (api: Api): BatchClient => ({
     const asked = new URLSearchParams(query).toString();
     const path = `/jobs/${operation}${asked && `?${asked}`}`;
     return (await api.call<AcceptedRecord>(path, request, options)).body;
+  },
+
+  async postTimetable(write, { idempotencyKey = randomUUID(), query = {} } = {}) {
+    const request = () => ({
+      method: 'POST',
+      body: write(),
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
+    });
+    const asked = new URLSearchParams(query).toString();
+    const options = { timeout: uploadTimeoutMs, repeatOn: 409 };
+    return (await api.call<TimetableAnswer>(`/timetables${asked && `?${asked}`}`, request, options)).body;
   },
 
   async getBatch(batchId) {

@@ -92,6 +92,11 @@ export type Running = BatchKey & {
   takeOver: boolean;
   /** Whether an update creates the jobs that there are not yet. */
   createMissing: boolean;
+  /** Jobs of this Quelle that the batch does not list go; null: none. */
+  replacesQuelle: string | null;
+  /** What begins before this instant stays. */
+  replacesSince: Date | null;
+  allowRemoval: boolean;
   createdBy: number;
   attempts: number;
   /** Counts the starts: what is written outside of the batch's session is ignored once a later start has begun. */

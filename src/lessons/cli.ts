@@ -1,5 +1,6 @@
 import { openAsBlob } from 'node:fs';
 import fs from 'node:fs/promises';
+import path from 'node:path';
 import { type Command, Option } from 'commander';
 import type { RemoteAction } from '../cli/client.ts';
 import { CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
@@ -12,7 +13,16 @@ import {
   hasEnded,
   type JobsPath,
   openBatchClient,
+  writeTimetable,
 } from './service.ts';
+import {
+  addReadingOptions,
+  describeDifference,
+  fileFormats,
+  formatOf,
+  type ReadingOptions,
+  readOptions,
+} from './timetable-cli.ts';
 
 export { examineBatches, examineSpool } from './service.ts';
 
@@ -27,13 +37,15 @@ const tokenOption = () =>
 const baseUrlOption = () => new Option('--base-url <url>', 'where the server is, when not where the settings say');
 
 type SharedOptions = { mandator?: string; pin?: string; token?: string; baseUrl?: string };
-type ImportOptions = SharedOptions & {
-  operation: JobsPath;
-  validateOnly?: true;
-  onConflict?: string;
-  takeOverBookings?: true;
-  follow?: true;
-};
+type ImportOptions = SharedOptions &
+  ReadingOptions & {
+    operation: JobsPath;
+    validateOnly?: true;
+    dryRun?: true;
+    onConflict?: string;
+    takeOverBookings?: true;
+    follow?: true;
+  };
 
 async function readHead(file: string): Promise<string> {
   const handle = await fs.open(file);
@@ -90,10 +102,47 @@ function describeSuccess(batch: BatchRecord, { onConflict }: ImportOptions): str
     : `Done: ${CreatedCount} of ${total} lessons are in the timetable; ${leftOut} ${leftOut === 1 ? 'was' : 'were'} left out${warnings}.`;
 }
 
+type Told = ReturnType<typeof openProgress>;
+
+/** Sends jobs as they are. */
+async function sendJobs(client: BatchClient, files: readonly string[], options: ImportOptions, progress: Told) {
+  const [file = '', ...others] = files;
+  if (others.length > 0) throw new CommandFailed('Send one JSON file at a time; a batch has one body.');
+  const body = await openLessonFile(file);
+  return await client.postJobs(options.operation, body, {
+    query: queryOf(options),
+    onProgress: (sent, total) => progress.bar('Upload', sent, total),
+  });
+}
+
+/** Sends the files of a timetable program. */
+async function sendFiles(client: BatchClient, files: readonly string[], options: ImportOptions, progress: Told) {
+  if (options.operation !== 'create' || options.takeOverBookings)
+    throw new CommandFailed('--operation and --take-over-bookings are for JSON; other files say all of a timetable.');
+  const named = await Promise.all(
+    files.map(async (file) => ({
+      name: path.basename(file),
+      content: await openAsBlob(file).catch((error: NodeJS.ErrnoException) => {
+        throw unreadableFile(file, error);
+      }),
+    })),
+  );
+  const reading = await readOptions(options);
+  const format = options.format && options.format !== 'json' ? { Format: fileFormats[options.format] } : {};
+  const accepted = await client.postTimetable(() => writeTimetable(reading, named), {
+    query: { ...queryOf(options), ...format },
+  });
+  for (const { File, Line, Message } of accepted.Notices.slice(0, mostFindingsShown))
+    progress.say(`${File} line ${Line}: ${Message}`);
+  const more = accepted.NoticeCount - Math.min(accepted.Notices.length, mostFindingsShown);
+  if (more > 0) progress.say(`... and ${more} more that are left out`);
+  return accepted;
+}
+
 /** The options as contract 4.2 has them. */
-function queryOf({ validateOnly, onConflict, takeOverBookings }: ImportOptions): Record<string, string> {
+function queryOf({ validateOnly, dryRun, onConflict, takeOverBookings }: ImportOptions): Record<string, string> {
   return {
-    ...(validateOnly && { ValidateOnly: 'true' }),
+    ...((validateOnly || dryRun) && { ValidateOnly: 'true' }),
     ...(onConflict && { OnConflict: onConflict.charAt(0).toUpperCase() + onConflict.slice(1) }),
     ...(takeOverBookings && { TakeOverBookings: 'true' }),
   };
@@ -132,10 +181,12 @@ async function describeFindings(
 
 /** Adds `import` and `batches`, which work through the REST API (contract 1). */
 export function addCommands(program: Command, action: RemoteAction): void {
-  program
+  const importing = program
     .command('import')
-    .description('send a JSON file of lesson jobs through the REST API')
-    .argument('<file>', 'JSON array of jobs')
+    .description(
+      'send a timetable through the REST API: a JSON file of lesson jobs, or files of Untis, CSV or iCalendar',
+    )
+    .argument('<files...>', 'a JSON array of jobs, or the files of a timetable program')
     .addOption(tenantOption())
     .addOption(
       new Option('--operation <operation>', 'what to do with the jobs')
@@ -143,6 +194,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
         .default('create'),
     )
     .option('--validate-only', 'check everything and write nothing')
+    .option('--dry-run', 'as --validate-only and --follow: tell what would change')
     .addOption(
       new Option(
         '--on-conflict <rule>',
@@ -156,24 +208,24 @@ export function addCommands(program: Command, action: RemoteAction): void {
     .option('--follow', 'wait until the batch has ended; exit code 1 and the errors if it failed')
     .addOption(pinOption())
     .addOption(tokenOption())
-    .addOption(baseUrlOption())
+    .addOption(baseUrlOption());
+  addReadingOptions(importing)
     .addHelpText('after', 'Example:\n  $ roomgate import examples/timetable.json --mandator demo --follow')
     .action(
-      action(async (remote, file: string, options: ImportOptions) => {
+      action(async (remote, files: string[], options: ImportOptions) => {
         if (options.operation === 'delete' && options.onConflict)
           throw new CommandFailed('--on-conflict is for create and update; a deletion has no conflicts.');
         if (options.operation !== 'create' && options.takeOverBookings)
           throw new CommandFailed('--take-over-bookings is for create; only new lessons take bookings over.');
-        const body = await openLessonFile(file);
+        const isJson = formatOf(options, files[0] ?? '') === 'json';
+        if (isJson) await openLessonFile(files[0] ?? '');
         const client = openBatchClient(await remote.signIn(options));
         const progress = openProgress(remote.json ? { write: () => {} } : process.stderr);
         try {
-          const accepted = await client.postJobs(options.operation, body, {
-            query: queryOf(options),
-            onProgress: (sent, total) => progress.bar('Upload', sent, total),
-          });
+          const send = isJson ? sendJobs : sendFiles;
+          const accepted = await send(client, files, options, progress);
           progress.say(`Batch ${accepted.BatchId} is accepted.`);
-          if (!options.follow) {
+          if (!options.follow && !options.dryRun) {
             remote.print(accepted.BatchId, accepted);
             return;
           }
@@ -188,7 +240,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
           const severity = succeeded ? 'Warning' : 'Error';
           if (!remote.json && (!succeeded || batch.WarningCount > 0))
             told.push(`\n${await describeFindings(client, batch, severity)}\n`);
-          if (succeeded) told.push(describeSuccess(batch, options));
+          if (succeeded) told.push(...[describeDifference(batch), describeSuccess(batch, options)].filter(Boolean));
           remote.print(told.join('\n'), batch);
           if (succeeded) return;
           throw new CommandFailed(

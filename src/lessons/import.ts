@@ -19,6 +19,7 @@ import {
   joinByHash,
   type LessonSlice,
   lockResources,
+  removesMany,
   type StagedJobs,
   stageJobs,
 } from './staging.ts';
@@ -50,6 +51,9 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   await context.work
     .transaction()
     .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount }));
+  if (batch.replacesQuelle !== null) await work.stage.lessons();
+  const tooMany = await removesMany(trx, batch);
+  if (tooMany !== undefined) return await failLimits(trx, batch, [tooMany]);
   const published = await publish(openProgress(context, batch, lessonCount), work);
   if (!published) return await failData(work, lessonCount);
   const { warnings: warningCount, omitted } = await recordWarnings(work, published);

@@ -197,6 +197,13 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
 
 /** Checks the deferred constraint last. */
 export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
+  if (batch.replacesQuelle !== null)
+    await sql`
+      delete from lesson_job
+      where mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle}
+        and not exists (select from lesson where lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id)`.execute(
+      trx,
+    );
   if (batch.operation === 'Delete') {
     const ofJob = (whole: boolean) => sql`
       lesson_job.mandator_id = ${batch.mandatorId} and lesson_job.id = staged.job and staged.whole = ${whole}`;

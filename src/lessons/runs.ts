@@ -96,6 +96,7 @@ async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running 
       and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
     returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
       take_over as "takeOver", create_missing as "createMissing",
+      replaces_quelle as "replacesQuelle", replaces_since as "replacesSince", allow_removal as "allowRemoval",
       created_by as "createdBy", attempts, fence, job_count as "jobCount", request_id as "requestId", cancel_requested as "cancelRequested"`.execute(
     session,
   );

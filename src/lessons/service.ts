@@ -29,7 +29,7 @@ export { examineBatches } from './diagnosis.ts';
 export { readDifference } from './difference.ts';
 export { batchTasks } from './lifecycle.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
-export { examineSpool } from './spool.ts';
+export { examineSpool, openSpool, type Spool } from './spool.ts';
 export { findLessonsNaming, removeTeachers } from './teachers.ts';
 export {
   findJob,
@@ -44,4 +44,6 @@ export {
   listLessons,
 } from './timetable.ts';
 export { findBatchOf, findJobOf, findRoomOf, listJobsOf, listLessonsOf } from './timetable-edges.ts';
+export { type TimetableOptions, writeTimetable } from './timetable-request.ts';
 export { batchTopic, secondsToWait, waitForBatch, watchBatch, watchBatches } from './watch.ts';
+export { acceptedBatch, conflictRule } from './wire.ts';

@@ -135,7 +135,8 @@ async function stageUnlisted(trx: Transaction, batch: Running): Promise<void> {
       ${isShared(sql`stored`)}, resource_id
     from staged_job as job
     join lesson as stored on stored.mandator_id = ${batch.mandatorId} and stored.job = job.job
-    where job.whole and not exists (
+    where job.whole and (${batch.replacesSince}::timestamptz is null or stored.beginn >= ${batch.replacesSince})
+      and not exists (
       select from staged_lesson as listed where listed.job = job.job and listed.lektion_id = stored.lektion_id)
     order by index, lektion_id`.execute(trx);
   if (numAffectedRows) await sql`analyze staged_lesson`.execute(trx);

@@ -102,6 +102,7 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
             left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value`;
   await sql`create temporary table staged_job on commit drop as ${rows}`.execute(trx);
   await stageRooms(trx, batch);
+  if (batch.replacesQuelle !== null) await stageReplaced(trx, batch);
   const { rows: found } = await sql<StagedJobs>`
     select coalesce(bool_or(faulty), false) or exists (select from staged_room where matches <> 1)
         or ${operation !== 'Create'} and count(job) > count(distinct job) as faulty,
@@ -109,6 +110,32 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
       array(select distinct id from staged_room where id is not null order by id) as "resourceIds"
     from staged_job`.execute(trx);
   return found[0] as StagedJobs;
+}
+
+/** The jobs of the source that the batch does not list: they come after its own. */
+async function stageReplaced(trx: Transaction, { mandatorId, replacesQuelle, jobCount }: Running): Promise<void> {
+  await sql`
+    insert into staged_job (index, job, is_new, has_unknown, whole, job_id, bezeichnung, quelle, standort, bemerkung, faulty)
+    select ${jobCount}::int + row_number() over (order by id), id, false, false, true, job_id, bezeichnung, quelle, standort,
+      bemerkung, false
+    from lesson_job
+    where mandator_id = ${mandatorId} and quelle = ${replacesQuelle}
+      and not exists (select from staged_job where staged_job.job = lesson_job.id)`.execute(trx);
+}
+
+/** Whether a batch would delete more than a fifth of what is stored of its source: so does a file that was cut off. */
+export async function removesMany(trx: Transaction, batch: Running): Promise<string | undefined> {
+  if (batch.replacesQuelle === null || batch.allowRemoval || batch.validateOnly) return undefined;
+  const { rows } = await sql<{ removed: number; stored: number }>`
+    select (select count(*) from staged_lesson where action = 'delete')::int as removed,
+      (select count(*) from lesson join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
+       where lesson.mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle})::int as stored`.execute(
+    trx,
+  );
+  const { removed = 0, stored = 0 } = rows[0] ?? {};
+  return removed * 5 > stored
+    ? `${removed} of the ${stored} stored lessons of ${batch.replacesQuelle} would be deleted; was the file cut off? If not, allow the removal.`
+    : undefined;
 }
 
 /** Each name of a room once, with the resource it names: there are far fewer names than lessons. */

@@ -45,11 +45,12 @@ function writeProblem(
   if (status === 401) response.set('WWW-Authenticate', challengesFor(request, schemes));
   if (error instanceof MethodNotAllowed) response.set('Allow', error.allow.join(', '));
   if (error.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
-  const errors = error.errors.map(({ field, pointer, code, message }) => ({
+  const errors = error.errors.map(({ field, pointer, code, message, line, column }) => ({
     Field: field,
     Pointer: pointer,
     Code: code,
     Message: message,
+    ...(line === undefined ? {} : { Line: line, Column: column }),
   }));
   response.status(status);
   const other = inOtherForm(request, error, String(response.locals['requestId']));

@@ -189,6 +189,8 @@ export const problemSchema = (members: z.ZodRawShape) =>
               .meta({ description: 'A JSON pointer (RFC 6901) into the sent body.' }),
             Code: z.string().max(40),
             Message: z.string().max(4_000),
+            Line: z.int().optional().meta({ description: 'The line of a file that was sent.' }),
+            Column: z.int().nullable().optional().meta({ description: 'The field of the line, from 1.' }),
           }),
         )
         .max(1_000)

@@ -28,7 +28,17 @@ const deepest = 4;
 const spoken = new Set([
   ...['UID', 'SEQUENCE', 'DTSTAMP', 'LAST-MODIFIED', 'RECURRENCE-ID'],
   ...['DTSTART', 'DTEND', 'DURATION', 'RRULE', 'RDATE', 'EXDATE', 'EXRULE'],
-  ...['SUMMARY', 'ORGANIZER', 'ATTENDEE', 'STATUS', 'CLASS', 'TRANSP', 'X-MICROSOFT-CDO-BUSYSTATUS'],
+  ...[
+    'SUMMARY',
+    'LOCATION',
+    'CATEGORIES',
+    'ORGANIZER',
+    'ATTENDEE',
+    'STATUS',
+    'CLASS',
+    'TRANSP',
+    'X-MICROSOFT-CDO-BUSYSTATUS',
+  ],
   ...['TZID', 'TZOFFSETFROM', 'TZOFFSETTO'],
 ]);
 

@@ -136,6 +136,7 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[access.checkOverseer], 'POST mail-subscriptions/{id}/read', 'Mutation.readMailSubscription'],
   [[importing], 'POST jobs/create', 'Mutation.createLessonJobs'],
   [[importing], 'POST jobs/update', 'Mutation.updateLessonJobs'],
+  [[importing], 'POST timetables', 'Mutation.importTimetable'],
   [[importing], 'POST jobs/delete', 'Mutation.deleteLessonJobs'],
   [[checkBatchUser], 'GET jobs', 'Query.lessonJobs'],
   [[checkBatchUser], 'GET lessons', 'Query.lessons'],

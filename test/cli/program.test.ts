@@ -150,7 +150,7 @@ describe('exit code 2', () => {
   test.each([
     ['unknown command', ['imprt'], "unknown command 'imprt'"],
     ['unknown option', ['migrate', '--fast'], "unknown option '--fast'"],
-    ['missing argument', ['import', '--mandator', 'm'], "missing required argument 'file'"],
+    ['missing argument', ['import', '--mandator', 'm'], "missing required argument 'files'"],
     ['wrong value', ['import', 'x.json', '--mandator', 'm', '--operation', 'drop'], 'Allowed choices are create'],
   ])('%s', async (_what, args, message) => {
     const { code, out, err } = await run({}, ...args);

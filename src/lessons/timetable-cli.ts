@@ -1,0 +1,83 @@
+/** The options of `import` that say how the files of a timetable program are read. */
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { type Command, Option } from 'commander';
+import { CommandFailed, unreadableFile } from '../cli/command.ts';
+import { formatTable } from '../cli/output.ts';
+import type { BatchRecord, TimetableOptions } from './service.ts';
+
+/** As REST has them. */
+export const fileFormats = { untis: 'Untis', csv: 'Csv', ical: 'ICalendar' } as const;
+export type FileFormat = keyof typeof fileFormats | 'json';
+
+export type ReadingOptions = {
+  format?: FileFormat;
+  term?: string;
+  timeGrid?: string;
+  rooms?: string;
+  mapping?: string;
+  source?: string;
+  since?: string;
+  location?: string;
+  allowRemoval?: true;
+};
+
+export const addReadingOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--format <format>', 'of the files; recognised by what they are called when left out').choices([
+        'json',
+        ...Object.keys(fileFormats),
+      ]),
+    )
+    .option('--term <file>', 'JSON with the days of the term, its holidays and the names of its weeks')
+    .option('--time-grid <file>', 'JSON with the times of the periods')
+    .option('--rooms <file>', 'JSON with what rooms of the files are called here: {"101": "HS 101"}')
+    .option('--mapping <file>', 'JSON with the headings of a CSV: {"Room": "Raum", "Date": "Datum"}')
+    .option('--source <name>', 'what JobIDs begin with; untis, csv or ics when left out')
+    .option('--since <date>', 'leave what begins before this day as it is stored')
+    .option('--location <name>', 'the location, where two have rooms of the same name')
+    .option('--allow-removal', 'delete more than a fifth of the stored lessons, if the files do not list them');
+
+/** By the name of the first file. */
+export const formatOf = ({ format }: ReadingOptions, file: string): FileFormat | undefined =>
+  format ?? (path.extname(file).toLowerCase() === '.json' || path.extname(file) === '' ? 'json' : undefined);
+
+async function readJson(file: string | undefined): Promise<unknown> {
+  if (file === undefined) return undefined;
+  const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw unreadableFile(file, error);
+  });
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw new CommandFailed(`${file} is not JSON: ${(error as Error).message}.`);
+  }
+}
+
+/** @throws CommandFailed for files that are not there, or are no JSON */
+export async function readOptions(options: ReadingOptions): Promise<TimetableOptions> {
+  const { term, timeGrid, rooms, mapping, ...named } = options;
+  const [read, grid, names, columns] = await Promise.all([term, timeGrid, rooms, mapping].map(readJson));
+  return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns };
+}
+
+const kinds = ['Added', 'Changed', 'Moved', 'Removed', 'Unchanged'] as const;
+type ToldDifference = Record<(typeof kinds)[number], number> & {
+  Lessons: { Kind: string; JobID: string; LektionId: string; Fields: string[] }[];
+};
+
+const mostShown = 20;
+
+/** What a dry run would change; nothing for other batches. */
+export function describeDifference(batch: BatchRecord): string {
+  const difference = batch.Difference as ToldDifference | null | undefined;
+  if (!difference) return '';
+  const counts = kinds.map((kind) => `${kind.toLowerCase()} ${difference[kind]}`).join(', ');
+  const shown = difference.Lessons.slice(0, mostShown);
+  const table = formatTable(
+    ['Would be', 'JobID', 'LektionId', 'Fields'],
+    shown.map(({ Kind, JobID, LektionId, Fields }) => [Kind, JobID, LektionId, Fields.join(', ')]),
+  );
+  return `\nLessons: ${counts}\n${shown.length === 0 ? '' : `${table}\n`}`;
+}

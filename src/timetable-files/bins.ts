@@ -1,0 +1,70 @@
+/**
+ * Groups entries by their job without keeping them in memory: each goes to one of many bins by its key, and a bin that is full
+ * goes to a temporary file. The entries of one bin are then read together.
+ */
+import { createHash } from 'node:crypto';
+import { openSpool, type Spool } from '../lessons/service.ts';
+import type { Log } from '../log.ts';
+import type { TimetableEntry } from './entries.ts';
+
+const binCount = 64;
+/** Characters of a bin that are kept in memory. */
+const mostKept = 32_768;
+
+type Bin = { texts: string[]; length: number; parts: { at: number; length: number }[] };
+
+export type Bins = {
+  put(key: string, entry: TimetableEntry): Promise<void>;
+  /** The entries of each job, bin by bin. */
+  jobs(): AsyncGenerator<[key: string, entries: TimetableEntry[]]>;
+  close(): Promise<void>;
+};
+
+export function openBins(log: Log): Bins {
+  const bins: Bin[] = Array.from({ length: binCount }, () => ({ texts: [], length: 0, parts: [] }));
+  let spool: Promise<Spool> | undefined;
+  let written = 0;
+
+  async function spill(bin: Bin): Promise<void> {
+    spool ??= openSpool(log);
+    const bytes = Buffer.from(bin.texts.join(''));
+    [bin.texts, bin.length] = [[], 0];
+    bin.parts.push({ at: written, length: bytes.length });
+    written += bytes.length;
+    await (await spool).append(bytes);
+  }
+  async function read(bin: Bin): Promise<Map<string, TimetableEntry[]>> {
+    const jobs = new Map<string, TimetableEntry[]>();
+    const add = (text: string) => {
+      for (const line of text.split('\n')) {
+        if (line === '') continue;
+        const [key, entry] = JSON.parse(line) as [string, TimetableEntry];
+        const entries = jobs.get(key);
+        if (entries) entries.push(entry);
+        else jobs.set(key, [entry]);
+      }
+    };
+    for (const { at, length } of bin.parts) {
+      const bytes = Buffer.allocUnsafe(length);
+      await (await spool)?.read(bytes, at);
+      add(bytes.toString());
+    }
+    add(bin.texts.join(''));
+    return jobs;
+  }
+  return {
+    async put(key, entry) {
+      const bin = bins[(createHash('sha1').update(key).digest()[0] as number) % binCount] as Bin;
+      const text = `${JSON.stringify([key, entry])}\n`;
+      bin.texts.push(text);
+      bin.length += text.length;
+      if (bin.length > mostKept) await spill(bin);
+    },
+    async *jobs() {
+      for (const bin of bins) yield* await read(bin);
+    },
+    async close() {
+      await (await spool)?.close();
+    },
+  };
+}

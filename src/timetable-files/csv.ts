@@ -1,0 +1,204 @@
+/** Reads a CSV with a header: lessons with a date, or with a weekday and a period that come back each week. */
+import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
+import { type FaultReport, shown, UnreadableFile } from './faults.ts';
+import type { TextRow } from './rows.ts';
+import { compactDate, type TermDays } from './term.ts';
+import { checkPeriod, readDay as readCompactDay } from './untis.ts';
+import { type ColumnName, columnNames, type TimetableRequest } from './wire.ts';
+
+/** Usual headings, in lower case. */
+const headings: Record<ColumnName, readonly string[]> = {
+  Key: ['id', 'nr', 'nr.', 'nummer', 'lektionid', 'lessonid', 'number', 'activity id'],
+  Date: ['date', 'datum'],
+  Day: ['day', 'tag', 'wochentag', 'weekday'],
+  Period: ['period', 'stunde', 'std', 'unterrichtsstunde', 'hour'],
+  Weeks: ['weeks', 'week', 'woche', 'wochen', 'turnus', 'unterrichtsgruppe'],
+  Begin: ['begin', 'beginn', 'start', 'von', 'from'],
+  End: ['end', 'ende', 'bis', 'to', 'until'],
+  Room: ['room', 'raum', 'ressourcename', 'zimmer', 'ort', 'location'],
+  Subject: ['subject', 'fach', 'titel', 'title'],
+  Classes: ['classes', 'class', 'klasse', 'klassen', 'students sets', 'gruppe'],
+  Teachers: ['teachers', 'teacher', 'lehrkraft', 'lehrkräfte', 'lehrer', 'lehrperson', 'lehrpersonen'],
+  Remark: ['remark', 'bemerkung', 'comments', 'comment', 'notiz', 'text'],
+  Status: ['status'],
+};
+
+const weekdays = [
+  ...[
+    ['mo', 'mon', 'montag', 'monday'],
+    ['di', 'tue', 'dienstag', 'tuesday'],
+    ['mi', 'wed', 'mittwoch', 'wednesday'],
+  ],
+  ...[
+    ['do', 'thu', 'donnerstag', 'thursday'],
+    ['fr', 'fri', 'freitag', 'friday'],
+    ['sa', 'sat', 'samstag', 'saturday', 'sonnabend'],
+  ],
+  ['so', 'sun', 'sonntag', 'sunday'],
+];
+const statuses: Record<string, string> = {
+  geplant: 'Geplant',
+  planned: 'Geplant',
+  vertretung: 'Vertretung',
+  substituted: 'Vertretung',
+  entfaellt: 'Entfaellt',
+  entfällt: 'Entfaellt',
+  cancelled: 'Entfaellt',
+  ausfall: 'Entfaellt',
+};
+const parts = /[,;+~\n]/;
+
+/** `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined where there is no such day. */
+function readDay(text: string): number | undefined {
+  const german = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2}|\d{4})$/.exec(text);
+  if (!german) return readCompactDay(text.replaceAll('-', ''));
+  const [date, month, year] = german.slice(1).map(Number) as [number, number, number];
+  const pad = (number: number) => String(number).padStart(2, '0');
+  return readCompactDay(`${year < 100 ? 2_000 + year : year}${pad(month)}${pad(date)}`);
+}
+
+/** Minutes of `8:00`, `08.00` or `0800`. */
+function readClock(text: string): number | undefined {
+  const found = /^(\d{1,2})[:.]?(\d\d)(?:[:.]00)?(?: ?uhr)?$/i.exec(text);
+  const [hours, minutes] = [Number(found?.[1]), Number(found?.[2])];
+  return found && hours < 24 && minutes < 60 ? hours * 60 + minutes : undefined;
+}
+
+/** `3`, `1-2`, `4+5` or `1, 2`. */
+function readPeriods(text: string): number[] | undefined {
+  const range = /^(\d{1,2})\.?\s?[-–]\s?(\d{1,2})\.?$/.exec(text);
+  if (range) {
+    const [from, to] = [Number(range[1]), Number(range[2])];
+    return from <= to ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : undefined;
+  }
+  const list = text.split(/[+,/]/).map((part) => part.trim().replace(/\.$/, ''));
+  return list.length <= 20 && list.every((part) => /^\d{1,2}$/.test(part)) ? [...new Set(list.map(Number))] : undefined;
+}
+
+/** The columns of a header. @throws UnreadableFile once a fault is reported */
+function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping'], file: number, report: FaultReport) {
+  const found = new Map<string, number>();
+  for (const [at, cell] of cells.entries()) {
+    const name = cell.trim().toLowerCase();
+    if (name !== '' && found.has(name)) {
+      report.fault(
+        { file, line, column: at + 1 },
+        'RepeatedColumn',
+        `two columns are called ${shown(cell)}; rename one`,
+      );
+      throw new UnreadableFile();
+    }
+    found.set(name, at);
+  }
+  const columns = new Map<ColumnName, number>();
+  for (const name of columnNames) {
+    const wanted = mapping?.[name];
+    const at = wanted
+      ? found.get(wanted.trim().toLowerCase())
+      : headings[name].map((each) => found.get(each)).find((each) => each !== undefined);
+    if (at !== undefined) columns.set(name, at);
+    else if (wanted) {
+      report.fault(
+        { file, line, field: name },
+        'UnknownColumn',
+        `no column is called ${shown(wanted)}; the columns are ${shown(cells.join(', '))}`,
+      );
+      throw new UnreadableFile();
+    }
+  }
+  const isDated = columns.has('Date');
+  const needed: ColumnName[] = isDated ? ['Room', 'Begin', 'End'] : ['Room', 'Day', 'Period'];
+  const missing = needed.filter((name) => !columns.has(name) && !(isDated && columns.has('Period')));
+  if (!columns.has('Room') || missing.length > 0) {
+    const names = columns.has('Room') ? missing : ['Room', ...missing.filter((name) => name !== 'Room')];
+    report.fault(
+      { file, line },
+      'UnknownColumn',
+      `no column was recognised as ${names.join(' or ')}; name them in Mapping. The columns are ${shown(cells.join(', '))}`,
+    );
+    throw new UnreadableFile();
+  }
+  return columns;
+}
+
+export function openCsv(
+  file: number,
+  term: TermDays,
+  mapping: TimetableRequest['Mapping'],
+  report: FaultReport,
+  take: TakeEntry,
+) {
+  let columns: Map<ColumnName, number> | undefined;
+  return async (row: TextRow): Promise<void> => {
+    if (!columns) {
+      columns = readHeader(row, mapping, file, report);
+      return;
+    }
+    const known = columns;
+    const { line, cells } = row;
+    const cell = (name: ColumnName) => (known.has(name) ? (cells[known.get(name) as number] ?? '').trim() : '');
+    const headingOf = (name: ColumnName) => mapping?.[name] ?? name;
+    const fault = (name: ColumnName, code: string, message: string): undefined => {
+      report.fault({ file, line, column: (known.get(name) ?? 0) + 1, field: headingOf(name) }, code, message);
+    };
+    const content = {
+      subject: cell('Subject'),
+      classes: listOf(cell('Classes'), parts),
+      teachers: listOf(cell('Teachers'), parts),
+      ...(cell('Remark') && { remark: cell('Remark') }),
+    };
+    const status = cell('Status') === '' ? undefined : statuses[cell('Status').toLowerCase()];
+    if (cell('Status') !== '' && !status)
+      return fault('Status', 'InvalidStatus', `${shown(cell('Status'))} is none of Geplant, Vertretung and Entfaellt`);
+    const rooms = listOf(cell('Room'), /~/);
+    const group = [content.subject, content.classes.join('+')].filter(Boolean).join('-') || 'lessons';
+    const entries: [key: string, entry: TimetableEntry][] = [];
+    if (known.has('Date')) {
+      const day = readDay(cell('Date'));
+      if (day === undefined)
+        return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is no date such as 15.03.2027 or 2027-03-15`);
+      if (day < term.first) return;
+      const clocks = known.has('Begin')
+        ? (['Begin', 'End'] as const).map(
+            (name) =>
+              readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is no time such as 08:00`),
+          )
+        : timesOfPeriods();
+      const [begin, end] = clocks;
+      if (begin === undefined || end === undefined) return;
+      if (end <= begin) return fault('End', 'InvalidTime', `${shown(cell('End'))} is not after the beginning`);
+      const hasOwnId = cell('Key') !== '';
+      const clock = `${String(Math.floor(begin / 60)).padStart(2, '0')}${String(begin % 60).padStart(2, '0')}`;
+      const id = hasOwnId ? cell('Key') : `${compactDate(day)}-${clock}`;
+      const times = { start: term.instantOf(day, begin), end: term.instantOf(day, end) };
+      for (const room of rooms)
+        entries.push([group, { kind: 'dated', file, line, id, hasOwnId, ...times, room, status, ...content }]);
+      function timesOfPeriods(): (number | undefined)[] {
+        const periods = readPeriods(cell('Period'));
+        if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is no period`)];
+        const weekday = (((day as number) + 3) % 7) + 1;
+        const complain = (message: string) => fault('Period', 'UnknownPeriod', message);
+        if (!periods.every((period) => checkPeriod(term, weekday, period, complain))) return [];
+        const all = periods.map((period) => term.timesOf(weekday, period));
+        return [Math.min(...all.map((times) => times?.begin ?? 0)), Math.max(...all.map((times) => times?.end ?? 0))];
+      }
+    } else {
+      const day = /^[1-7]$/.test(cell('Day'))
+        ? Number(cell('Day'))
+        : weekdays.findIndex((each) => each.includes(cell('Day').toLowerCase().replace(/\.$/, ''))) + 1;
+      if (day === 0) return fault('Day', 'InvalidDay', `${shown(cell('Day'))} is no weekday such as Mo, Montag or 1`);
+      const periods = readPeriods(cell('Period'));
+      if (!periods) return fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is no period such as 3 or 1-2`);
+      const weeks = cell('Weeks') || undefined;
+      if (weeks && !term.knowsWeeks(weeks))
+        return fault('Weeks', 'UnknownWeeks', `${shown(weeks)} names no weeks; add it to the groups of the term`);
+      const complain = (message: string) => fault('Period', 'UnknownPeriod', message);
+      for (const period of periods)
+        if (checkPeriod(term, day, period, complain))
+          for (const room of rooms)
+            entries.push([cell('Key') || group, { kind: 'slot', file, line, day, period, weeks, room, ...content }]);
+    }
+    if (rooms.length === 0) report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out');
+    for (const [key, entry] of entries) await take(key, entry);
+  };
+}

@@ -1,0 +1,59 @@
+/** What is wrong with the files of a timetable: each fault with its file, line and column, and what to do. */
+import { type FieldError, InvalidInput } from '../errors.ts';
+
+/** A place in a file. `column` counts the fields of a line from 1; `field` is what stands there. */
+export type FilePlace = { file: number; line: number; column?: number | undefined; field?: string | undefined };
+
+export type Notice = { file: string; line: number; code: string; message: string };
+
+/** Faults and notices of each kind that are listed; the others are counted. */
+const mostListed = 1_000;
+const mostNotices = 100;
+const longestShown = 80;
+
+/** A text of a file as a message shows it. */
+export const shown = (text: string): string =>
+  JSON.stringify(text.length > longestShown ? `${text.slice(0, longestShown)}…`.toWellFormed() : text);
+
+/** No more of the file can be read. */
+export class UnreadableFile extends Error {}
+
+export type FaultReport = ReturnType<typeof openReport>;
+
+export function openReport(names: readonly string[]) {
+  const faults: (FieldError & { file: number })[] = [];
+  const notices: Notice[] = [];
+  let [faultCount, noticeCount] = [0, 0];
+  const nameOf = (file: number) => names[file] ?? '';
+  return {
+    fault(place: FilePlace, code: string, message: string): void {
+      faultCount++;
+      if (faults.length >= mostListed) return;
+      const { file, line, column, field } = place;
+      const at = `${nameOf(file)} line ${line}${column === undefined ? '' : `, column ${column}`}${field ? ` (${field})` : ''}`;
+      const error = { field: field ?? null, pointer: `/Files/${file}`, code, message: `${at}: ${message}.` };
+      faults.push({ ...error, line, column: column ?? null, file });
+    },
+    notice({ file, line }: FilePlace, code: string, message: string): void {
+      noticeCount++;
+      if (notices.length < mostNotices) notices.push({ file: nameOf(file), line, code, message: `${message}.` });
+    },
+    get isFaulty() {
+      return faultCount > 0;
+    },
+    notices: () => ({ count: noticeCount, listed: notices }),
+    /** @throws InvalidInput with all faults in the order of the files */
+    check(): void {
+      if (faultCount === 0) return;
+      const errors = faults
+        .sort((one, other) => one.file - other.file || (one.line ?? 0) - (other.line ?? 0))
+        .map(({ file: _, ...error }) => error);
+      const more = faultCount > errors.length ? ` The first ${errors.length} are listed.` : '';
+      const first = errors[0]?.message ?? '';
+      throw new InvalidInput(
+        faultCount === 1 ? first : `${faultCount} faults, and nothing was written. The first: ${first}${more}`,
+        errors,
+      );
+    },
+  };
+}

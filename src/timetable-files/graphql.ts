@@ -1,0 +1,99 @@
+import { Forbidden, InvalidInput, LimitExceeded, Malformed } from '../errors.ts';
+import { bodyType, partType } from '../graphql/body.ts';
+import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
+import { given } from '../graphql/given.ts';
+import { enumType, recordFields, recordType } from '../graphql/record.ts';
+import { idempotencyKey, readInput } from '../input.ts';
+import * as timetables from './service.ts';
+import * as wire from './wire.ts';
+
+async function* asBody(request: object): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(request));
+}
+
+export const addTypes: AddTypes = (builder) => {
+  const format = enumType(builder, wire.format);
+  recordType(builder, 'TimetableFileRead', wire.readFile, wire.toFile);
+  recordType(builder, 'TimetableNotice', wire.notice, wire.toNotice);
+  const record = wire.acceptedTimetable.omit({ BatchId: true, ImportStatus: true, Files: true, Notices: true });
+  const accepted = builder.objectRef<timetables.AcceptedTimetable>('TimetableAccepted').implement({
+    description: 'Stored and queued; its work goes on in the background.',
+    fields: (t) => ({
+      batch: t.field({
+        type: typeNamed<object>('Batch'),
+        description: 'The batch.',
+        resolve: (answer, _args, { context, viewer }) => timetables.getImportedBatch(context.db, viewer, answer),
+      }),
+      files: t.field({
+        type: [typeNamed<object>('TimetableFileRead')],
+        description: 'The files, as they were read.',
+        resolve: ({ files }) => files,
+      }),
+      notices: t.field({
+        type: [typeNamed<object>('TimetableNotice')],
+        description: 'The first hundred of what was left out.',
+        resolve: ({ notices }) => notices,
+      }),
+      ...recordFields(t, record, wire.toAcceptedTimetable),
+    }),
+  });
+  const inputs = new Map([
+    [wire.holiday, partType(builder, 'TimetableHolidayInput', wire.holiday)],
+    [wire.week, partType(builder, 'TimetableWeekInput', wire.week)],
+    [wire.weekGroup, partType(builder, 'TimetableWeekGroupInput', wire.weekGroup)],
+  ] as never);
+  const parts = new Map([
+    [wire.term, partType(builder, 'TimetableTermInput', wire.term, inputs as never)],
+    [wire.period, partType(builder, 'TimetablePeriodInput', wire.period)],
+    [wire.room, partType(builder, 'TimetableRoomInput', wire.room)],
+    [wire.mapping, partType(builder, 'TimetableMappingInput', wire.mapping)],
+    [wire.file, partType(builder, 'TimetableFileInput', wire.file)],
+  ] as never);
+  const options = builder.inputType('TimetableOptions', {
+    description: 'How the batch of a timetable is taken.',
+    fields: (t) => ({
+      format: t.field({ type: format, description: 'The format of the files; recognised when left out.' }),
+      validateOnly: t.boolean({
+        description: 'The same checks; nothing is written, and `difference` of the batch says what would be.',
+      }),
+      onConflict: t.field({
+        type: enumNamed<'Fail' | 'Skip' | 'Displace'>('ConflictRule'),
+        description: 'What becomes of lessons whose room is occupied; Fail when left out.',
+      }),
+      idempotencyKey: t.string({
+        description: 'The same key and files within 24 hours give the same batch again.',
+        validate: { schema: idempotencyKey },
+      }),
+    }),
+  });
+  builder.mutationField('importTimetable', (t) =>
+    t.field({
+      type: accepted,
+      errors: {
+        types: [Forbidden, InvalidInput, LimitExceeded],
+        union: { name: 'ImportTimetableResult', description: 'What came of it.' },
+      },
+      args: {
+        input: t.arg({
+          type: bodyType(builder, 'TimetableFilesInput', wire.timetableFiles, parts as never),
+          required: true,
+          description: 'The files, and how they are read.',
+        }),
+        options: t.arg({ type: options, description: 'How they are taken.' }),
+      },
+      description:
+        'Reads the files of a timetable program and sends what they say as one batch: new lessons, those that differ, and the removal of those that are not listed any more. A fault is told with its line.',
+      resolve: (_root, { input, options }, { context, viewer, requestId }) =>
+        timetables
+          .importTimetable(context, viewer, {
+            body: asBody(input),
+            check: (sent) => readInput(wire.timetableFiles, sent),
+            ...given(options),
+            requestId,
+          })
+          .catch((error: unknown) => {
+            throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
+          }),
+    }),
+  );
+};

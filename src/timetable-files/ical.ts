@@ -1,0 +1,213 @@
+/** Reads the events of iCalendar (RFC 5545) one after another. */
+import { createHash } from 'node:crypto';
+import { dayLength, readWall } from '../time/days.ts';
+import {
+  contentOf,
+  type IcalComponent,
+  type IcalProperty,
+  Unreadable as NoCalendar,
+  propertiesOf,
+  propertyOf,
+  readComponents,
+  readText,
+} from '../time/ical-lines.ts';
+import { readRule, WrongRule } from '../time/rule.ts';
+import { isTimeZone } from '../time/zones.ts';
+import { listOf, type TakeEntry } from './entries.ts';
+import { type FaultReport, shown, UnreadableFile } from './faults.ts';
+import type { TermDays } from './term.ts';
+
+const longestLine = 65_536;
+const mostEvents = 200_000;
+const mostLinesOfEvent = 2_000;
+
+/** The unfolded lines of a text, each with the number of its first line. @throws UnreadableFile once a fault is reported */
+async function* unfold(text: AsyncGenerator<string>, file: number, report: FaultReport) {
+  let rest = '';
+  let line = 0;
+  let held: { line: number; text: string } | undefined;
+  const refuse = (): never => {
+    report.fault(
+      { file, line: line + 1 },
+      'LineTooLong',
+      `more than ${longestLine} characters; is this the right file`,
+    );
+    throw new UnreadableFile();
+  };
+  async function* lines() {
+    for await (const piece of text) {
+      const whole = (rest + piece).split('\n');
+      rest = whole.pop() ?? '';
+      yield* whole;
+      if (rest.length > longestLine) refuse();
+    }
+    if (rest) yield rest;
+  }
+  for await (const raw of lines()) {
+    const written = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
+    line++;
+    if (held && (written.startsWith(' ') || written.startsWith('\t'))) {
+      if (held.text.length + written.length > longestLine) refuse();
+      held.text += written.slice(1);
+    } else {
+      if (held) yield held;
+      held = { line, text: written };
+    }
+  }
+  if (held) yield held;
+}
+
+const hasTime = ({ value }: IcalProperty) => value.includes('T');
+const duration = /^P(?:(\d{1,2})W|(?:(\d{1,3})D)?(?:T(?:(\d{1,3})H)?(?:(\d{1,4})M)?(?:(\d{1,6})S)?)?)$/;
+
+function lengthOf(text: string): number | undefined {
+  const found = duration.exec(text.trim());
+  if (!found) return undefined;
+  const [weeks, days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0)) as number[];
+  return (
+    ((((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1_000
+  );
+}
+
+export function openIcal(file: number, term: TermDays, report: FaultReport, take: TakeEntry) {
+  async function takeEvent(event: IcalComponent, at: number): Promise<void> {
+    const place = (field: string) => ({ file, line: at, field });
+    const stop = (field: string, code: string, message: string): never => {
+      report.fault(place(field), code, message);
+      throw new Skipped();
+    };
+    const start = propertyOf(event, 'DTSTART');
+    if (!start) return stop('DTSTART', 'MissingValue', 'the event has no start');
+    if (!hasTime(start)) {
+      report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is no lesson');
+      return;
+    }
+    function zoneOf(property: IcalProperty): string {
+      if (property.value.trim().endsWith('Z')) return 'UTC';
+      const named = property.parameters.get('TZID')?.replace(/^\//, '');
+      if (named === undefined) return term.zoneName;
+      return isTimeZone(named)
+        ? named
+        : stop(
+            property.name,
+            'UnknownTimeZone',
+            `the time zone ${shown(named)} is not known; export with IANA names such as Europe/Berlin`,
+          );
+    }
+    const wallOf = (property: IcalProperty, value = property.value): number =>
+      readWall(value.trim().replace(/Z$/, '')) ??
+      stop(property.name, 'InvalidDate', `${shown(value)} is no date and time such as 20270315T080000`);
+    const wallsOf = (name: string) =>
+      propertiesOf(event, name).flatMap((property) =>
+        property.value.split(',', 2_000).map((value) => wallOf(property, value)),
+      );
+    const zone = zoneOf(start);
+    const wall = wallOf(start);
+    const end = propertyOf(event, 'DTEND');
+    const length = end ? wallOf(end) - wall : lengthOf(contentOf(event, 'DURATION') ?? 'PT0S');
+    if (end && zoneOf(end) !== zone)
+      stop('DTEND', 'InvalidTime', 'the event begins in one time zone and ends in another');
+    if (length === undefined || length <= 0 || length > dayLength)
+      stop('DTEND', 'InvalidTime', 'the event must end after it begins, by at most 24 hours');
+    const rule = contentOf(event, 'RRULE') ?? null;
+    try {
+      if (rule !== null) {
+        const read = readRule(rule);
+        if (!term.hasTerm && read.count === null && read.until === null)
+          stop('RRULE', 'InvalidRule', 'it repeats without an end; send a term');
+      }
+    } catch (error) {
+      if (!(error instanceof WrongRule)) throw error;
+      stop('RRULE', 'InvalidRule', error.message);
+    }
+    const textOf = (name: string) => readText(contentOf(event, name) ?? '').trim();
+    const rooms = listOf(textOf('LOCATION'), /~/);
+    const title = textOf('SUMMARY');
+    if (rooms.length === 0)
+      report.notice({ file, line: at }, 'WithoutRoom', `Event ${shown(title)} has no LOCATION and is left out`);
+    const replaced = propertyOf(event, 'RECURRENCE-ID');
+    const uid = textOf('UID');
+    // Without a UID, or with one of a counter, an event is known by what it is.
+    const key =
+      uid.length > 4
+        ? uid
+        : createHash('sha256')
+            .update(`${title}\n${rooms.join('~')}`)
+            .digest('hex')
+            .slice(0, 16);
+    for (const room of rooms)
+      await take(key, {
+        kind: 'event',
+        file,
+        line: at,
+        title,
+        zone,
+        start: wall,
+        length: length as number,
+        rule,
+        room,
+        excluded: wallsOf('EXDATE'),
+        added: wallsOf('RDATE'),
+        replaces: replaced ? wallOf(replaced) : null,
+        subject: listOf(textOf('CATEGORIES'), /,/)[0] ?? '',
+        classes: [],
+        teachers: [],
+        ...(contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED' && { status: 'Entfaellt' }),
+      });
+  }
+
+  /** @returns how many events there are. @throws UnreadableFile once a fault is reported */
+  return async (text: AsyncGenerator<string>): Promise<number> => {
+    let lines: string[] | undefined;
+    let [from, depth, count, last] = [0, 0, 0, 1];
+    let isClosed = false;
+    for await (const { line, text: written } of unfold(text, file, report)) {
+      last = line;
+      const head = written.slice(0, 80).trim().toUpperCase();
+      if (head === 'BEGIN:VEVENT' && !lines) {
+        if (++count > mostEvents) {
+          report.fault({ file, line }, 'TooManyLines', `more than ${mostEvents} events; send a file for each term`);
+          throw new UnreadableFile();
+        }
+        lines = [];
+        from = line;
+        depth = 0;
+      }
+      if (head === 'END:VCALENDAR') isClosed = true;
+      if (!lines) continue;
+      lines.push(written);
+      if (lines.length > mostLinesOfEvent) {
+        report.fault({ file, line: from }, 'LineTooLong', `an event of more than ${mostLinesOfEvent} lines`);
+        throw new UnreadableFile();
+      }
+      if (head.startsWith('BEGIN:')) depth++;
+      if (head.startsWith('END:')) depth--;
+      if (depth > 0) continue;
+      const body = `BEGIN:VCALENDAR\n${lines.join('\n')}\nEND:VCALENDAR`;
+      lines = undefined;
+      try {
+        await takeEvent(readComponents(body).components[0] as IcalComponent, from);
+      } catch (error) {
+        if (error instanceof NoCalendar)
+          report.fault({ file, line: from }, 'InvalidEvent', `the event cannot be read: ${error.message}`);
+        else if (!(error instanceof Skipped)) throw error;
+      }
+    }
+    if (!isClosed || lines) {
+      report.fault(
+        { file, line: last },
+        'CutOff',
+        'the file ends before END:VCALENDAR; it was cut off, so export it again',
+      );
+      throw new UnreadableFile();
+    }
+    if (count === 0) {
+      report.fault({ file, line: 1 }, 'EmptyFile', 'the calendar has no events');
+      throw new UnreadableFile();
+    }
+    return count;
+  };
+}
+
+/** A fault of an event is reported, and the next one is read. */
+class Skipped extends Error {}

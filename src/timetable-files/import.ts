@@ -1,0 +1,230 @@
+/** From the files of a timetable to a batch of lesson jobs. */
+
+import { checkImporter } from '../access.ts';
+import type { Context, Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { InvalidInput } from '../errors.ts';
+import { openPlaces } from '../flow/places.ts';
+import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
+import { isStorable } from '../storable.ts';
+import { dateText } from '../time/days.ts';
+import { startOfDate } from '../time/zones.ts';
+import { type Bins, openBins } from './bins.ts';
+import type { TimetableEntry } from './entries.ts';
+import { type FaultReport, type Notice, openReport } from './faults.ts';
+import { takeIn } from './intake.ts';
+import { planJob } from './lessons.ts';
+import { keyOf, type PlannedLesson, type Rules } from './planned.ts';
+import { type FileRead, type Format, readFile } from './reading.ts';
+import { findZoneName, openRooms } from './rooms.ts';
+import { openTerm } from './term.ts';
+import type { TimetableRequest } from './wire.ts';
+
+export type TimetableImport = {
+  /** The bytes of the request of `wire.timetableFiles`. */
+  body: AsyncIterable<Uint8Array>;
+  /** Checks it. */
+  check: (sent: unknown) => TimetableRequest;
+  format?: Format | undefined;
+  validateOnly?: boolean | undefined;
+  onConflict?: ConflictRule | undefined;
+  idempotencyKey?: string | undefined;
+  requestId: string;
+};
+
+export type AcceptedTimetable = {
+  batchId: string;
+  importStatus: 'AwaitingLessonCreation';
+  files: FileRead[];
+  jobCount: number;
+  lessonCount: number;
+  noticeCount: number;
+  notices: Notice[];
+};
+
+const defaultSources: Record<string, string> = { CSV: 'csv', iCalendar: 'ics' };
+
+/** Each holds two temporary files. */
+const openReadings = () =>
+  openPlaces({ of: 'timetables', all: 16, perTenant: 3, perPerson: 2, mostWaiting: 4, waitMs: 10_000 });
+
+/**
+ * Reads the files wholly before anything is stored, then sends what they say as one batch: jobs that are new, jobs that differ,
+ * and the removal of what the same source has written for this term and does not list any more.
+ * @throws InvalidInput with every fault of the files; what `createBatch` throws
+ */
+export async function importTimetable(
+  context: Context,
+  viewer: Viewer,
+  wanted: TimetableImport,
+): Promise<AcceptedTimetable> {
+  checkImporter(viewer, wanted.onConflict ?? 'Fail');
+  return await context.once(openReadings).hold(viewer, async () => {
+    const intake = await takeIn(wanted.body, context.config.Limits.JobBodyBytes, context.log);
+    const bins = openBins(context.log);
+    try {
+      const asked = wanted.check(intake.sent);
+      const report = openReport(asked.Files.map(({ Name }) => Name));
+      const rooms = openRooms(asked);
+      const term = openTerm(asked, await findZoneName(context.db, viewer, asked));
+      const reading = { term, mapping: asked.Mapping, report, take: takerOf(bins, rooms, report) };
+      const files: FileRead[] = [];
+      for (const [at, { Name, Content }] of asked.Files.entries()) {
+        const found = await readFile({ at, name: Name, read: intake.read(Number(Content)) }, wanted.format, reading);
+        if (found) files.push(found);
+      }
+      await rooms.check(context.db, viewer, asked.Standort ?? null, report);
+      report.check();
+      checkFiles(files);
+      const { source, quelle } = sourceOf(asked, files);
+      const shared = new Set(asked.SharedRooms.map((name) => name.trim().toLowerCase()));
+      const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared: (room) => shared.has(room.toLowerCase()) };
+      const counts = { jobs: 0, lessons: 0 };
+      const most = context.config.Limits.LessonsPerBatch;
+      const accepted = await createBatch(context, viewer, {
+        operation: 'Update',
+        body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts, most }, rules),
+        createMissing: true,
+        replaces: {
+          quelle,
+          since: Number.isFinite(term.first) ? startOfDate(dateText(term.first), term.zoneName) : null,
+          allowRemoval: asked.AllowRemoval,
+        },
+        validateOnly: wanted.validateOnly,
+        onConflict: wanted.onConflict,
+        idempotencyKey: wanted.idempotencyKey,
+        requestId: wanted.requestId,
+      });
+      const notices = report.notices();
+      return {
+        ...accepted,
+        files,
+        jobCount: counts.jobs,
+        lessonCount: counts.lessons,
+        noticeCount: notices.count,
+        notices: notices.listed,
+      };
+    } finally {
+      await Promise.all([bins.close(), intake.close()]);
+    }
+  });
+}
+
+export const getImportedBatch = (db: Database, viewer: Viewer, { batchId }: AcceptedTimetable): Promise<Batch> =>
+  getBatch(db, viewer, batchId);
+
+/** Lengths as contract 4.1 has them. */
+const longest = { room: 200, text: 4_000, name: 200, key: 100 };
+const mostNames = 200;
+
+/** Why PostgreSQL, or the contract of lessons, would refuse an entry. */
+function faultOf(entry: TimetableEntry): string | undefined {
+  const { subject, classes, remark } = { subject: '', classes: [] as readonly string[], remark: '', ...entry };
+  const teachers = 'teachers' in entry ? entry.teachers : [];
+  const room = 'room' in entry ? entry.room : '';
+  const id = entry.kind === 'dated' ? entry.id : '';
+  const texts = [subject, remark ?? '', room, id, ...classes, ...teachers, ...('text' in entry ? [entry.text] : [])];
+  if (!texts.every(isStorable)) return 'a text holds half of a character; export the file as UTF-8';
+  if (room.length > longest.room) return `the room has more than ${longest.room} characters`;
+  if (id.length > longest.key) return `the id has more than ${longest.key} characters`;
+  if (texts.some((text) => text.length > longest.text)) return `a text has more than ${longest.text} characters`;
+  if (Math.max(classes.length, teachers.length) > mostNames) return `more than ${mostNames} names in one field`;
+  if ([...classes, ...teachers].some((name) => name.length > longest.name))
+    return `a name has more than ${longest.name} characters`;
+  return undefined;
+}
+
+const takerOf =
+  (bins: Bins, rooms: ReturnType<typeof openRooms>, report: FaultReport) =>
+  async (key: string, entry: TimetableEntry): Promise<void> => {
+    const fault = faultOf(entry);
+    if (fault) {
+      report.fault(entry, 'TooLong', `${fault}; is this the right file`);
+      return;
+    }
+    if ('room' in entry && entry.room !== '') rooms.note(entry, entry.room);
+    await bins.put(key, entry);
+  };
+
+/** @throws InvalidInput for files that say nothing together */
+function checkFiles(files: readonly FileRead[]): void {
+  const untis = files.filter(({ format }) => format.startsWith('GPU'));
+  if (untis.length > 0 && untis.length < files.length)
+    throw new InvalidInput('Files: Untis files and others are two timetables; send them one after another.');
+  if (untis.length > 0 && !untis.some(({ format }) => format === 'GPU001'))
+    throw new InvalidInput('Files: GPU001, the timetable, is missing; what it lists is changed by GPU002 and GPU014.');
+}
+
+function sourceOf(
+  { Source, Term }: TimetableRequest,
+  [first]: readonly FileRead[],
+): { source: string; quelle: string } {
+  const source = Source ?? defaultSources[first?.format ?? ''] ?? 'untis';
+  return { source, quelle: Term ? `${source} ${Term.Name}` : source };
+}
+
+type Writing = {
+  source: string;
+  quelle: string;
+  standort: string | null;
+  counts: { jobs: number; lessons: number };
+  most: number;
+};
+
+function lessonRecord({
+  id,
+  start,
+  end,
+  room,
+  subject,
+  title,
+  classes,
+  teachers,
+  status,
+  remark,
+  coupling,
+}: PlannedLesson) {
+  return {
+    LektionId: keyOf(id),
+    Beginn: new Date(start).toISOString(),
+    Ende: new Date(end).toISOString(),
+    RessourceName: room,
+    Titel: title || null,
+    Fach: subject || null,
+    Bemerkung: remark || null,
+    Klassen: classes.length > 0 ? classes : null,
+    Lehrpersonen: teachers.length > 0 ? teachers : null,
+    Status: status,
+    KopplungId: coupling ?? null,
+  };
+}
+
+/** The jobs as JSON. @throws InvalidInput with every fault, after the last job */
+async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGenerator<Uint8Array> {
+  const { source, quelle, standort, counts, most } = writing;
+  const { term, report } = rules;
+  const suffix = term.id === undefined ? '' : `-${term.id}`;
+  for await (const [key, entries] of bins.jobs()) {
+    const JobID = keyOf(`${source}-${key}${suffix}`);
+    const lessons = planJob(JobID, entries, rules);
+    if (lessons.length === 0) continue;
+    counts.lessons += lessons.length;
+    if (counts.lessons > most)
+      throw new InvalidInput(`The files have more than ${most} lessons, the most of a batch; send a shorter term.`);
+    const job = {
+      JobID,
+      Quelle: quelle,
+      Standort: standort,
+      ReplaceLektionList: true,
+      LektionList: lessons.map(lessonRecord),
+    };
+    if (!report.isFaulty) yield Buffer.from(`${counts.jobs === 0 ? '[' : ','}${JSON.stringify(job)}`);
+    counts.jobs++;
+  }
+  report.check();
+  if (counts.jobs === 0)
+    throw new InvalidInput(
+      'The files have no lesson in the term: an empty timetable would delete the stored one. Check Term, and delete jobs with jobs/delete.',
+    );
+  yield Buffer.from(']');
+}

@@ -1,0 +1,123 @@
+/**
+ * Takes in the body of a request as it arrives: the files, which stand in it as Base64, go to a temporary file; the rest is small
+ * and is read as JSON.
+ */
+import { Malformed, TooLarge } from '../errors.ts';
+import { openSpool } from '../lessons/service.ts';
+import type { Log } from '../log.ts';
+import type { ReadBytes } from './text.ts';
+import { mostFiles } from './wire.ts';
+
+const mostRest = 1_048_576;
+const piece = 65_536;
+const [quote, backslash] = [0x22, 0x5c];
+const contentNext = /"[Cc]ontent"\s*:\s*$/;
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+export type Intake = {
+  /** The body as JSON, in which each `Content` is the number of its file. */
+  sent: unknown;
+  read: (file: number) => ReadBytes;
+  close(): Promise<void>;
+};
+
+/** @throws Malformed, TooLarge, what `body` throws, and Unavailable as `openSpool` */
+export async function takeIn(body: AsyncIterable<Uint8Array>, mostBytes: number, log: Log): Promise<Intake> {
+  const spool = await openSpool(log);
+  try {
+    const files: { at: number; length: number }[] = [];
+    const rest: Buffer[] = [];
+    let [size, restSize, written] = [0, 0, 0];
+    let state: 'outside' | 'text' | 'content' = 'outside';
+    let escaped = false;
+    let tail = '';
+    let encoded = '';
+
+    function keep(bytes: Buffer): void {
+      if (bytes.length === 0) return;
+      restSize += bytes.length;
+      if (restSize > mostRest)
+        throw new TooLarge(`The body has more than ${mostRest} bytes besides the files; are these in Content?`);
+      rest.push(bytes);
+      tail = (tail + bytes.toString('latin1')).slice(-40);
+    }
+    async function store(isLast: boolean): Promise<void> {
+      // Some writers of JSON escape slashes.
+      encoded = encoded.replaceAll('\\/', '/');
+      const most = encoded.endsWith('\\') ? encoded.length - 1 : encoded.length;
+      const whole = isLast ? encoded.length : most - (most % 4);
+      const ready = encoded.slice(0, whole);
+      encoded = encoded.slice(whole);
+      if (!base64.test(ready) || (!isLast && ready.includes('=')))
+        throw new Malformed(`Files[${files.length - 1}].Content: not Base64; encode the bytes of the file.`);
+      const bytes = Buffer.from(ready, 'base64');
+      (files.at(-1) as { length: number }).length += bytes.length;
+      written += bytes.length;
+      if (bytes.length > 0) await spool.append(bytes);
+    }
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > mostBytes) throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer files.`);
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      let from = 0;
+      for (let at = 0; at < bytes.length; ) {
+        if (state === 'content') {
+          const next = bytes.indexOf(quote, at);
+          const end = next < 0 ? bytes.length : next;
+          encoded += bytes.toString('latin1', at, end);
+          if (encoded.length >= piece || next >= 0) await store(next >= 0);
+          at = end;
+          from = end;
+          if (next >= 0) {
+            keep(Buffer.from(String(files.length - 1)));
+            state = 'text';
+          }
+          continue;
+        }
+        const byte = bytes[at++];
+        if (state === 'text') {
+          if (escaped) escaped = false;
+          else if (byte === backslash) escaped = true;
+          else if (byte === quote) state = 'outside';
+        } else if (byte === quote) {
+          keep(bytes.subarray(from, at - 1));
+          from = at - 1;
+          if (contentNext.test(tail)) {
+            if (files.length === mostFiles) throw new Malformed(`Files: at most ${mostFiles} files.`);
+            keep(bytes.subarray(from, at));
+            files.push({ at: written, length: 0 });
+            state = 'content';
+            from = at;
+          } else state = 'text';
+        }
+      }
+      keep(Buffer.from(bytes.subarray(from)));
+    }
+    return {
+      sent: parse(Buffer.concat(rest)),
+      read: (file) => {
+        const { at, length } = files[file] ?? { at: 0, length: 0 };
+        return async function* () {
+          for (let done = 0; done < length; done += piece) {
+            const bytes = Buffer.allocUnsafe(Math.min(piece, length - done));
+            await spool.read(bytes, at + done);
+            yield bytes;
+          }
+        };
+      },
+      close: () => spool.close(),
+    };
+  } catch (error) {
+    await spool.close();
+    throw error;
+  }
+}
+
+function parse(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new Malformed('The body is empty: send JSON.');
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new Malformed(`The body is not JSON in UTF-8: ${(error as Error).message}.`);
+  }
+}

@@ -1,0 +1,188 @@
+/** Turns the entries of one job into its lessons: the rules of all formats. Pure, and independent of the order of lines. */
+import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
+import { listDays, readRule } from '../time/rule.ts';
+import { findZone } from '../time/zones.ts';
+import type { ChangeEntry, DatedEntry, EventEntry, SlotEntry, SpanEntry, TimetableEntry } from './entries.ts';
+import { sorted } from './entries.ts';
+import { shown } from './faults.ts';
+import { keyOf, type PlannedLesson, placeKey, type Rules } from './planned.ts';
+import { applyChanges } from './substitutions.ts';
+
+/** The lessons of a weekday and period on one date: one for each room. */
+function lessonsAt(slots: readonly SlotEntry[], day: number, jobID: string, { term, roomOf }: Rules): PlannedLesson[] {
+  const [{ day: weekday, period }] = slots as [SlotEntry];
+  const times = term.timesOf(weekday, period);
+  if (!times) return [];
+  const rooms = new Map<string, SlotEntry[]>();
+  for (const slot of slots) {
+    const room = roomOf(slot.room);
+    if (room === null) continue;
+    const same = rooms.get(room);
+    if (same) same.push(slot);
+    else rooms.set(room, [slot]);
+  }
+  const key = placeKey(day, period);
+  const several = rooms.size > 1;
+  const planned = [...rooms].map(([room, same]): PlannedLesson => {
+    const first = same.reduce((least, slot) => (slot.line < least.line ? slot : least));
+    const remark = sorted(same.flatMap((slot) => slot.remark ?? [])).join('; ');
+    return {
+      id: key,
+      line: first.line,
+      file: first.file,
+      room,
+      status: 'Geplant',
+      slot: { day, period },
+      start: term.instantOf(day, times.begin),
+      end: term.instantOf(day, times.end),
+      subject: sorted(same.map(({ subject }) => subject).filter(Boolean)).join('/'),
+      classes: sorted(same.flatMap(({ classes }) => classes)),
+      teachers: sorted(same.flatMap(({ teachers }) => teachers)),
+      ...(remark && { remark }),
+      ...(several && { coupling: keyOf(`${jobID}-${key}`) }),
+    };
+  });
+  if (!several) return planned;
+  const count = (teacher: string) => planned.filter(({ teachers }) => (teachers[0] ?? '') === teacher).length;
+  return planned.map((lesson) => {
+    const teacher = lesson.teachers[0] ?? '';
+    return { ...lesson, id: `${key}-${teacher}${count(teacher) > 1 ? `-${lesson.room}` : ''}` };
+  });
+}
+
+function weekly(
+  slots: readonly SlotEntry[],
+  spans: readonly SpanEntry[],
+  jobID: string,
+  rules: Rules,
+): PlannedLesson[] {
+  const { term } = rules;
+  const lessons: PlannedLesson[] = [];
+  for (const same of Map.groupBy(slots, ({ day, period }) => `${day} ${period}`).values())
+    for (const day of term.daysOn(same[0]?.day ?? 0)) {
+      if (spans.length > 0 && !spans.some((span) => term.fits(span, day))) continue;
+      const fitting = same.filter((slot) => term.fits(slot, day));
+      if (fitting.length > 0) lessons.push(...lessonsAt(fitting, day, jobID, rules));
+    }
+  return lessons;
+}
+
+/** Lines of one lesson, such as one for each class, are one; a lesson in several rooms is one for each. */
+function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): PlannedLesson[] {
+  const lessons: PlannedLesson[] = [];
+  for (const [id, same] of Map.groupBy(entries, ({ id }) => id)) {
+    const [first, ...others] = same.toSorted((one, other) => one.line - other.line) as [DatedEntry, ...DatedEntry[]];
+    const { line, file, start, end, hasOwnId, status = 'Geplant' } = first;
+    for (const other of others)
+      if (other.start !== start || other.end !== end || (hasOwnId && other.line !== line))
+        report.fault(
+          { file: other.file, line: other.line, field: 'Key' },
+          'DuplicateLesson',
+          `the lesson ${shown(id)} stands in line ${line} already; give each lesson an id of its own`,
+        );
+    const rooms = Map.groupBy(same, ({ room }) => roomOf(room));
+    rooms.delete(null);
+    for (const [room, there] of rooms)
+      lessons.push({
+        id: rooms.size > 1 ? `${id}-${room}` : id,
+        line,
+        file,
+        start,
+        end,
+        room: room as string,
+        status,
+        subject: first.subject,
+        remark: sorted(there.flatMap(({ remark }) => remark ?? [])).join('; '),
+        classes: sorted(there.flatMap(({ classes }) => classes)),
+        teachers: sorted(there.flatMap(({ teachers }) => teachers)),
+        ...(rooms.size > 1 && { coupling: keyOf(`${id}-${start}`) }),
+      });
+  }
+  return lessons;
+}
+
+const mostOccurrences = 5_000;
+
+/** The starts of an event, as walls of its zone. */
+function startsOf(event: EventEntry, { term, report }: Rules): number[] {
+  const { start, rule, excluded, added } = event;
+  if (rule === null) return [start, ...added];
+  const [startDay, clock] = [dayOfWall(start), timeOfWall(start)];
+  const read = readRule(rule);
+  const until = read.until === null ? Number.POSITIVE_INFINITY : untilOf(read.until, event.zone);
+  const end = Math.min(dayOfWall(until), term.last, startDay + mostOccurrences);
+  const days = listDays(read, startDay, Math.max(startDay, term.first), end);
+  const without = new Set(excluded);
+  const starts = days
+    .filter((day) => !term.isHoliday(day))
+    .map((day) => day * dayLength + clock)
+    .filter((wall) => wall <= until);
+  if (starts.length > mostOccurrences)
+    report.fault({ ...event, field: 'RRULE' }, 'InvalidRule', `it repeats more than ${mostOccurrences} times`);
+  return [...starts, ...added].filter((wall) => !without.has(wall));
+}
+
+/** UNTIL as a wall of the zone; a date counts to its end. */
+function untilOf(text: string, zone: string): number {
+  const wall = Date.parse(
+    text.replace(
+      /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)Z?)?$/,
+      (_, year, month, date, hour, minute, second) =>
+        `${year}-${month}-${date}T${hour ?? '23'}:${minute ?? '59'}:${second ?? '59'}Z`,
+    ),
+  );
+  return text.endsWith('Z') ? (findZone(zone)?.wallOf(wall) ?? wall) : wall;
+}
+
+function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
+  const lessons = new Map<string, PlannedLesson>();
+  const put = (event: EventEntry, wall: number, key: number, room: string) => {
+    const zone = findZone(event.zone);
+    const day = dayOfWall(wall);
+    if (!zone || day < rules.term.first) return;
+    const written = `${dateText(dayOfWall(key)).replaceAll('-', '')}T${new Date(timeOfWall(key)).toISOString().slice(11, 19).replaceAll(':', '')}`;
+    const isOneOfMany = entries.some((other) => other.replaces === event.replaces && other.room !== event.room);
+    const id = `${written}${event.zone === 'UTC' ? 'Z' : ''}${isOneOfMany ? `-${room}` : ''}`;
+    const start = zone.instantOf(wall);
+    const { line, file, subject, title, status = 'Geplant' } = event;
+    lessons.set(id, {
+      id,
+      line,
+      file,
+      start,
+      end: zone.instantOf(wall + event.length),
+      room,
+      subject,
+      title,
+      classes: [],
+      teachers: [],
+      status,
+    });
+  };
+  const replacing = entries.filter(({ replaces }) => replaces !== null);
+  const replaced = new Set(replacing.map(({ replaces }) => replaces));
+  for (const event of entries) {
+    const room = rules.roomOf(event.room);
+    if (room === null) continue;
+    if (event.replaces !== null) put(event, event.start, event.replaces, room);
+    else for (const wall of startsOf(event, rules)) if (!replaced.has(wall)) put(event, wall, wall, room);
+  }
+  return [...lessons.values()];
+}
+
+/** The lessons of a job, in the order of their ids. */
+export function planJob(jobID: string, entries: readonly TimetableEntry[], rules: Rules): PlannedLesson[] {
+  const of = <Kind extends TimetableEntry['kind']>(kind: Kind) =>
+    entries.filter((entry): entry is Extract<TimetableEntry, { kind: Kind }> => entry.kind === kind);
+  const slots = of('slot');
+  const changes: ChangeEntry[] = of('change');
+  const lessons = [
+    ...applyChanges(weekly(slots, of('span'), jobID, rules), changes, rules),
+    ...dated(of('dated'), rules),
+    ...events(of('event'), rules),
+  ];
+  for (const lesson of lessons)
+    if (lesson.slot && rules.isShared(lesson.room))
+      lesson.coupling = keyOf(`raum-${lesson.room}-${placeKey(lesson.slot.day, lesson.slot.period)}`);
+  return lessons.sort((one, other) => (one.id < other.id ? -1 : 1));
+}

@@ -1,0 +1,39 @@
+/** What becomes of entries: lessons on their way, and what the rules know. */
+import { createHash } from 'node:crypto';
+import type { FaultReport } from './faults.ts';
+import { compactDate, type TermDays } from './term.ts';
+
+/** A lesson on its way; `slot` is its day and period, where it has one. */
+export type PlannedLesson = {
+  id: string;
+  line: number;
+  file: number;
+  start: number;
+  end: number;
+  room: string;
+  subject: string;
+  title?: string | undefined;
+  classes: string[];
+  teachers: string[];
+  remark?: string | undefined;
+  status: string;
+  coupling?: string | undefined;
+  slot?: { day: number; period: number };
+};
+
+export type Rules = {
+  term: TermDays;
+  report: FaultReport;
+  /** The room here of a name in a file; null: its lessons are left out. */
+  roomOf: (name: string) => string | null;
+  isShared: (room: string) => boolean;
+};
+
+const longestKey = 128;
+/** Cut to what a key may have, and still another one for another text. */
+export function keyOf(text: string): string {
+  if (text.length <= longestKey) return text;
+  return `${text.slice(0, longestKey - 17).toWellFormed()}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+}
+
+export const placeKey = (day: number, period: number) => `${compactDate(day)}-${period}`;

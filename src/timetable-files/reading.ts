@@ -1,0 +1,79 @@
+/** Reads the files of a timetable: recognises what each is, and gives its entries to the rules. */
+
+import { openCsv } from './csv.ts';
+import type { TakeEntry } from './entries.ts';
+import { type FaultReport, UnreadableFile } from './faults.ts';
+import { openIcal } from './ical.ts';
+import { readRows, type TextRow } from './rows.ts';
+import type { TermDays } from './term.ts';
+import { decode, findEncoding, type ReadBytes } from './text.ts';
+import { kindOf, openUntis, type UntisKind } from './untis.ts';
+import type { formats, TimetableRequest } from './wire.ts';
+
+export type Format = (typeof formats)[number];
+export type FileRead = { name: string; format: string; encoding: string; separator: string | null; lines: number };
+
+type Reading = { term: TermDays; mapping: TimetableRequest['Mapping']; report: FaultReport; take: TakeEntry };
+
+async function* joined(head: string, text: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield head;
+  yield* text;
+}
+async function* withFirst(first: TextRow, rows: AsyncGenerator<TextRow>): AsyncGenerator<TextRow> {
+  yield first;
+  yield* rows;
+}
+
+const named = /GPU0(01|02|14)/i;
+
+/** @returns what was read; undefined once a fault says why not */
+export async function readFile(
+  file: { at: number; name: string; read: ReadBytes },
+  wanted: Format | undefined,
+  reading: Reading,
+): Promise<FileRead | undefined> {
+  try {
+    return await readAs(file, wanted, reading);
+  } catch (error) {
+    if (error instanceof UnreadableFile) return undefined;
+    throw error;
+  }
+}
+
+async function readAs(
+  { at, name, read }: { at: number; name: string; read: ReadBytes },
+  wanted: Format | undefined,
+  { term, mapping, report, take }: Reading,
+): Promise<FileRead> {
+  const encoding = await findEncoding(read, at, report);
+  const text = decode(read, encoding);
+  const head = (await text.next()).value ?? '';
+  const whole = joined(head, text);
+  const isCalendar = /^\s{0,100}BEGIN:VCALENDAR/i.test(head);
+  if (wanted === 'ICalendar' || (wanted === undefined && isCalendar)) {
+    if (!isCalendar) return refuse('the file does not begin with BEGIN:VCALENDAR, so it is no iCalendar');
+    const lines = await openIcal(at, term, report, take)(whole);
+    return { name, format: 'iCalendar', encoding, separator: null, lines };
+  }
+  const { separator, rows } = await readRows(whole, at, report);
+  const first = (await rows.next()).value as TextRow;
+  const kind = (named.exec(name)?.[0]?.toUpperCase() as UntisKind | undefined) ?? kindOf(first.cells);
+  const isUntis =
+    wanted === 'Untis' || (wanted === undefined && kind !== undefined && kindOf(first.cells) !== undefined);
+  if (isUntis && kind === undefined)
+    return refuse('the file is none of GPU001, GPU002 and GPU014; export one of these, without a header');
+  const isTerm = term.hasTerm || !isUntis;
+  if (!isTerm) return refuse('Untis files have weekdays and no dates; send a term');
+  const takeRow = isUntis && kind ? openUntis(kind, at, term, report, take) : openCsv(at, term, mapping, report, take);
+  let lines = 0;
+  for await (const row of withFirst(first, rows)) {
+    lines++;
+    await takeRow(row);
+  }
+  return { name, format: isUntis && kind ? kind : 'CSV', encoding, separator, lines };
+
+  function refuse(message: string): never {
+    report.fault({ file: at, line: 1 }, 'WrongFormat', message);
+    throw new UnreadableFile();
+  }
+}

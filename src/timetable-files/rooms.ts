@@ -1,0 +1,92 @@
+/** The rooms and the time zone of a tenant, as files name them. */
+import { sql } from 'kysely';
+import { closestMatch } from 'leven';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { InvalidInput } from '../errors.ts';
+import type { EntrySource } from './entries.ts';
+import { type FaultReport, shown } from './faults.ts';
+import type { TimetableRequest } from './wire.ts';
+
+/** Unknown rooms for which a similar one is looked for, and the rooms among which. */
+const mostSuggested = 20;
+const mostCompared = 5_000;
+
+/** As rooms are compared: trimmed, in NFC, whatever its case. */
+const keyOf = (name: string) => name.trim().normalize('NFC').toLowerCase();
+
+/** The rooms that files name, each with where it stands first and how often. */
+export function openRooms({ Rooms }: Pick<TimetableRequest, 'Rooms'>) {
+  const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [keyOf(Name), RessourceName]));
+  const named = new Map<string, EntrySource & { name: string; count: number }>();
+  const roomOf = (name: string): string | null => {
+    const found = renamed.get(keyOf(name));
+    return found === undefined ? name.trim() : found;
+  };
+  return {
+    roomOf,
+    note({ file, line }: EntrySource, name: string): void {
+      const room = roomOf(name);
+      if (room === null) return;
+      const before = named.get(room);
+      if (before) before.count++;
+      else named.set(room, { file, line, name, count: 1 });
+    },
+    /** Reports those that the tenant does not have, each once. */
+    async check(db: Database, viewer: Viewer, standort: string | null, report: FaultReport): Promise<void> {
+      const ofTenant = sql`resource.mandator_id = ${viewer.mandatorId} and resource.active
+        and resource.id <> all (${viewer.hiddenRooms}::integer[])
+        and (${standort}::text is null or resource.location_id in (
+          select id from location where location.mandator_id = ${viewer.mandatorId} and location.name_key = name_key(${standort})))`;
+      const { rows } = await sql<{ name: string; matches: number }>`
+        select wanted.name, count(resource.id)::int as matches
+        from unnest(${[...named.keys()]}::text[]) as wanted (name)
+        left join resource on resource.name_key = name_key(wanted.name) and ${ofTenant}
+        group by 1 having count(resource.id) <> 1`.execute(db);
+      if (rows.length === 0) return;
+      const known = await sql<{ name: string }>`
+        select name from resource where ${ofTenant} order by name limit ${mostCompared}`.execute(db);
+      const names = known.rows.map(({ name }) => name);
+      for (const [at, { name: room, matches }] of rows.entries()) {
+        const { file, line, name, count } = named.get(room) as EntrySource & { name: string; count: number };
+        const times = count === 1 ? '' : ` (in ${count} lines)`;
+        const place = { file, line, field: 'Raum' };
+        if (matches > 1) {
+          report.fault(
+            place,
+            'AmbiguousRoom',
+            `more than one location has a room ${shown(name)}${times}; name the location in Standort`,
+          );
+          continue;
+        }
+        const near = at < mostSuggested ? closestMatch(room.slice(0, 64), names) : undefined;
+        const separated = /[,;+/&]/.test(name) ? '; two rooms in one field are separated by ~' : '';
+        report.fault(
+          place,
+          'UnknownRoom',
+          `${shown(name)} is no room${times}${near === undefined ? '' : ` (${near}?)`}; correct it, or say in Rooms what it is called here${separated}`,
+        );
+      }
+    },
+  };
+}
+
+/** @throws InvalidInput where nothing says it */
+export async function findZoneName(
+  db: Database,
+  { mandatorId }: Viewer,
+  { TimeZone, Standort }: TimetableRequest,
+): Promise<string> {
+  if (TimeZone) return TimeZone;
+  const { rows } = await sql<{ zone: string }>`
+    select distinct time_zone as zone from location
+    where mandator_id = ${mandatorId} and active and (${Standort ?? null}::text is null or name_key = name_key(${Standort ?? ''}))
+    limit 2`.execute(db);
+  const [zone] = rows;
+  if (zone && rows.length === 1) return zone.zone;
+  throw new InvalidInput(
+    zone
+      ? 'TimeZone: the locations have different time zones; send the one of the timetable, or name the location in Standort.'
+      : `Standort: there is no location ${Standort ?? ''}.`,
+  );
+}

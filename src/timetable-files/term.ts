@@ -1,0 +1,97 @@
+/** The days and clock times of a term: when a weekly lesson takes place, and at which instant. */
+import { InvalidInput } from '../errors.ts';
+import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { findZone, isTimeZone } from '../time/zones.ts';
+import type { Weeks } from './entries.ts';
+import type { TimetableRequest } from './wire.ts';
+
+const longestTerm = 400;
+
+/** 1 is Monday. */
+export const weekdayFrom = (day: number): number => weekdayOf(day) || 7;
+const mondayOf = (day: number) => day - weekdayFrom(day) + 1;
+
+type Times = { begin: number; end: number };
+
+export type TermDays = ReturnType<typeof openTerm>;
+
+type TermRequest = Pick<TimetableRequest, 'Term' | 'Periods' | 'Since'>;
+
+/** @throws InvalidInput for a term or a grid that contradicts itself */
+export function openTerm({ Term: term, Periods: grid, Since: since }: TermRequest, zoneName: string) {
+  const zone = isTimeZone(zoneName) ? findZone(zoneName) : undefined;
+  if (!zone) throw new InvalidInput(`TimeZone: ${zoneName} is no time zone; use an IANA name such as Europe/Berlin.`);
+  const first = since ? readDate(since) : Number.NEGATIVE_INFINITY;
+  const holidays = new Set<number>();
+  const byWeekday: number[][] = Array.from({ length: 8 }, () => []);
+  const weekNames = new Map<number, string>();
+  if (term) {
+    const [from, to] = [readDate(term.From), readDate(term.To)];
+    if (to < from || to - from > longestTerm)
+      throw new InvalidInput(`Term: To must be From or up to ${longestTerm} days later.`);
+    for (const [at, { From, To, Name }] of term.Holidays.entries()) {
+      const [start, end] = [readDate(From), readDate(To)];
+      if (end < start || end - start > longestTerm)
+        throw new InvalidInput(`Term.Holidays[${at}] ${Name}: To must be From or up to ${longestTerm} days later.`);
+      for (let day = start; day <= end; day++) holidays.add(day);
+    }
+    for (const [at, { Monday, Name }] of term.Weeks.entries()) {
+      const day = readDate(Monday);
+      if (weekdayFrom(day) !== 1) throw new InvalidInput(`Term.Weeks[${at}]: ${Monday} is no Monday.`);
+      weekNames.set(day, Name);
+    }
+    for (let day = from; day <= to; day++)
+      if (!holidays.has(day) && day >= first) byWeekday[weekdayFrom(day)]?.push(day);
+  }
+  const times = new Map<string, Times>();
+  const ownDays = new Set<number>();
+  for (const [at, { Day, Period, Begin, End }] of grid.entries()) {
+    const [begin, end] = [minutesOf(Begin), minutesOf(End)];
+    if (end <= begin) throw new InvalidInput(`Periods[${at}]: period ${Period} must end after it begins.`);
+    const key = `${Day ?? 0} ${Period}`;
+    if (times.has(key)) throw new InvalidInput(`Periods[${at}]: period ${Period} stands there twice.`);
+    times.set(key, { begin, end });
+    if (Day) ownDays.add(Day);
+  }
+  const names = new Set(weekNames.values());
+  const groups = new Map((term?.Groups ?? []).map(({ Name, Weeks }) => [Name, new Set(Weeks)]));
+  const mondays = term ? mondayOf(readDate(term.From)) : 0;
+
+  /** Whether a name of weeks fits a day; undefined: nothing has this name. */
+  function isInWeeks(name: string, day: number): boolean | undefined {
+    const weekName = weekNames.get(mondayOf(day));
+    const group = groups.get(name);
+    if (group) return weekName !== undefined && group.has(weekName);
+    if (names.has(name)) return weekName === name;
+    // One digit for each week of the term.
+    if (/^[01]{2,60}$/.test(name)) return name[(mondayOf(day) - mondays) / 7] === '1';
+    const { week } = weekOf(day, 1);
+    if (name === 'U') return week % 2 === 1;
+    if (name === 'G') return week % 2 === 0;
+    return undefined;
+  }
+
+  return {
+    id: term?.Name,
+    zoneName,
+    hasTerm: term != null,
+    first,
+    last: term ? readDate(term.To) : Number.POSITIVE_INFINITY,
+    isHoliday: (day: number) => holidays.has(day),
+    /** The days of a weekday with lessons. */
+    daysOn: (weekday: number): readonly number[] => byWeekday[weekday] ?? [],
+    isDay: (day: number) => byWeekday[weekdayFrom(day)]?.includes(day) === true,
+    knowsWeeks: (name: string) => isInWeeks(name, mondays) !== undefined,
+    fits: ({ weeks, from, to }: Weeks, day: number): boolean =>
+      day >= (from ?? day) && day <= (to ?? day) && (!weeks || isInWeeks(weeks, day) === true),
+    /** Undefined where the grid has no such period; a weekday with periods of its own has no others. */
+    timesOf: (weekday: number, period: number): Times | undefined =>
+      times.get(`${ownDays.has(weekday) ? weekday : 0} ${period}`),
+    hasGrid: grid.length > 0,
+    /** @param minutes since the local midnight */
+    instantOf: (day: number, minutes: number): number => zone.instantOf(day * dayLength + minutes * 60_000),
+  };
+}
+
+/** `20270315`. */
+export const compactDate = (day: number): string => dateText(day).replaceAll('-', '');

@@ -1,0 +1,88 @@
+/** The text of a file: its encoding is recognised, and what is no text is refused. */
+import { type FaultReport, type FilePlace, UnreadableFile } from './faults.ts';
+
+/** Reads the bytes of a file from its beginning, as often as it is called. */
+export type ReadBytes = () => AsyncIterable<Uint8Array>;
+
+export type Encoding = 'utf-8' | 'utf-16le' | 'windows-1252';
+
+/** Beginnings of files that are no text, by what people take them for. */
+const others: readonly [bytes: readonly number[], what: string, remedy: string][] = [
+  [[0x50, 0x4b, 3, 4], 'a ZIP archive or an Excel workbook', 'unpack it, or save the sheet as CSV UTF-8'],
+  [[0xd0, 0xcf, 0x11, 0xe0], 'an Excel workbook (.xls)', 'save the sheet as CSV UTF-8'],
+  [[0x1f, 0x8b], 'compressed with gzip', 'unpack it first'],
+  [[0x25, 0x50, 0x44, 0x46], 'a PDF document', 'export the timetable as text'],
+];
+
+const startsWith = (bytes: Uint8Array, start: readonly number[]) => start.every((byte, at) => bytes[at] === byte);
+
+async function firstBytes(read: ReadBytes): Promise<Uint8Array> {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of read()) {
+    bytes = Buffer.concat([bytes, chunk]);
+    if (bytes.length >= 4) break;
+  }
+  return bytes;
+}
+
+/** Whether the bytes are UTF-8; undefined where the last character is cut off. */
+async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let isPlain = true;
+  try {
+    for await (const chunk of read()) {
+      isPlain &&= chunk.every((byte) => byte < 0x80);
+      decoder.decode(chunk, { stream: true });
+    }
+  } catch {
+    return false;
+  }
+  try {
+    decoder.decode();
+    return true;
+  } catch {
+    return isPlain ? false : undefined;
+  }
+}
+
+/**
+ * By its mark, or UTF-8 where all of it is, or what Windows programs of western Europe write.
+ * @throws UnreadableFile once a fault is reported
+ */
+export async function findEncoding(read: ReadBytes, file: number, report: FaultReport): Promise<Encoding> {
+  const refuse = (place: FilePlace, code: string, message: string): never => {
+    report.fault(place, code, message);
+    throw new UnreadableFile();
+  };
+  const first = await firstBytes(read);
+  if (first.length === 0)
+    return refuse({ file, line: 1 }, 'EmptyFile', 'the file is empty; export the timetable again');
+  for (const [bytes, what, remedy] of others)
+    if (startsWith(first, bytes)) return refuse({ file, line: 1 }, 'NoText', `the file is ${what}; ${remedy}`);
+  if (startsWith(first, [0xff, 0xfe])) return 'utf-16le';
+  if (startsWith(first, [0xfe, 0xff]))
+    return refuse(
+      { file, line: 1 },
+      'NoText',
+      'the file is UTF-16 in the order of bytes that nobody writes; use UTF-8',
+    );
+  let line = 1;
+  for await (const chunk of read())
+    for (let at = 0; at < chunk.length; at++) {
+      if (chunk[at] === 0x0a) line++;
+      else if (chunk[at] === 0)
+        return refuse({ file, line }, 'NoText', 'the line holds a NUL byte, so the file is no text; export it again');
+    }
+  const found = await isUtf8(read);
+  if (found === undefined)
+    return refuse({ file, line }, 'CutOff', 'the file ends inside a character; it was cut off, so export it again');
+  return found ? 'utf-8' : 'windows-1252';
+}
+
+/** The text of a file without its mark, piece by piece. */
+export async function* decode(read: ReadBytes, encoding: Encoding): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding);
+  for await (const chunk of read()) yield decoder.decode(chunk, { stream: true });
+  const rest = decoder.decode();
+  if (rest) yield rest;
+}

@@ -1,0 +1,150 @@
+/** Reads the text files of Untis: GPU001 (timetable), GPU002 (lessons, for their weeks) and GPU014 (substitutions). */
+import { dateText, dayLength, readWall } from '../time/days.ts';
+import { listOf, type TakeEntry } from './entries.ts';
+import { type FaultReport, shown } from './faults.ts';
+import type { TextRow } from './rows.ts';
+import type { TermDays } from './term.ts';
+
+export type UntisKind = 'GPU001' | 'GPU002' | 'GPU014';
+
+const compact = /^\d{8}$/;
+const leastFields: Record<UntisKind, number> = { GPU001: 7, GPU002: 16, GPU014: 18 };
+
+/** By what a row looks like; undefined for one that is of none of them. */
+export function kindOf(cells: readonly string[]): UntisKind | undefined {
+  if (!/^\d{1,9}$/.test(cells[0]?.trim() ?? '')) return undefined;
+  if (compact.test(cells[1]?.trim() ?? '') && cells.length >= leastFields.GPU014) return 'GPU014';
+  if (cells.length >= leastFields.GPU002) return 'GPU002';
+  return cells.length >= leastFields.GPU001 && cells.length <= 12 ? 'GPU001' : undefined;
+}
+
+/** A date `20270315` as days since 1970; undefined where there is no such day. */
+export function readDay(text: string): number | undefined {
+  const wall = compact.test(text) ? readWall(text) : null;
+  return wall === null ? undefined : wall / dayLength;
+}
+
+const names = /~/;
+/** Bits of the kind of a substitution. */
+export const bits = { cancelled: 1, moved: 8, released: 16, movedHere: 128, breakDuty: 1 << 17, noLessons: 1 << 18 };
+
+/** What of the time grid and the term a period must fit. @returns whether it does */
+export function checkPeriod(
+  term: TermDays,
+  weekday: number,
+  period: number,
+  complain: (message: string) => void,
+): boolean {
+  if (term.timesOf(weekday, period)) return true;
+  complain(
+    term.hasGrid
+      ? `the time grid has no period ${period} on day ${weekday}; add it to the time grid`
+      : 'the file has periods and no times: send a time grid',
+  );
+  return false;
+}
+
+export function openUntis(kind: UntisKind, file: number, term: TermDays, report: FaultReport, take: TakeEntry) {
+  return async ({ line, cells }: TextRow): Promise<void> => {
+    const cell = (number: number) => (cells[number - 1] ?? '').trim();
+    const fault = (column: number, field: string, code: string, message: string) =>
+      report.fault({ file, line, column, field }, code, message);
+    if (cells.length < leastFields[kind]) {
+      fault(
+        cells.length,
+        kind,
+        'TooFewFields',
+        `${kind} has at least ${leastFields[kind]} fields in a line, not ${cells.length}; was the file cut off, or is its separator another one`,
+      );
+      return;
+    }
+    function number(column: number, field: string, least: number, most: number): number | undefined {
+      const text = cell(column);
+      const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+      if (value >= least && value <= most) return value;
+      fault(column, field, 'InvalidNumber', `${shown(text)} is no whole number from ${least} to ${most}`);
+      return undefined;
+    }
+    function day(column: number, field: string): number | undefined {
+      const found = readDay(cell(column));
+      if (found === undefined)
+        fault(
+          column,
+          field,
+          'InvalidDate',
+          `${shown(cell(column))} is no date such as ${dateText(20_527).replaceAll('-', '')}`,
+        );
+      return found;
+    }
+
+    if (kind === 'GPU014') {
+      const [id, date, period, lesson] = [
+        number(1, 'Vertretung', 0, 999_999_999),
+        day(2, 'Datum'),
+        number(3, 'Stunde', 0, 99),
+        number(5, 'Unterricht', 0, 999_999_999),
+      ];
+      const kindBits = cell(18) === '' ? 0 : number(18, 'Art', 0, 999_999_999);
+      if (
+        id === undefined ||
+        date === undefined ||
+        period === undefined ||
+        lesson === undefined ||
+        kindBits === undefined
+      )
+        return;
+      if ((kindBits & bits.breakDuty) !== 0) {
+        report.notice({ file, line }, 'BreakDuty', `Substitution ${id} is a break duty, no lesson`);
+        return;
+      }
+      const newClasses = listOf(cell(19), names);
+      await take(lesson === 0 ? `v${id}` : String(lesson), {
+        kind: 'change',
+        file,
+        line,
+        id,
+        day: date,
+        period,
+        bits: kindBits,
+        absentTeacher: cell(6),
+        teacher: cell(7),
+        subject: cell(10),
+        oldRoom: cell(12),
+        room: cell(13),
+        ...{
+          classes: newClasses.length > 0 ? newClasses : listOf(cell(15), names),
+          text: cell(17),
+          enteredAt: cell(21),
+        },
+      });
+      return;
+    }
+    const lesson = number(1, 'Unterricht', 1, 999_999_999);
+    if (kind === 'GPU002') {
+      const [from, to] = [15, 16].map((column) => (cell(column) === '' ? undefined : day(column, 'Zeitraum')));
+      const weeks = cell(12) || undefined;
+      if (weeks && !term.knowsWeeks(weeks))
+        fault(
+          12,
+          'Unterrichtsgruppe',
+          'UnknownWeeks',
+          `${shown(weeks)} names no weeks; add it to the groups of the term`,
+        );
+      // Untis writes a range over the end of the school year the wrong way round.
+      const isRange = from === undefined || to === undefined || from <= to;
+      if (lesson !== undefined)
+        await take(String(lesson), { kind: 'span', file, line, weeks, ...(isRange ? { from, to } : { from }) });
+      return;
+    }
+    const weekday = number(6, 'Tag', 1, 7);
+    const period = number(7, 'Stunde', 0, 99);
+    if (lesson === undefined || weekday === undefined || period === undefined) return;
+    if (!checkPeriod(term, weekday, period, (message) => fault(7, 'Stunde', 'UnknownPeriod', message))) return;
+    const content = { subject: cell(4), classes: listOf(cell(2), names), teachers: listOf(cell(3), names) };
+    const rooms = listOf(cell(5), names);
+    if (rooms.length === 0)
+      report.notice({ file, line }, 'WithoutRoom', `Lesson ${lesson} has no room and is left out`);
+    for (const room of rooms)
+      await take(String(lesson), { kind: 'slot', file, line, day: weekday, period, room, ...content });
+  };
+}

@@ -1,0 +1,185 @@
+/** The request and the answer of a timetable's files, as REST and GraphQL have them. */
+import { z } from 'zod';
+import { count, recordOf } from '../fields.ts';
+import { acceptedBatch, conflictRule } from '../lessons/service.ts';
+import { storableText } from '../storable.ts';
+
+export const formats = ['Untis', 'Csv', 'ICalendar'] as const;
+
+const text = (most: number, description: string) => storableText.min(1).max(most).meta({ description });
+const date = (description: string) => z.iso.date().meta({ description });
+const clock = (description: string) =>
+  z
+    .string()
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a clock time such as 08:00')
+    .meta({ description });
+const list = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
+  z.array(item).max(most).default([]).meta({ description });
+
+export const holiday = z
+  .strictObject({
+    Name: storableText.max(200).default('').meta({ description: 'What it is called.' }),
+    From: date('The first day without lessons.'),
+    To: date('The last one.'),
+  })
+  .meta({ id: 'TimetableHoliday', description: 'Days without lessons.' });
+export const week = z
+  .strictObject({ Monday: date('Its Monday.'), Name: text(40, 'Its name, such as A.') })
+  .meta({ id: 'TimetableWeek', description: 'A week of the term by its name.' });
+export const weekGroup = z
+  .strictObject({
+    Name: text(40, 'As the file has it.'),
+    Weeks: z
+      .array(text(40, 'A name of `Weeks`.'))
+      .min(1)
+      .max(60)
+      .meta({ description: 'In which weeks it takes place.' }),
+  })
+  .meta({ id: 'TimetableWeekGroup', description: 'A group of lessons that takes place in some weeks only.' });
+export const term = z
+  .strictObject({
+    Name: text(40, 'Names the term in the JobIDs, such as 2627-2.'),
+    From: date('Its first day.'),
+    To: date('Its last day, at most 400 days later.'),
+    Holidays: list(holiday, 200, 'Days without lessons.'),
+    Weeks: list(week, 60, 'The names of weeks, where lessons do not take place in all of them.'),
+    Groups: list(weekGroup, 100, 'Groups of lessons, where a file names them otherwise than weeks.'),
+  })
+  .meta({ id: 'TimetableTerm', description: 'The days on which weekly lessons take place.' });
+export const period = z
+  .strictObject({
+    Day: z
+      .int()
+      .min(1)
+      .max(7)
+      .nullish()
+      .meta({ description: '1 is Monday; of every day without periods of its own when left out.' }),
+    Period: z.int().min(0).max(99).meta({ description: 'Its number in the file.' }),
+    Begin: clock('When it begins, in local time.'),
+    End: clock('When it ends.'),
+  })
+  .meta({ id: 'TimetablePeriod', description: 'A period of the time grid.' });
+export const room = z
+  .strictObject({
+    Name: text(200, 'As the file has it.'),
+    RessourceName: text(200, 'The room; null leaves its lessons out.').nullable(),
+  })
+  .meta({ id: 'TimetableRoom', description: 'What a room is called here.' });
+
+/** The columns of a CSV, by the names of its header. */
+export const columnNames = [
+  ...['Key', 'Date', 'Day', 'Period', 'Weeks', 'Begin', 'End', 'Room'],
+  ...['Subject', 'Classes', 'Teachers', 'Remark', 'Status'],
+] as const;
+export type ColumnName = (typeof columnNames)[number];
+const column = (what: string) => text(200, `The heading of the column with ${what}.`).nullish();
+export const mapping = z
+  .strictObject({
+    Key: column('the id of the lesson'),
+    Date: column('the date'),
+    Day: column('the weekday, where lessons come back each week'),
+    Period: column('the period of the time grid'),
+    Weeks: column('the name of the week or group of weeks'),
+    Begin: column('the time at which it begins'),
+    End: column('the time at which it ends'),
+    Room: column('the room'),
+    Subject: column('the subject'),
+    Classes: column('the classes'),
+    Teachers: column('the teachers'),
+    Remark: column('the remark'),
+    Status: column('the status'),
+  } satisfies Record<ColumnName, z.ZodType>)
+  .meta({ id: 'TimetableMapping', description: 'Which column is which; what is left out is found by usual headings.' });
+
+export const file = z
+  .strictObject({
+    Name: text(200, 'Its name, by which faults name it.'),
+    Content: z.string().meta({ description: 'Its bytes in Base64.', contentEncoding: 'base64' }),
+  })
+  .meta({ id: 'TimetableFile', description: 'A file as the timetable program wrote it.' });
+
+export const mostFiles = 8;
+
+export const timetableFiles = z
+  .strictObject({
+    Source: z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][\w.-]{0,39}$/,
+        'must begin with a letter or digit and have at most 40 letters, digits, - and _',
+      )
+      .nullish()
+      .meta({
+        description:
+          'Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted.',
+      }),
+    Standort: text(
+      200,
+      'The location, where two locations have rooms of the same name; also gives the time zone.',
+    ).nullish(),
+    TimeZone: text(100, 'The IANA time zone of the clock times; that of the location when left out.').nullish(),
+    Term: term.nullish(),
+    Periods: list(period, 700, 'When the periods are; needed for lessons that say their period.'),
+    Rooms: list(room, 5_000, 'Rooms that the file names otherwise.'),
+    SharedRooms: list(text(200, 'A room.'), 500, 'Rooms, such as a gym, that several lessons use at one time.'),
+    Mapping: mapping.nullish(),
+    Since: date('What begins before this day stays as it is stored.').nullish(),
+    AllowRemoval: z.boolean().default(false).meta({
+      description: 'Whether more than a fifth of the stored lessons may be deleted; without it such a batch fails.',
+    }),
+    Files: z.array(file).min(1).max(mostFiles).meta({ description: 'The files, in any order.' }),
+  })
+  .meta({ id: 'TimetableFiles', description: 'A timetable as a timetable program writes it, and how to read it.' });
+
+export type TimetableRequest = z.output<typeof timetableFiles>;
+
+export const format = z
+  .enum(formats)
+  .meta({ id: 'TimetableFormat', description: 'What files of a timetable are: of Untis, CSV or iCalendar.' });
+
+export const importOptions = {
+  Format: format
+    .optional()
+    .meta({ description: 'The format of the files; recognised by what they look like when left out.' }),
+  OnConflict: conflictRule.optional().meta({
+    description: 'What becomes of lessons whose room is occupied; Fail when left out.',
+  }),
+};
+
+export const readFile = z
+  .object({
+    Name: z.string().meta({ description: 'Its name.' }),
+    Format: z.string().meta({ description: 'What it was read as: GPU001, GPU002, GPU014, CSV or iCalendar.' }),
+    Encoding: z.string().meta({ description: 'Its encoding: utf-8, utf-16le or windows-1252.' }),
+    Separator: z.string().nullable().meta({ description: 'What separates its fields.' }),
+    Lines: count('Its lines, or events, without those that are empty.'),
+  })
+  .meta({ id: 'TimetableFileRead', description: 'What was recognised of a file.' });
+export const notice = z
+  .object({
+    File: z.string().meta({ description: 'The file.' }),
+    Line: count('The line.'),
+    Code: z.string().meta({ description: 'What kind it is, for programs.' }),
+    Message: z.string().meta({ description: 'What was left out, and why.' }),
+  })
+  .meta({ id: 'TimetableNotice', description: 'Something that was left out.' });
+
+export const acceptedTimetable = acceptedBatch
+  .extend({
+    Files: z.array(readFile).meta({ description: 'The files, as they were read.' }),
+    JobCount: count('The jobs that the batch has.'),
+    LessonCount: count('The lessons that they list.'),
+    NoticeCount: count('How much was left out.'),
+    Notices: z.array(notice).meta({ description: 'The first hundred of it.' }),
+  })
+  .meta({ id: 'AcceptedTimetable', description: 'A batch that was accepted, and how its files were read.' });
+
+export const toFile = recordOf(readFile);
+export const toNotice = recordOf(notice);
+const toAccepted = recordOf(acceptedTimetable);
+type Read = { files: Parameters<typeof toFile>[0][]; notices: Parameters<typeof toNotice>[0][] } & Record<
+  'batchId' | 'importStatus' | 'jobCount' | 'lessonCount' | 'noticeCount',
+  unknown
+>;
+export const toAcceptedTimetable = (answer: Read) =>
+  toAccepted({ ...answer, files: answer.files.map(toFile), notices: answer.notices.map(toNotice) });

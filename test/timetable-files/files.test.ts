@@ -1,0 +1,328 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { times } from '../_util/long.ts';
+import { type Service, startService } from '../_util/service.ts';
+import { enterSchool, fixture, small } from './_util/school.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const day = 86_400_000;
+const rooms = Array.from({ length: 60 }, (_, at) => `R${at + 1}`);
+const clock = (minutes: number) =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+const dateOf = (instant: number) => new Date(instant).toISOString().slice(0, 10);
+const schoolOptions = {
+  // Three weeks around the change of the clocks, with two holidays.
+  term: {
+    Id: 'T',
+    From: '2031-03-17',
+    To: '2031-04-04',
+    TimeZone: 'Europe/Berlin',
+    Holidays: [{ Name: 'Free', From: '2031-03-27', To: '2031-03-28' }],
+  },
+  timeGrid: {
+    Default: Array.from({ length: 8 }, (_, at) => ({
+      Period: at + 1,
+      Begin: clock(480 + at * 50),
+      End: clock(525 + at * 50),
+    })),
+  },
+};
+
+/** 1,500 lessons a week: a lesson number of each room for each five of its periods. */
+function makeSchool(lessons = 1_500): string[] {
+  return Array.from({ length: lessons }, (_, at) => {
+    const [room, slot] = [at % rooms.length, Math.floor(at / rooms.length)];
+    const number = 1 + room + rooms.length * Math.floor(slot / 5);
+    return `${number},"${room}a","T${number}","M","${rooms[room]}",${(slot % 5) + 1},${Math.floor(slot / 5) + 1},,`;
+  });
+}
+
+describe('a school of 1,500 lessons a week', () => {
+  test('the same file changes nothing; another one is written exactly where it differs', async () => {
+    const school = await enterSchool(service, rooms);
+    const lines = makeSchool();
+    const first = await school.imports({ 'GPU001.TXT': lines.join('\r\n') }, schoolOptions);
+    // 15 weekdays less two holidays.
+    const perDay = 1_500 / 5;
+    expect(first.accepted.LessonCount).toBe(perDay * 13);
+    const before = await school.stored();
+    expect(before.size).toBe(perDay * 13);
+
+    const again = await school.imports({ 'GPU001.TXT': lines.toReversed().join('\n') }, schoolOptions);
+    expect(again.batch.CreatedCount).toBe(0);
+    expect(await school.stored()).toEqual(before);
+
+    // A teacher for one lesson number, a lesson less on a Monday, a new one on a Tuesday, and a day's substitution and cancellation.
+    const changed = lines
+      .map((line) => line.replace('"T7"', '"Neu"'))
+      .filter((line) => !line.startsWith('9,"8a","T9","M","R9",1,'))
+      .concat('999,"8a","T9","M","R9",2,8,,');
+    const substitutions = [
+      '1;"20310318";1;;1;"T1";"Ver";"M";;"M";;"R1";"R1";;"0a";"";"";0;"0a";"";203103170700',
+      '2;"20310319";1;;2;"T2";"";"M";;"";;"R2";"";;"1a";"";"";1;"";"C";203103170700',
+    ];
+    const files = { 'GPU001.TXT': changed.join('\n'), 'GPU014.TXT': substitutions.join('\n') };
+    const difference = await school.compare(files, schoolOptions);
+    // Lesson 7 has one line a weekday: 13 days. Mondays: 17, 24, 31. Tuesdays: 18, 25, 1.
+    const counts = { Changed: 13 + 2, Removed: 3, Added: 3, Moved: 0, Unchanged: perDay * 13 - 18 };
+    expect(difference).toMatchObject(counts);
+    expect(await school.stored()).toEqual(before);
+    const { batch } = await school.imports(files, schoolOptions);
+    expect(batch.CreatedCount).toBe(3);
+    const after = await school.stored();
+    expect([...after].filter(([key, row]) => before.get(key) === row)).toHaveLength(counts.Unchanged);
+    expect(after.size).toBe(before.size);
+    expect([...before.keys()].filter((key) => !after.has(key))).toEqual(
+      ['20310317-1', '20310324-1', '20310331-1'].map((id) => `lesson untis-9-T ${id}`),
+    );
+
+    // What was cut off would delete most of it.
+    const cut = await school.accept({ 'GPU001.TXT': lines.slice(0, 600).join('\n') }, schoolOptions);
+    const refused = await school.client.end(cut.BatchId);
+    expect([refused.ImportStatus, refused.ErrorMessages]).toEqual([
+      'LessonsImportFailed',
+      expect.stringContaining('was the file cut off?'),
+    ]);
+    expect(await school.stored()).toEqual(after);
+    // What begins before a day stays.
+    const later = await school.imports(
+      { 'GPU001.TXT': lines.slice(0, 600).join('\n') },
+      { ...schoolOptions, since: '2031-04-04', allowRemoval: true },
+    );
+    expect(later.accepted.LessonCount).toBe(120);
+    expect((await school.stored()).size).toBe(perDay * 12 + 120);
+  });
+
+  test('100,000 lines are read without being kept in memory', async () => {
+    const school = await enterSchool(service, rooms);
+    const start = Date.UTC(2032, 0, 5);
+    const line = (at: number) => {
+      const [room, slot] = [at % rooms.length, Math.floor(at / rooms.length)];
+      const begin = 480 + (slot % 8) * 50;
+      return `${at};${dateOf(start + Math.floor(slot / 8) * day)};${clock(begin)};${clock(begin + 45)};${rooms[room]};${'x'.repeat(60)};${room % 40}a`;
+    };
+    const csv = [
+      'Nr;Datum;Beginn;Ende;Raum;Bemerkung;Klasse',
+      ...Array.from({ length: 100_000 }, (_, at) => line(at)),
+    ].join('\n');
+    // A fault in the last line: everything is read, and nothing is sent on.
+    const files = { 'all.csv': Buffer.from(`${csv}\nlast;31.02.2032;08:00;08:45;R1;;`) };
+    const options = { mapping: { Subject: 'Klasse' } };
+    const heap = () => {
+      (globalThis as { gc?: () => void }).gc?.();
+      return process.memoryUsage().heapUsed;
+    };
+    let most = 0;
+    const before = heap();
+    const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().heapUsed - before)), 50);
+    const found = await school.faults(files, options);
+    clearInterval(watch);
+    expect(found).toMatchObject([{ Line: 100_002, Column: 2, Code: 'InvalidDate' }]);
+    // The lines alone would take 30 MB as objects; a hundred thousand entries more than 100.
+    expect(most).toBeLessThan(80_000_000);
+  });
+});
+
+describe('faults', () => {
+  const gpu001 = (line: string) => ({ 'GPU001.TXT': `1,"5a","Mül","M","R101",1,1,,\n${line}` });
+  const csv = (line: string, head = 'Nr;Datum;Beginn;Ende;Raum;Fach;Klasse') => ({ 'a.csv': `${head}\n${line}` });
+  const event = (...lines: string[]) =>
+    ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', 'UID:event-1', ...lines, 'END:VEVENT', 'END:VCALENDAR'].join(
+      '\r\n',
+    );
+  const { timeGrid } = small as { timeGrid: object };
+  type Case = [
+    what: string,
+    files: Record<string, string | Buffer>,
+    line: number,
+    column: number | null,
+    code: string,
+    options?: object,
+  ];
+  const cases: Case[] = [
+    ['a day that is none', gpu001('2,"5a","Mül","M","R101",0,1,,'), 2, 6, 'InvalidNumber'],
+    ['a period that the grid does not have', gpu001('2,"5a","Mül","M","R101",5,6,,'), 2, 7, 'UnknownPeriod'],
+    ['a room that there is not', gpu001('2,"5a","Mül","M","R 101",1,2,,'), 2, null, 'UnknownRoom'],
+    ['two rooms in one field', gpu001('2,"5a","Mül","M","R101, R102",1,2,,'), 2, null, 'UnknownRoom'],
+    ['a line that was cut off', gpu001('2,"5a","Mü'), 2, 3, 'CutOff'],
+    ['a line with too few fields', gpu001('2,5a,M'), 2, 3, 'TooFewFields'],
+    ['text after a quote', gpu001('2,"5a"b,"M","M","R101",1,1,,'), 2, 2, 'TextAfterQuote'],
+    ['a NUL byte', gpu001('2,"5a","M\0","M","R101",1,1,,'), 2, null, 'NoText'],
+    [
+      'UTF-8 that ends inside a character',
+      { 'GPU001.TXT': Buffer.from('1,"5ä","Mül","M","R101",1,1,ü').subarray(0, -1) },
+      1,
+      null,
+      'CutOff',
+    ],
+    ['a line without an end', gpu001('x'.repeat(100_000)), 2, 1, 'LineTooLong'],
+    [
+      'a group that names no weeks',
+      { ...gpu001(''), 'GPU002.TXT': `1${','.repeat(11)}"WX",,,,` },
+      1,
+      12,
+      'UnknownWeeks',
+    ],
+    ['a zipped file', { 'GPU001.TXT': Buffer.from([0x50, 0x4b, 3, 4, 0, 0]) }, 1, null, 'NoText'],
+    ['an empty file', { 'GPU001.TXT': '' }, 1, null, 'EmptyFile'],
+    ['a date that is none', csv('1;31.02.2027;8:00;8:45;R101;M;5a'), 2, 2, 'InvalidDate'],
+    ['a time that is none', csv('1;01.03.2027;24:10;8:45;R101;M;5a'), 2, 3, 'InvalidTime'],
+    ['an end before the beginning', csv('1;01.03.2027;9:00;8:45;R101;M;5a'), 2, 4, 'InvalidTime'],
+    [
+      'one id twice',
+      csv('1;01.03.2027;8:00;8:45;R101;M;5a\n1;02.03.2027;8:00;8:45;R101;M;5a'),
+      3,
+      null,
+      'DuplicateLesson',
+    ],
+    ['a CSV without rooms', csv('1;2', 'Nr;Datum'), 1, null, 'UnknownColumn'],
+    ['two columns of one name', csv('1;2;3', 'Raum;Datum;raum'), 1, 3, 'RepeatedColumn'],
+    ['a weekday that is none', csv('Mond;1;R101', 'Tag;Stunde;Raum'), 2, 1, 'InvalidDay'],
+    [
+      'a calendar that was cut off',
+      { 'a.ics': event('DTSTART:20270315T080000', 'LOCATION:R101').slice(0, -20) },
+      7,
+      null,
+      'CutOff',
+    ],
+    [
+      'a time zone that nobody knows',
+      { 'a.ics': event('DTSTART;TZID=Mars:20270315T080000', 'LOCATION:R101') },
+      3,
+      null,
+      'UnknownTimeZone',
+    ],
+    [
+      'a rule that is none',
+      { 'a.ics': event('DTSTART:20270315T080000', 'DURATION:PT45M', 'RRULE:FREQ=SOMETIMES', 'LOCATION:R101') },
+      3,
+      null,
+      'InvalidRule',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_what, files, Line, Column, Code, options = small) => {
+    const school = await enterSchool(service);
+    const found = await school.faults(files, options);
+    expect(found.map((fault) => [fault.Line, fault.Column, fault.Code])).toContainEqual([Line, Column, Code]);
+    for (const { Message } of found) expect(Message).toMatch(/^\S+ line \d+/);
+    expect((await school.stored()).size).toBe(0);
+  });
+
+  test('all of them at once; a nearest room is told, and a room may be named or left out', async () => {
+    const school = await enterSchool(service);
+    const lines = [
+      '1,"5a","M","M","Turnhale 1",1,1,,',
+      '2,"5a","M","M","Hof",1,9,,',
+      '2,"5a","M","M","Hof",8,1,,',
+    ].join('\n');
+    const found = await school.faults({ 'GPU001.TXT': lines }, { ...small, rooms: { Hof: null } });
+    expect(found.map(({ Line, Code }) => [Line, Code])).toEqual([
+      [1, 'UnknownRoom'],
+      [2, 'UnknownPeriod'],
+      [3, 'InvalidNumber'],
+    ]);
+    expect(found[0]?.Message).toContain('(Turnhalle 1?)');
+  });
+
+  test('files that say nothing together, and bodies that are none', async () => {
+    const school = await enterSchool(service);
+    const said = async (files: Record<string, string | Buffer>, options: object = small, query = '') =>
+      ((await (await school.post(files, options, query)).json()) as { detail: string }).detail;
+    expect(await said({ 'GPU014.TXT': fixture('gpu014-small.txt') })).toContain('GPU001, the timetable, is missing');
+    expect(await said(gpu001(''), { timeGrid })).toContain('send a term');
+    expect(await said(gpu001(''), small, '?Format=ICalendar')).toContain('no iCalendar');
+    expect(await said(gpu001(''), { ...small, term: { Id: 'T', From: '2027-03-16', To: '2027-03-16' } })).toContain(
+      'no lesson in the term',
+    );
+    expect(await said({})).toContain('Files');
+    const send = (body: string) =>
+      fetch(`${service.url}/${school.tenant.code}/api/v2.0/timetables`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${school.token}`, 'Content-Type': 'application/json' },
+        body,
+      });
+    for (const body of ['', '[', '{"Files":[{"Name":"a","Content":"***"}]}', '{"Files":[{"Name":"a","Content":"YQ'])
+      expect([body, (await send(body)).status]).toEqual([body, 400]);
+    expect((await send(JSON.stringify({ Files: [], More: 'x'.repeat(2_000_000) }))).status).toBe(413);
+  });
+});
+
+test('an iCalendar: rules without holidays, what was moved or cancelled, at local times', async () => {
+  const school = await enterSchool(service, ['R101']);
+  const ics = [
+    ...[
+      'BEGIN:VCALENDAR',
+      'VERSION:2.0',
+      'BEGIN:VEVENT',
+      'UID:lesson-1@school',
+      'SUMMARY:Chor',
+      'CATEGORIES:Mu',
+      'LOCATION:R101',
+    ],
+    ...['DTSTART;TZID=Europe/Berlin:20270319T080000', 'DTEND;TZID=Europe/Berlin:20270319T084500'],
+    ...['RRULE:FREQ=WEEKLY', 'END:VEVENT', 'BEGIN:VEVENT', 'UID:lesson-1@school', 'SUMMARY:Chor', 'LOCATION:R101'],
+    ...['RECURRENCE-ID;TZID=Europe/Berlin:20270402T080000', 'DTSTART;TZID=Europe/Berlin:20270402T100000'],
+    ...['DURATION:PT1H', 'STATUS:CANCELLED', 'END:VEVENT', 'END:VCALENDAR', ''],
+  ].join('\r\n');
+  await school.imports({ 'choir.ics': ics });
+  // Good Friday is a holiday; summer time begins between the two.
+  expect(await school.jobs()).toMatchObject([
+    {
+      JobID: 'ics-lesson-1@school-2627-2',
+      LektionList: [
+        {
+          LektionId: '20270319T080000',
+          Beginn: '2027-03-19T07:00:00Z',
+          Ende: '2027-03-19T07:45:00Z',
+          Fach: 'Mu',
+          Status: 'Geplant',
+        },
+        {
+          LektionId: '20270402T080000',
+          Beginn: '2027-04-02T08:00:00Z',
+          Ende: '2027-04-02T09:00:00Z',
+          Status: 'Entfaellt',
+        },
+      ],
+    },
+  ]);
+});
+
+test('neither the order of lines nor encoding, separator and line ends matter', async () => {
+  const school = await enterSchool(service);
+  const lines = new TextDecoder('windows-1252').decode(fixture('gpu001-small.txt')).trim().split(/\r?\n/);
+  const weeks = fixture('gpu002-small.txt');
+  await school.imports({ 'GPU001.TXT': fixture('gpu001-small.txt'), 'GPU002.TXT': weeks });
+  const none = { Added: 0, Changed: 0, Moved: 0, Removed: 0, Unchanged: 31 };
+  const encodings: Record<string, (text: string) => Buffer> = {
+    utf8: (text) => Buffer.from(text),
+    mark: (text) => Buffer.from(`\uFEFF${text}`),
+    utf16: (text) => Buffer.from(`\uFEFF${text}`, 'utf16le'),
+    windows: (text) => Buffer.from(text.replaceAll('–', '\x96'), 'latin1'),
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.shuffledSubarray(lines, { minLength: lines.length }),
+      fc.constantFrom(...Object.keys(encodings)),
+      fc.constantFrom(',', ';', '\t'),
+      fc.constantFrom('\n', '\r\n', '\r'),
+      async (order, encoding, separator, end) => {
+        const written = order.map((line) =>
+          [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)]
+            .map(([, cell]) => cell)
+            .slice(0, 9)
+            .join(separator),
+        );
+        const file = (encodings[encoding] as (text: string) => Buffer)(written.join(end));
+        expect(await school.compare({ 'plan.txt': file, 'GPU002.TXT': weeks })).toMatchObject(none);
+      },
+    ),
+    { numRuns: times(6, 60) },
+  );
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Service, startService } from '../_util/service.ts';
+import { enterSchool, fixture, fixtureJson, small } from './_util/school.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const gpu001 = { 'GPU001.TXT': fixture('gpu001-small.txt'), 'GPU002.TXT': fixture('gpu002-small.txt') };
+const withChanges = { ...gpu001, 'GPU014.TXT': fixture('gpu014-small.txt') };
+
+type Lesson = { LektionId: string; Klassen: string[]; Lehrpersonen: string[] };
+type Jobs = { JobID: string; LektionList: Lesson[] }[];
+/** Klassen and Lehrpersonen are sets. */
+const asSets = (jobs: Jobs): Jobs =>
+  jobs.map(({ JobID, LektionList }) => ({
+    JobID,
+    LektionList: LektionList.map((lesson) => ({
+      ...lesson,
+      Klassen: lesson.Klassen.toSorted(),
+      Lehrpersonen: lesson.Lehrpersonen.toSorted(),
+    })).sort((one, other) => (one.LektionId < other.LektionId ? -1 : 1)),
+  }));
+
+describe('the published example', () => {
+  test('GPU001 with GPU002: its lessons over the term, without holidays, at the local times of summer and winter', async () => {
+    const school = await enterSchool(service);
+    const { accepted } = await school.imports(gpu001);
+    const expected = fixtureJson('gpu001-small.expected.json');
+    expect(await school.jobs()).toEqual(asSets(expected.Jobs));
+    expect(accepted).toMatchObject({
+      ...{ LessonCount: expected.LessonCount, JobCount: expected.Jobs.length, NoticeCount: 1 },
+      Notices: [{ File: 'GPU001.TXT', Line: 12, Code: 'WithoutRoom' }],
+      Files: [
+        { Name: 'GPU001.TXT', Format: 'GPU001', Encoding: 'windows-1252', Separator: ',', Lines: 17 },
+        { Name: 'GPU002.TXT', Format: 'GPU002' },
+      ],
+    });
+  });
+
+  test('GPU014 on top: exactly what it changes is written; without it again, all is as it was', async () => {
+    const school = await enterSchool(service);
+    await school.imports(gpu001);
+    const before = await school.jobs();
+    const rows = await school.stored();
+    const expected = fixtureJson('gpu014-small.expected.json');
+    const { accepted } = await school.imports(withChanges);
+    expect(accepted.Notices.map(({ Code, File }) => [File, Code])).toEqual([
+      ['GPU001.TXT', 'WithoutRoom'],
+      ['GPU014.TXT', 'BreakDuty'],
+      ['GPU014.TXT', 'NoSuchLesson'],
+    ]);
+    const after = new Map(
+      ((await school.jobs()) as Jobs).flatMap(({ JobID, LektionList }) =>
+        LektionList.map((lesson) => [`lesson ${JobID} ${lesson.LektionId}`, { JobID, ...lesson }] as const),
+      ),
+    );
+    for (const added of expected.LessonsAdded)
+      expect(after.get(`lesson ${added.JobID} ${added.LektionId}`)).toMatchObject(added);
+    for (const { JobID, LektionId, Set: set } of expected.LessonsChanged)
+      expect(after.get(`lesson ${JobID} ${LektionId}`)).toMatchObject(set);
+    const now = await school.stored();
+    const untouched = [...now].filter(([key, row]) => rows.get(key) === row);
+    expect(untouched).toHaveLength(expected.LessonsUnchanged);
+    expect(now.size - untouched.length).toBe(expected.LessonsAdded.length + expected.LessonsChanged.length);
+
+    await school.imports(gpu001);
+    expect(await school.jobs()).toEqual(before);
+  });
+
+  test('a CSV by hand: its fault by line and column; without it, its lessons', async () => {
+    const school = await enterSchool(service, ['Küche', 'Aula – Nord', 'R101']);
+    const csv = fixture('excel-de.csv');
+    const expected = fixtureJson('excel-de.expected.json');
+    const options = { source: 'csv-ag', mapping: { Key: 'Nr', Teachers: 'Lehrkraft' } };
+    const [fault, ...others] = await school.faults({ 'AG.csv': csv }, options);
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({ Line: 9, Column: 2, Code: 'InvalidDate', Field: 'Date' });
+    expect(fault?.Message).toContain('AG.csv line 9, column 2 (Date): "31.02.2027"');
+    const right = csv
+      .toString()
+      .split('\n')
+      .filter((line) => !line.startsWith('X-1'))
+      .join('\n');
+    await school.imports({ 'AG.csv': right }, options);
+    expect(await school.jobs()).toEqual(asSets(expected.Jobs));
+  });
+
+  test('a CSV with weekdays and periods, one line for each hour', async () => {
+    const school = await enterSchool(service);
+    const { accepted } = await school.imports(
+      { 'fet.csv': fixture('fet-activities.csv') },
+      { ...small, source: 'fet' },
+    );
+    expect(await school.jobs()).toEqual(asSets(fixtureJson('fet-activities.expected.json').Jobs));
+    expect(accepted.Notices).toMatchObject([{ Line: 5, Code: 'WithoutRoom' }]);
+  });
+});
