@@ -7,6 +7,7 @@ import * as timetables from './service.ts';
 import * as wire from './wire.ts';
 
 const example = {
+  TimeZone: 'Europe/Berlin',
   Term: {
     Name: '2627-2',
     From: '2027-03-15',

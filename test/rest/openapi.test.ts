@@ -203,8 +203,6 @@ async function makeMasterData(): Promise<void> {
   Object.assign(ids, { locations: locationId, persons: person('Admin').id, resources: resource!.id });
   Object.assign(ids, { 'opening-hours': resource!.id, postResourcesByIdRetirement: retired!.id });
   const named = (names: string[]) => names.map((name) => ({ mandator_id: mandatorId, name }));
-  const room = { mandator_id: mandatorId, location_id: locationId, name: 'HS 101' };
-  await context.db.insertInto('resource').values(room).execute();
   const groups = named(['Physics', 'Chemistry', 'Teachers', 'Deans', 'Guests', 'deleted']);
   const groupIds = await context.db.insertInto('person_group').values(groups).returning('id').execute();
   Object.assign(ids, { groups: groupIds[0]!.id, deleteGroupsById: groupIds[5]!.id });
