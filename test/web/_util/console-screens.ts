@@ -12,7 +12,7 @@ import { type ConsoleOptions, openConsole } from './consoles.ts';
 const places = {
   'rooms-day': 'screen=rooms',
   'rooms-week': 'screen=rooms&view=week',
-  'rooms-list': 'screen=rooms&view=list',
+  'rooms-list': 'screen=rooms&as=list',
   changes: 'screen=changes',
   timetables: 'screen=timetables',
   ...Object.fromEntries(
