@@ -115,8 +115,10 @@ export async function follow(client: Client, shown: BookingsQueryVariables, sign
       const subscription = client.subscribe({ query: FollowDocument, variables }).subscribe({
         next({ data }) {
           if (!data) return;
-          // What was booked before the first frame is in no frame: what is shown is read once more.
-          if (after === undefined) void client.refetchQueries({ include: [BookingsDocument] });
+          // What was booked before the first frame is in no frame, and what is gone has an id alone: then what is shown is read
+          // once more.
+          if (after === undefined || data.bookings.gone.length > 0)
+            void client.refetchQueries({ include: [BookingsDocument] });
           after = data.bookings.cursor;
           for (const booking of data.bookings.bookings) place(client.cache, shown, booking);
         },

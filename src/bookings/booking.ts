@@ -1,5 +1,5 @@
 /** What a booking is, here and on the wire (contract 5.2). */
-import { maySee } from '../access.ts';
+import { maySee, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Lektion } from './lektion.ts';
 import type { Questions } from './questions.ts';
@@ -70,9 +70,9 @@ export type Booking = {
 
 /**
  * A booking with all its content, before `asSeenBy` hides what the viewer may not see. `deciders` are the groups that may
- * decide about it; null when it is not requested.
+ * decide about it; null when it is not requested. `originRoom` is where its lesson was before its first change.
  */
-export type StoredBooking = Booking & { deciders: readonly number[] | null };
+export type StoredBooking = Booking & { deciders: readonly number[] | null; originRoom: number | null };
 
 /** The statuses of bookings that occupy their resources. */
 const occupyingStatuses: readonly BookingStatus[] = ['Requested', 'Confirmed', 'Tentative'];
@@ -94,7 +94,11 @@ export const occupiedOnly = {
 } as const;
 
 export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: Stored): Stored {
-  if (maySee(viewer, stored)) return stored;
+  if (maySee(viewer, stored)) {
+    const { lektion, originRoom } = stored;
+    if (!lektion || originRoom === null || mayShow(viewer, originRoom)) return stored;
+    return { ...stored, lektion: { ...lektion, ursprung: null } };
+  }
   return { ...stored, ...occupiedOnly, origin: { ...stored.origin, mailItemId: null } };
 }
 

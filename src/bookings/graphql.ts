@@ -12,6 +12,7 @@ import { sortOrder } from '../query-parameters.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
 import { decisionBody, verdict } from './decision-wire.ts';
 import { addEdges } from './edges-graphql.ts';
+import { frameType } from './frame-graphql.ts';
 import { bookingFilter, bookingOrder, timetableFilter } from './list-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
@@ -234,21 +235,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
 }
 
 function addSubscription(builder: Builder, { booking }: BookingTypes, { filter, timetable }: Filters): void {
-  const frame = builder.objectRef<bookings.BookingFrame>('BookingFrame').implement({
-    description: 'What has changed since the frame before; without bookings a sign that the stream lives.',
-    fields: (t) => ({
-      cursor: t.exposeString('cursor', {
-        description: 'For `after`: goes on behind this frame. A cursor of `changes` and as good there.',
-      }),
-      serverTime: t.expose('serverTime', { type: 'DateTime', description: "The server's clock." }),
-      bookings: t.field({
-        type: [booking],
-        complexity: { field: 1, multiplier: bookings.frameLength },
-        description: `At most ${bookings.frameLength}, each once and as it is now.`,
-        resolve: ({ bookings }) => bookings,
-      }),
-    }),
-  });
+  const frame = frameType(builder, booking);
   builder.subscriptionFields((t) => ({
     bookings: t.field({
       type: frame,

@@ -15,7 +15,7 @@ export type StoredWithKey = StoredBooking & { key: BookingKey };
 
 export type StoredRow = Omit<
   StoredBooking,
-  'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy' | 'decision'
+  'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy' | 'decision' | 'originRoom'
 > & {
   mandatorUid: string;
   organizerId: number | null;
@@ -28,7 +28,7 @@ export type StoredRow = Omit<
   batchId: string | null;
   mailItemId: string | null;
   /** The coupled lessons of a booking of kind Lesson, in their order. */
-  lessons: (Lektion & { jobId: string; lektionId: string })[] | null;
+  lessons: (Lektion & { jobId: string; lektionId: string; originRoom: number | null })[] | null;
   creatorId: number | null;
   creatorName: string;
   approval: 'Requested' | DecisionVerdict | null;
@@ -77,7 +77,7 @@ const describeBookings = <More = unknown>(
     select (array_agg(job.created_by order by lesson.job, lesson.lektion_id))[1] as created_by,
       json_agg(json_build_object('jobId', job.job_id, 'lektionId', lesson.lektion_id, 'fach', lesson.fach,
         'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen, 'status', lesson.status,
-        'ursprung', lesson.ursprung) order by lesson.job, lesson.lektion_id) as list
+        'ursprung', lesson.ursprung, 'originRoom', lesson.origin_resource_id) order by lesson.job, lesson.lektion_id) as list
     from lesson
     join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
     where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
@@ -159,6 +159,7 @@ export function toStored(row: StoredRow): StoredWithKey {
     createdBy: row.creatorId === null ? null : { personId: row.creatorId, displayName: row.creatorName },
     decision: toDecision(row),
     deciders: row.deciders,
+    originRoom: first?.originRoom ?? null,
     changedAt: row.changedAt,
     version: row.version,
   };

@@ -13,8 +13,11 @@ import { asks } from './questions.ts';
 import { selectAnswersAmong } from './search.ts';
 import { findStored } from './stored.ts';
 
+/** What has changed: bookings as they are now, and the ids of those that were moved to where the viewer does not see them. */
+type News = { bookings: Booking[]; gone: number[] };
+
 /** `cursor` is the position in the feed of changes after this frame. */
-export type BookingFrame = { cursor: string; serverTime: Date; bookings: Booking[] };
+export type BookingFrame = News & { cursor: string; serverTime: Date };
 
 /** The topic of all changes of a tenant's bookings; the key of a change is the resource. */
 export const bookingTopic = (viewer: Viewer) => `booking:${viewer.mandatorId}`;
@@ -27,7 +30,7 @@ const heartbeatMs = 30_000;
  * Yields a frame at once, with the present cursor or the changes since `after`; then one after each change, with each
  * booking in its present state, and an empty one every 30 s. A frame has a new booking if it matches the filter; a changed
  * one if its room (before or after the change), location, kind and series match, so that a client that shows the booking
- * learns that it is gone. A private booking of others has no series, so it matches no filter by series.
+ * learns that it is gone. One that was moved to a room which is hidden from the viewer is told by its id alone. A private booking of others has no series, so it matches no filter by series.
  * @param after a cursor of the feed of changes
  * @param signal ends the watch; until then the watch continues after outages of the database
  * @throws Forbidden for a display, Malformed for an invalid cursor, Conflict for a cursor whose changes have been deleted
@@ -45,22 +48,22 @@ export async function* watchBookings(
   const from = (after ? readChangePage(undefined, after).after : undefined) ?? 'now';
   let place = from === 'now' ? await outlast(signal, () => findEnd(db, viewer.mandatorId)) : from;
   let isGreeted = false;
-  const frame = (bookings: Booking[]): BookingFrame => {
+  const frame = (news: News = { bookings: [], gone: [] }): BookingFrame => {
     isGreeted = true;
-    return { cursor: cursorAt(place), serverTime: new Date(), bookings };
+    return { cursor: cursorAt(place), serverTime: new Date(), ...news };
   };
-  if (from === 'now') yield frame([]);
+  if (from === 'now') yield frame();
   for await (const change of withPulse(changes, intervalMs)) {
     for (let hasMore = change !== undefined; hasMore; ) {
-      const { stretch, bookings } = await outlast(signal, async () => {
+      const { stretch, news } = await outlast(signal, async () => {
         const stretch = await readTogether(db, viewer.mandatorId, { limit: frameLength, after: place });
-        return { stretch, bookings: await readNews(db, viewer, filter, stretch) };
+        return { stretch, news: await readNews(db, viewer, filter, stretch) };
       });
       place = stretch.end;
       hasMore = stretch.hasMore;
-      if (bookings.length > 0) yield frame(bookings);
+      if (news.bookings.length + news.gone.length > 0) yield frame(news);
     }
-    if (!change || !isGreeted) yield frame([]);
+    if (!change || !isGreeted) yield frame();
   }
 }
 
@@ -83,7 +86,7 @@ async function* withPulse<T>(changes: AsyncIterable<T>, intervalMs: number): Asy
 }
 
 /** Reads the bookings of a stretch of the feed that match a filter, in the order of the feed. */
-async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: FeedStretch): Promise<Booking[]> {
+async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: FeedStretch): Promise<News> {
   const { resourceId, locationId, kind, seriesId } = filter;
   /** By booking: whether the stretch has no other change of it than its creation. */
   const news = new Map<number, boolean>();
@@ -98,13 +101,16 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
     [...news].map(async ([id, isNew]) => ({ isNew, stored: await findStored(db, viewer.mandatorId, id) })),
   );
   const answers = asks(filter) ? await findAnswers(db, viewer, filter, news) : undefined;
-  return found.flatMap(({ isNew, stored }) => {
-    if (!stored || !mayShow(viewer, stored.resourceId)) return [];
+  const isHere = (stored: { resourceId: number }) => mayShow(viewer, stored.resourceId);
+  const bookings = found.flatMap(({ isNew, stored }) => {
+    if (!stored || !isHere(stored)) return [];
     const booking = asSeenBy(viewer, stored);
     if (kind?.includes(booking.kind) === false || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
     if (!isNew) return [booking];
     return isAsked(filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
   });
+  // Their kind and series are not looked at: an id of what the viewer has never had tells nothing.
+  return { bookings, gone: found.flatMap(({ stored }) => (stored && !isHere(stored) ? [stored.id] : [])) };
 }
 
 /** Which of the new bookings have what the filter asks for, as far as the viewer sees their content. */

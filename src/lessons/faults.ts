@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf } from './fields.ts';
+import { maysChange, seesPart } from './sight.ts';
 
 export type FaultQuery = RawBuilder<unknown>;
 
@@ -79,8 +80,10 @@ const referenceErrors = (batch: BatchKey): FaultQuery[] => [
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,
 ];
 
-const unknownErrors: FaultQuery[] = [
+const unknownErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'UnknownJobId', 'Unknown JobId: ' || job_id
+        || case when ${seesPart(batch, sql`staged_job.job_id`)}
+             then ' has lessons in rooms that you do not see; ask an Importer or an Admin to change it' else '' end
       from staged_job where job is null and job_id is not null`,
   sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'UnknownLektionId',
         'Unknown LektionId: ' || lektion_id || ' is not in job ' || left(job_id, 80)
@@ -88,15 +91,19 @@ const unknownErrors: FaultQuery[] = [
       where lektion_id is not null and stored_booking is null and not whole`,
 ];
 
-const duplicateErrors = ({ mandatorId, operation }: Running): FaultQuery[] => [
+/** That a JobID is taken is told whoever has it: it is unique in the tenant. */
+const duplicateErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'DuplicateJobId',
-        'Duplicate JobId: ' || job_id || case when stored then ' (it is stored already; jobs/update changes it)' else '' end
+        'Duplicate JobId: ' || job_id || case
+          when may_change then ' (it is stored already; jobs/update changes it)'
+          when may_change is not null then ' (it is taken by a job that you do not see, or not all of it; choose another JobID)'
+          else '' end
       from (select index, job_id, row_number() over (partition by job_id order by index) as occurrence,
-              ${operation === 'Create'} and exists (
-                select from lesson_job where lesson_job.mandator_id = ${mandatorId} and lesson_job.job_id = staged_job.job_id
-              ) as stored
+              (select ${maysChange(batch)} from lesson_job as stored
+                where stored.mandator_id = ${batch.mandatorId} and stored.job_id = staged_job.job_id
+                  and staged_job.is_new and staged_job.job is not null) as may_change
             from staged_job where job_id is not null) as job
-      where occurrence > 1 or stored`,
+      where occurrence > 1 or may_change is not null`,
   sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'DuplicateLektionId', 'Duplicate LektionId: ' || lektion_id
       from (select index, lektion_index, lektion_id,
               row_number() over (partition by index, lektion_id order by lektion_index) as occurrence
@@ -164,7 +171,7 @@ export function errorsOf(batch: Running): FaultQuery[] {
   return [
     ...fieldErrors(operation),
     ...(operation === 'Delete' ? [] : [...referenceErrors(batch), ...conflictErrors(batch)]),
-    ...(operation === 'Create' ? [] : unknownErrors),
+    ...(operation === 'Create' ? [] : unknownErrors(batch)),
     ...duplicateErrors(batch),
   ];
 }

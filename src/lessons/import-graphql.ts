@@ -70,7 +70,7 @@ export function addImports(
       t.field({
         type: result,
         args: {
-          jobs: t.arg({ type: [job], required: true, description: 'The jobs.', validate: { minLength: 1 } }),
+          jobs: t.arg({ type: [job], required: true, description: 'The jobs, at least one.' }),
           options: t.arg({ type: options, description: 'How they are taken.' }),
         },
         description: `${summary} Faults of the data are reported by the batch, not here.`,

@@ -4,7 +4,6 @@
  * only for a batch that has any.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { hiddenRooms } from '../access.ts';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import {
@@ -24,6 +23,7 @@ import {
   textColumns,
   valueColumns,
 } from './fields.ts';
+import { hiddenFrom, maysChange } from './sight.ts';
 
 const ofBatch = ({ mandatorId, id }: BatchKey) => sql`mandator_id = ${mandatorId} and batch_id = ${id}`;
 const unknownMembers = (object: RawBuilder<unknown>, known: string[]) =>
@@ -70,7 +70,8 @@ export type StagedJobs = { faulty: boolean; unknown: boolean; resourceIds: numbe
 
 /**
  * Reads the jobs into `staged_job` and the names of their rooms into `staged_room`. A new job is given its id here, so
- * that slices of lessons can follow one another; any other has the id of the stored one, or none when there is none.
+ * that slices of lessons can follow one another; any other has the id of the stored one, or none when there is none that its
+ * sender may change.
  */
 export async function stageJobs(trx: Transaction, batch: Running): Promise<StagedJobs> {
   const { operation, mandatorId } = batch;
@@ -99,7 +100,8 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
               ${operation === 'Update' ? mergedColumns(jobFields, 'typed', 'stored') : sql`job_id_value as job_id`},
               ${isUnknown} or ${faulty} as faulty
             from (${typed}) as typed
-            left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value`;
+            left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value
+              and ${maysChange(batch)}`;
   await sql`create temporary table staged_job on commit drop as ${rows}`.execute(trx);
   await stageRooms(trx, batch);
   if (batch.replacesQuelle !== null) await stageReplaced(trx, batch);
@@ -151,8 +153,7 @@ async function stageRooms(trx: Transaction, batch: Running): Promise<void> {
     ) as wanted
     left join resource on resource.mandator_id = ${batch.mandatorId} and resource.active
       and resource.name_key = name_key(wanted.name)
-      and resource.id <> all (
-        (select ${hiddenRooms} from person where mandator_id = ${batch.mandatorId} and id = ${batch.createdBy})::integer[])
+      and resource.id <> all (${hiddenFrom(batch)})
       and (wanted.standort = '' or resource.location_id in (
         select id from location
         where location.mandator_id = ${batch.mandatorId} and location.name_key = name_key(wanted.standort)))

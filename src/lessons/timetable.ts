@@ -10,6 +10,7 @@ import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db
 import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 import { dayLength } from '../time/days.ts';
+import { seesJob } from './sight.ts';
 
 export type LessonJob = {
   id: number;
@@ -92,7 +93,7 @@ const occupiedOnly = {
   ursprung: null,
 };
 
-/** The jobs of the tenant, newest first; an unknown JobID gives an empty page. @throws Forbidden for a display */
+/** The jobs of the tenant that the viewer sees, newest first; an unknown JobID gives an empty page. @throws Forbidden for a display */
 export async function listJobs(
   db: Database,
   viewer: Viewer,
@@ -109,10 +110,11 @@ export const toJobs = (rows: readonly JobRow[]): LessonJob[] =>
 
 export function selectJobs(
   db: Database,
-  { mandatorId }: Viewer,
+  viewer: Viewer,
   { ids, jobID, batchOf }: { ids?: readonly number[]; jobID?: string | undefined; batchOf?: IdOfParent<string> },
   page: PageRequest,
 ) {
+  const { mandatorId } = viewer;
   return db
     .selectFrom('lesson_job as job')
     .innerJoin('person', (join) =>
@@ -126,6 +128,7 @@ export function selectJobs(
         .selectFrom('lesson')
         .whereRef('lesson.mandator_id', '=', 'job.mandator_id')
         .whereRef('lesson.job', '=', 'job.id')
+        .where(sql<boolean>`true ${inReach(viewer, 'lesson.resource_id')}`)
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .$asScalar()
         .$notNull()
@@ -133,6 +136,7 @@ export function selectJobs(
     )
     .where('job.mandator_id', '=', mandatorId)
     .$if(ids !== undefined, (query) => query.where('job.id', '=', sql<number>`any (${ids}::bigint[])`))
+    .where(seesJob(viewer))
     .$if(jobID !== undefined, (query) => query.where('job.job_id', '=', jobID as string))
     .$if(batchOf !== undefined, (query) => query.where('job.batch_id', '=', batchOf as IdOfParent<string>))
     .$call(pageById('job.id', page, 'desc'));
@@ -207,7 +211,7 @@ const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
 const isChanged = sql`(lesson.status <> 'Geplant' or lesson.ursprung is not null)`;
 
 /** The keys of the changed lessons that are in the window, or were before their change; found room by room. */
-const changesIn = (mandatorId: number, from: Date, to: Date) => sql`
+const changesIn = (viewer: Viewer, from: Date, to: Date) => sql`
   select changed.job, changed.lektion_id from resource as place
   cross join lateral (
     select job, lektion_id from lesson
@@ -219,7 +223,7 @@ const changesIn = (mandatorId: number, from: Date, to: Date) => sql`
       and lesson.ursprung ->> 'Beginn' > ${new Date(from.getTime() - dayLength).toISOString()}
       and lesson.ursprung ->> 'Beginn' < ${to.toISOString()} and lesson.ursprung ->> 'Ende' > ${from.toISOString()}
   ) as changed
-  where place.mandator_id = ${mandatorId}`;
+  where place.mandator_id = ${viewer.mandatorId} ${inReach(viewer, 'place.id')}`;
 
 /** The query of `listLessons`. Lessons are found by content, those of a job by the job, others by room and time. */
 export function selectLessons(
@@ -236,7 +240,7 @@ export function selectLessons(
   const at = ([micros, job, lektion]: LessonKey) =>
     sql`(timestamptz 'epoch' + (${micros} || ' microseconds')::interval, ${job}::bigint, ${lektion})`;
   const isFound = asks(filter) && from !== undefined && to !== undefined;
-  const changes = filter.changed && !isFound && from && to ? changesIn(mandatorId, from, to) : undefined;
+  const changes = filter.changed && !isFound && from && to ? changesIn(viewer, from, to) : undefined;
   const most = sql`${limit + 1}::int`;
   const direction = isDescending ? sql`desc` : sql``;
   const order = sql`lesson.beginn ${direction}, lesson.job ${direction}, lesson.lektion_id ${direction}`;
@@ -281,7 +285,8 @@ export function selectLessons(
   return sql<LessonRow>`
     select lektion_id as "lektionId", job.job_id as "jobID", beginn, ende, lesson.name as "ressourceName",
       resource_id as "ressourceId", titel, fach, lesson.bemerkung, klassen, lehrpersonen, status,
-      kopplung_id as "kopplungId", privat, booking_id as "bookingId", ursprung, lesson.job,
+      kopplung_id as "kopplungId", privat, booking_id as "bookingId", lesson.job,
+      case when lesson.origin_resource_id is null or true ${inReach(viewer, 'lesson.origin_resource_id')} then ursprung end as ursprung,
       (extract(epoch from beginn) * 1000000)::bigint::text as micros, job.created_by as sender
     from (${found}) as lesson
     join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job

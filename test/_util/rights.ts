@@ -141,7 +141,7 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[checkBatchUser], 'GET jobs', 'Query.lessonJobs'],
   [[checkBatchUser], 'GET lessons', 'Query.lessons'],
   [[checkBatchUser, sees], 'GET lessons/{JobID}/{LektionId}', 'Query.lesson'],
-  [[checkBatchUser], 'Query.lessonJob'],
+  [[checkBatchUser, sees], 'Query.lessonJob'],
   [[checkBatchUser], 'GET jobs/batches', 'Query.batches', 'Subscription.batches'],
   [[checkBatchUser, seesBatch], 'GET jobs/batches/{batchId}', 'Query.batch', 'Subscription.batchStatus'],
   [[checkBatchUser, seesBatch], 'GET jobs/batches/{batchId}/errors'],
@@ -235,6 +235,9 @@ may not see.
 - **A caller of another tenant** is answered 404 for every path of this one, and **a caller without a credential** 401.
 - Where the tenant parameter \`UsersMayImport\` is true, Users have what Importers have of \`jobs/create\`, \`update\`, \`delete\` and
   \`cancel\`, without \`OnConflict=Displace\`.
+- Of a lesson job, a User who sees none of its lessons knows nothing; one who does not see all of them neither changes nor deletes
+  it ([contract 4](contract/lesson-jobs.md#4-lesson-jobs)). Lists of jobs and lessons, also those of a batch, are answered without
+  what is hidden, as calendar feeds, streams and the feed of changes are.
 - A \`User\` lists its own groups with \`PersonId\`, and its own PINs nowhere.
 - What a booking says, where it is private: [contract 5.2](contract/bookings.md#52-booking).
 - REST is below \`/{mandator}/api/v1.0/\`, jobs and lessons below \`/{mandator}/api/v2.0/\`.

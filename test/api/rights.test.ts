@@ -265,7 +265,7 @@ function fillerOf(input: Input, where: string): unknown {
     return texts[input.name]?.() ?? 'text';
   };
   if (!isListType(getNullableType(input.type))) return one();
-  return ['resourceIds', 'jobs', 'ids', 'files'].includes(input.name) ? [one()] : [];
+  return ['resourceIds', 'ids', 'files'].includes(input.name) ? [one()] : [];
 }
 
 function selectionOf({ type }: GraphQLField<unknown, unknown>): string {

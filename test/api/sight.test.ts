@@ -32,12 +32,26 @@ const itemsOf = ({ body }: { body: Tree }) => body['Items'] as Tree[];
 const book = (who: MasterData, resourceId: number, hour: number, more: object = {}) =>
   who.post('/bookings', { ResourceId: resourceId, Subject: 'Exam', Start: at(hour), End: at(hour + 1), ...more });
 
-/** The state in which a batch ends. */
-async function endOf(id: string, token: string): Promise<string> {
+type Ended = { ImportStatus: string; ErrorMessages: string | null };
+
+/** A batch once it has ended. */
+async function endOf(id: string, token: string): Promise<Ended> {
   const url = `${service.url}/school/api/v2.0/jobs/batches/${id}?WaitSeconds=25`;
   const answer = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
-  const { ImportStatus } = (await answer.json()) as { ImportStatus: string };
-  return ImportStatus.startsWith('Awaiting') ? await endOf(id, token) : ImportStatus;
+  const batch = (await answer.json()) as Ended;
+  return batch.ImportStatus.startsWith('Awaiting') ? await endOf(id, token) : batch;
+}
+
+const lesson = (id: string, room: string, hour = 10) => ({
+  ...{ LektionId: id, RessourceName: room, Beginn: at(hour), Ende: at(hour + 1) },
+});
+async function sendJobs(token: string, path: string, jobs: object[]) {
+  const answer = await fetch(`${service.url}/school/api/v2.0/jobs/${path}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(jobs),
+  });
+  return { status: answer.status, id: ((await answer.json()) as { BatchId: string }).BatchId };
 }
 
 beforeAll(async () => {
@@ -55,14 +69,17 @@ beforeAll(async () => {
   hiddenBooking = idOf(await book(other, hidden, 8));
   const token = await other.post(`/resources/${hidden}/calendar-tokens`, {});
   calendarPath = String(token.body['Url']).replace(service.url, '');
-  const lesson = (id: string, room: string) => ({ LektionId: id, RessourceName: room, Beginn: at(10), Ende: at(11) });
-  const sent = await fetch(`${service.url}/school/api/v2.0/jobs/create`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${admin.token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify([{ JobID: 'J', LektionList: [lesson('1', 'R001'), lesson('2', 'R002')] }]),
-  });
-  batchId = ((await sent.json()) as { BatchId: string }).BatchId;
-  expect(await endOf(batchId, admin.token)).toBe('LessonsCreated');
+  const sent = await sendJobs(admin.token, 'create', [
+    { JobID: 'J', LektionList: [lesson('1', 'R001'), lesson('2', 'R002')] },
+    { JobID: 'H', Bezeichnung: 'Secret', LektionList: [lesson('1', 'R002', 11)] },
+    { JobID: 'O', LektionList: [lesson('1', 'R001', 12)] },
+    { JobID: 'M', LektionList: [lesson('1', 'R002', 13)] },
+  ]);
+  batchId = sent.id;
+  expect(await endOf(batchId, admin.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
+  // Moved, so that it says where it was.
+  const moved = await sendJobs(admin.token, 'update', [{ JobID: 'M', LektionList: [lesson('1', 'R001', 13)] }]);
+  expect(await endOf(moved.id, admin.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   group = idOf(await admin.post('/groups', { Name: 'Staff', AddMembers: [tenant.person('User').id] }));
   policy = idOf(await admin.post('/policies', { Name: 'Staff only', MaySee: [group] }));
   await admin.patch(`/resources/${hidden}`, { PolicyId: policy });
@@ -196,19 +213,130 @@ describe('writing', () => {
   test('lessons of a User find no hidden room; those of an Importer find all', async () => {
     await sql`update mandator set parameters = parameters || '{"UsersMayImport": true}'`.execute(service.context.db);
     const validate = async (token: string) => {
-      const answer = await fetch(`${service.url}/school/api/v2.0/jobs/create?ValidateOnly=true`, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify([
-          { JobID: 'V', LektionList: [{ LektionId: '1', RessourceName: 'R002', Beginn: at(18), Ende: at(19) }] },
-        ]),
-      });
-      const { BatchId } = (await answer.json()) as { BatchId: string };
-      return await endOf(BatchId, token);
+      const jobs = [{ JobID: 'V', LektionList: [lesson('1', 'R002', 18)] }];
+      const { id } = await sendJobs(token, 'create?ValidateOnly=true', jobs);
+      return (await endOf(id, token)).ImportStatus;
     };
     expect(await validate(other.token)).toBe('LessonsImportFailed');
     expect(await validate(member.token)).toBe('LessonsCreated');
     expect(await validate(await service.signIn(service.tenant, 'Importer'))).toBe('LessonsCreated');
+  });
+});
+
+describe('lesson jobs', () => {
+  const jobsOf = async (who: MasterData) => {
+    const { Items } = JSON.parse((await fetchV2(who, 'jobs')).text) as { Items: Tree[] };
+    return Items.map(({ JobID, LessonCount }) => `${JobID}${LessonCount}`).toSorted();
+  };
+
+  test('are unknown with all of their lessons, and count those that are seen', async () => {
+    expect(await jobsOf(member)).toEqual(['H1', 'J2', 'M1', 'O1']);
+    expect(await jobsOf(other)).toEqual(['J1', 'M1', 'O1']);
+    expect((await fetchV2(other, 'jobs?JobID=H')).text).not.toContain('Secret');
+    const query = `{
+      lessonJobs { nodes { jobKey lessonCount } } lessonJob(jobKey: "H") { designation } node(id: "lessonJob_H") { id }
+      nodes(ids: ["lessonJob_H"]) { id } batches(filter: { importStatus: [LessonsCreated] }) { nodes { jobs { nodes { jobKey } } } }
+    }`;
+    const asked = await other.ask(query);
+    expect(asked).toMatchObject({ data: { lessonJob: null, node: null, nodes: [null], batches: { nodes: [] } } });
+    expect(asked.data!['lessonJobs']).toEqual({
+      nodes: ['M', 'O', 'J'].map((jobKey) => ({ jobKey, lessonCount: 1 })),
+    });
+    expect(await member.ask(query)).toMatchObject({ data: { lessonJob: { designation: 'Secret' } } });
+  });
+
+  test('a lesson that came from a hidden room does not say from where', async () => {
+    const origins = async (who: MasterData) => [
+      (JSON.parse((await fetchV2(who, 'lessons?JobID=M')).text) as { Items: Tree[] }).Items[0]!['Ursprung'],
+      itemsOf(await who.get(`/bookings?From=${at(13)}&To=${at(14)}`)).map(
+        ({ Lektion }) => (Lektion as Tree)['Ursprung'],
+      )[0],
+    ];
+    const [first, second] = await origins(member);
+    expect([first, second]).toEqual([expect.objectContaining({ RessourceName: 'R002' }), first]);
+    expect(await origins(other)).toEqual([null, null]);
+  });
+
+  const unseen = { H: 'Unknown JobId: H', J: 'Unknown JobId: J has lessons in rooms that you do not see' };
+  const taken = 'is taken by a job that you do not see';
+  const whole = { ReplaceLektionList: true, LektionList: [lesson('1', 'R001', 15)] };
+  const refusals: [path: string, field: string, options: object, job: { JobID: 'H' | 'J' } & Tree, told?: string][] = [
+    ['update', 'updateLessonJobs', {}, { JobID: 'H', Bezeichnung: 'Mine' }],
+    ['update', 'updateLessonJobs', {}, { JobID: 'J', LektionList: [{ LektionId: '1', Titel: 'Mine' }] }],
+    ['update', 'updateLessonJobs', {}, { JobID: 'J', ...whole }],
+    ['update?OnConflict=Skip', 'updateLessonJobs', { onConflict: 'Skip' }, { JobID: 'H', Bezeichnung: 'Mine' }],
+    ['update?CreateMissing=true', 'updateLessonJobs', { createMissing: true }, { JobID: 'H', ...whole }, taken],
+    ['update?CreateMissing=true', 'updateLessonJobs', { createMissing: true }, { JobID: 'J', ...whole }, taken],
+    ['delete', 'deleteLessonJobs', {}, { JobID: 'H' }],
+    ['delete', 'deleteLessonJobs', {}, { JobID: 'J' }],
+    ['delete', 'deleteLessonJobs', {}, { JobID: 'J', LektionList: [{ LektionId: '2' }] }],
+    ['create', 'createLessonJobs', {}, { JobID: 'H', LektionList: [lesson('1', 'R001', 15)] }, taken],
+    ['create', 'createLessonJobs', {}, { JobID: 'J', LektionList: [lesson('1', 'R001', 15)] }, taken],
+  ];
+  /** A job in the words of GraphQL. */
+  const words: Record<string, string> = {
+    ...{ JobID: 'jobKey', LektionList: 'lessons', ReplaceLektionList: 'replaceLessons', Bezeichnung: 'designation' },
+    ...{ LektionId: 'lessonKey', RessourceName: 'resourceName', Beginn: 'start', Ende: 'end', Titel: 'title' },
+  };
+  const translate = (sent: unknown): unknown => {
+    if (Array.isArray(sent)) return sent.map(translate);
+    if (sent === null || typeof sent !== 'object') return sent;
+    return Object.fromEntries(Object.entries(sent).map(([name, value]) => [words[name], translate(value)]));
+  };
+  const inputs: Record<string, string> = {
+    ...{ createLessonJobs: 'LessonJobInput', updateLessonJobs: 'LessonJobChangeInput' },
+    deleteLessonJobs: 'LessonJobDeletionInput',
+  };
+  const submit = async (who: MasterData, field: string, jobs: object[], options: object) =>
+    (
+      await who.ask(
+        `mutation ($jobs: [${inputs[field]}!]!, $options: BatchOptions) { ${field}(jobs: $jobs, options: $options) {
+          __typename ... on BatchAccepted { batch { batchId: id } } } }`,
+        { jobs: translate(jobs), options },
+      )
+    ).data![field] as { __typename: string; batch?: { batchId: string } };
+
+  test.each(
+    refusals.map(([path, field, options, job, told = unseen[job.JobID]]) => [path, job, field, options, told] as const),
+  )('%s of %j changes nothing of which the sender does not see all', async (path, job, field, options, told) => {
+    const stored = async () =>
+      (await Promise.all(['jobs', 'lessons'].map((list) => fetchV2(admin, list)))).map(({ text }) => text);
+    const before = await stored();
+    const expected = {
+      ImportStatus: 'LessonsImportFailed',
+      ErrorMessages: expect.stringContaining(told),
+    };
+    const { id } = await sendJobs(other.token, path, [job]);
+    expect(await endOf(id, other.token)).toMatchObject(expected);
+    const { batch } = await submit(other, field, [job], options);
+    expect(await endOf(batch!.batchId, other.token)).toMatchObject(expected);
+    expect(await stored()).toEqual(before);
+  });
+
+  test('nobody displaces what he does not see', async () => {
+    const job = { JobID: 'D', LektionList: [lesson('1', 'R002', 11)] };
+    for (const who of [other, member]) {
+      expect((await sendJobs(who.token, 'create?OnConflict=Displace', [job])).status).toBe(403);
+      const asked = await submit(who, 'createLessonJobs', [job], { onConflict: 'Displace' });
+      expect(asked.__typename).toBe('ForbiddenProblem');
+    }
+    const { id } = await sendJobs(other.token, 'create?OnConflict=Skip', [job]);
+    const { ErrorMessages } = await endOf(id, other.token);
+    expect(ErrorMessages).toContain('Unknown resource: R002');
+  });
+
+  test('without lessons stay with their senders', async () => {
+    const made = await sendJobs(other.token, 'create', [{ JobID: 'E', LektionList: [lesson('1', 'R001', 16)] }]);
+    await endOf(made.id, other.token);
+    for (const JobID of ['E', 'H']) {
+      const emptied = await sendJobs(admin.token, 'delete', [{ JobID, LektionList: [{ LektionId: '1' }] }]);
+      await endOf(emptied.id, admin.token);
+    }
+    expect(await jobsOf(other)).toEqual(['E0', 'J1', 'M1', 'O1']);
+    const refused = await sendJobs(other.token, 'delete', [{ JobID: 'H' }]);
+    expect(await endOf(refused.id, other.token)).toMatchObject({ ErrorMessages: expect.stringContaining(unseen.H) });
+    const { id } = await sendJobs(other.token, 'delete', [{ JobID: 'E' }, { JobID: 'O' }]);
+    expect(await endOf(id, other.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   });
 });
 
@@ -235,6 +363,35 @@ describe('open streams', () => {
     await until(() => streams.every(({ frames }) => JSON.stringify(frames).includes('Known')));
     expect(JSON.stringify(streams[0].frames)).not.toContain('Secret');
     expect(JSON.stringify(streams[1].frames)).toContain('Secret');
+    for (const { close } of streams) close();
+  });
+
+  test('a booking that is moved to a hidden room is gone, and one that comes from there is told', async () => {
+    const id = idOf(await book(admin, open, 21, { Subject: 'Moving' }));
+    const query = (more: string) => `subscription {
+      bookings(filter: {${more}}) { bookings { id resourceId subject } gone } }`;
+    const all = watch(other, query(''));
+    const ofRoom = watch(other, query(`resourceId: ["${open}"]`));
+    const timetable = watch(
+      other,
+      `subscription { bookings: timetable(filter: { resourceId: "${open}" }) { bookings { id } gone } }`,
+    );
+    const insider = watch(member, query(''));
+    const streams = [all, ofRoom, timetable, insider];
+    await until(() => streams.every(({ frames }) => frames.length > 0));
+    const text = ({ frames }: { frames: Tree[] }) => JSON.stringify(frames);
+    await admin.patch(`/bookings/${id}`, { ResourceId: hidden, Subject: 'Secret' });
+    await until(() => streams.slice(0, 3).every((stream) => text(stream).includes(`"gone":["booking_${id}"]`)));
+    await until(() => text(insider).includes('Secret'));
+    await admin.patch(`/bookings/${id}`, { Subject: 'Secret too' });
+    await until(() => text(insider).includes('Secret too'));
+    await admin.patch(`/bookings/${id}`, { ResourceId: open, Subject: 'Back' });
+    await until(() => [all, ofRoom, insider].every((stream) => text(stream).includes('Back')));
+    for (const stream of streams.slice(0, 3)) {
+      expect(text(stream)).not.toContain('Secret');
+      expect(text(stream).match(/"gone":\["/g)).toHaveLength(1);
+    }
+    expect(text(insider)).not.toContain('"gone":["');
     for (const { close } of streams) close();
   });
 

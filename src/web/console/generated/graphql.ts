@@ -1515,7 +1515,7 @@ export type FollowBookingsSubscriptionVariables = Exact<{
 }>;
 
 
-export type FollowBookingsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string, serverTime: string, bookings: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }> } };
+export type FollowBookingsSubscription = { bookings: { __typename: 'BookingFrame', cursor: string, gone: Array<string>, serverTime: string, bookings: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }> } };
 
 export type CreateBookingMutationVariables = Exact<{
   input: CreateBookingInput;
@@ -4548,6 +4548,7 @@ export const FollowBookingsDocument = new TypedDocumentString(`
       ...RoomBooking
     }
     cursor
+    gone
     serverTime
   }
 }

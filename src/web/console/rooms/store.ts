@@ -173,6 +173,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     {
       next: ({ bookings }) => {
         for (const booking of bookings.bookings) hear(booking);
+        for (const id of bookings.gone) remove(id);
         readAgain();
       },
       cursor: ({ bookings }) => bookings.cursor,

@@ -1,0 +1,38 @@
+/**
+ * Jobs, for somebody from whom rooms are hidden: who sees none of a job's lessons does not know the job, and who does not see all of
+ * them does not change it. A job without lessons is in no room, and stays with its sender.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import { hiddenRooms, inReach } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Running } from './batch.ts';
+
+type BatchSender = Pick<Running, 'mandatorId' | 'createdBy'>;
+
+/** Whether the viewer sees a job, on the table lesson_job as `job`. */
+export const seesJob = (viewer: Viewer): RawBuilder<boolean> =>
+  viewer.hiddenRooms.length === 0
+    ? sql`true`
+    : sql`(
+      exists (select from lesson where lesson.mandator_id = job.mandator_id and lesson.job = job.id
+        ${inReach(viewer, 'lesson.resource_id')})
+      or job.created_by = ${viewer.personId} and not exists (
+        select from lesson where lesson.mandator_id = job.mandator_id and lesson.job = job.id))`;
+
+/** The rooms that are hidden from the sender of a batch, as it is now. */
+export const hiddenFrom = ({ mandatorId, createdBy }: BatchSender): RawBuilder<number[]> =>
+  sql`(select ${hiddenRooms} from person where mandator_id = ${mandatorId} and id = ${createdBy})::integer[]`;
+
+/** Whether the sender of a batch may change a job, on the table lesson_job as `stored`. */
+export const maysChange = (batch: BatchSender): RawBuilder<boolean> => sql`(${hiddenFrom(batch)} = '{}' or (
+  not exists (select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
+    and lesson.resource_id = any (${hiddenFrom(batch)}))
+  and (stored.created_by = ${batch.createdBy} or exists (
+    select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id))))`;
+
+/** Whether there is a job of this JobID that the sender sees without seeing all of it. */
+export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBuilder<boolean> => sql`exists (
+  select from lesson_job as stored
+  join lesson on lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
+  where stored.mandator_id = ${batch.mandatorId} and stored.job_id = ${jobId}
+    and lesson.resource_id <> all (${hiddenFrom(batch)}))`;
