@@ -237,7 +237,8 @@ may not see.
   \`cancel\`, without \`OnConflict=Displace\`.
 - Of a lesson job, a User who sees none of its lessons knows nothing; one who does not see all of them neither changes nor deletes
   it ([contract 4](contract/lesson-jobs.md#4-lesson-jobs)). Lists of jobs and lessons, also those of a batch, are answered without
-  what is hidden, as calendar feeds, streams and the feed of changes are.
+  what is hidden, as calendar feeds, streams and the feed of changes are. What hangs at a door is public: a sign, and the snapshot
+  of a room, name the room that a lesson has moved to, hidden or not.
 - A \`User\` lists its own groups with \`PersonId\`, and its own PINs nowhere.
 - What a booking says, where it is private: [contract 5.2](contract/bookings.md#52-booking).
 - REST is below \`/{mandator}/api/v1.0/\`, jobs and lessons below \`/{mandator}/api/v2.0/\`.
