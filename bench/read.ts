@@ -9,12 +9,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type CompiledQuery, sql } from 'kysely';
-import { selectBusy } from '../src/availability/service.ts';
 import { selectBookings, selectStored } from '../src/bookings/stored.ts';
 import type { Viewer } from '../src/context.ts';
 import { dataDirectory } from '../src/db/embedded.ts';
 import { cpuOf, median, say, show } from './_util/figures.ts';
-import { answerOf, load, openBench } from './_util/harness.ts';
+import { answerOf, load, longestTurnOf, openBench, watchingLoop } from './_util/harness.ts';
 import { partOf, readOptions, seconds, whole } from './_util/options.ts';
 import { daysOf, storeBookings } from './_util/stored-bookings.ts';
 
@@ -58,13 +57,14 @@ type Case = {
   postgraphile?: string;
 };
 
-type Server = { port: number; pid: number };
+type Server = { port: number; process: ChildProcess };
 type Servers = { bare: Server; product: Server; peer: Server | undefined };
 /** `each`: how many of its requests make one answer. */
 type Side = Server & { name: string; requests: string[]; each: number };
 
 const bench = await openBench(options.rooms, options, {
   LogLevel: 'info',
+  NODE_OPTIONS: watchingLoop,
   Limits__RequestsPerMinute: '1000000',
 });
 const { db, tenant } = bench;
@@ -99,6 +99,22 @@ const thirdsOf = ({ from }: { from: Date }) =>
     from: new Date(from.getTime() + hour * 3_600_000),
     to: new Date(from.getTime() + (hours[at + 1] ?? 24) * 3_600_000),
   }));
+
+/** The busy times of all rooms, as one would read them who writes them as they come. */
+const selectBusy = ({ from, to }: { from: Date; to: Date }) => sql`
+  select room.id as "resourceId", room.name as "resourceName", room.location_id as "locationId",
+    location.time_zone as "timeZone", room.capacity, busy.occupied
+  from (select * from resource where mandator_id = ${mandatorId} and active order by id limit 501) as room
+  join location on location.mandator_id = room.mandator_id and location.id = room.location_id
+  cross join lateral (
+    select string_agg(date_part('epoch', lower(span)) || ',' || date_part('epoch', upper(span)), ',') as occupied
+    from (
+      select unnest(range_agg(booking.occupied)) as span from booking
+      where booking.resource_id = room.id and booking.occupied && tstzrange(${from}, ${to})
+        and booking.status in ('Confirmed', 'Tentative')
+    ) as merged
+  ) as busy
+  order by room.id`;
 
 const record = `id uid resourceId resourceName locationId subject description start end timeZone status kind
   organizer { personId displayName email } isPrivate seriesId recurrenceRule setupMinutes teardownMinutes
@@ -147,7 +163,7 @@ const cases: Case[] = [
     ask(random) {
       const window = windowOf(longest, random);
       return {
-        statement: selectBusy(db, viewer, window).compile(db),
+        statement: selectBusy(window).compile(db),
         rest: { REST: [`/v1.0/availability?${inAddress(window)}`] },
         variables: { input: window },
       };
@@ -210,8 +226,8 @@ const addNextBookings = `create function resource_next_bookings(resource resourc
     order by lower(occupied), id $$`;
 
 async function startServer(program: string, env: Record<string, string>): Promise<Server> {
-  const child = bench.start(program, env);
-  return { port: await answerOf<number>(child), pid: child.pid as number };
+  const child = bench.start(program, env, [watchingLoop]);
+  return { port: await answerOf<number>(child), process: child };
 }
 
 /** It needs another major version of graphql, so it cannot be a dependency; what is installed once stays. */
@@ -244,9 +260,9 @@ async function explain({ name, ask }: Case): Promise<void> {
   if (/Seq Scan on (booking|lesson)/.test(plan)) throw new Error(`${name}: reads the whole table`);
 }
 
-type Figures = { rate: number; cpu: number };
+type Figures = { rate: number; cpu: number; turn: number };
 
-/** Requests per second and microseconds of CPU per request of each side, round by round. */
+/** Of each side, round by round: requests per second, microseconds of CPU per request, and the longest turn of the event loop. */
 async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side, Figures[]>> {
   const figures = new Map<Side, Figures[]>(sides.map((side) => [side, []]));
   const { connections } = options;
@@ -254,11 +270,16 @@ async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side
   for (let round = 0; round <= options.rounds; round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const { port, requests } = side;
-      const before = cpuOf(side.pid);
+      const pid = side.process.pid as number;
+      await longestTurnOf(side.process);
+      const before = cpuOf(pid);
       const milliseconds = options.seconds * 1_000;
       const { answers, seconds } = await load(generator, { port, requests, connections, milliseconds });
       const done = answers / side.each;
-      if (round > 0) figures.get(side)?.push({ rate: done / seconds, cpu: (cpuOf(side.pid) - before) / done });
+      if (round > 0) {
+        const cpu = (cpuOf(pid) - before) / done;
+        figures.get(side)?.push({ rate: done / seconds, cpu, turn: await longestTurnOf(side.process) });
+      }
     }
   return figures;
 }
@@ -268,13 +289,14 @@ function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): voi
   say('');
   show(
     name,
-    { 'req/s': 0, 'us CPU/req': 0, 'ratio to bare': 2 },
+    { 'req/s': 0, 'us CPU/req': 0, 'longest turn, ms': 0, 'ratio to bare': 2 },
     sides.map((side) => {
       const own = figures.get(side) ?? [];
       return [
         side.name,
         median(own.map(({ rate }) => rate)),
         median(own.map(({ cpu }) => cpu)),
+        Math.max(...own.map(({ turn }) => turn)),
         median(own.map(({ rate }, round) => rate / (base[round]?.rate ?? 1))),
       ];
     }),
@@ -323,7 +345,7 @@ try {
   const generator = bench.start('load.ts');
   const statements = chosen.map(({ name, ask }) => [pathOf(name), ask(() => 1).statement.sql]);
   const bare = await startServer('bare.ts', { STATEMENTS: JSON.stringify(Object.fromEntries(statements)) });
-  const product = { port: Number(new URL(bench.url).port), pid: bench.webProcess };
+  const product = { port: Number(new URL(bench.url).port), process: bench.web };
   const peer = await startPostGraphile().catch((error: Error) => {
     say(`\nPostGraphile 5: SKIPPED, ${error.message}`);
     return undefined;

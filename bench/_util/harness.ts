@@ -15,6 +15,8 @@ import { cpuOf, cpuOfPostgres } from './figures.ts';
 import type { Outcome, Run } from './load.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
+/** Options of Node.js with which a process answers `longestTurnOf`. */
+export const watchingLoop = `--import=${path.join(import.meta.dirname, 'loop.ts')}`;
 
 /** The next Monday four weeks from now, 09:00 UTC, in milliseconds: nothing is past, and opening hours are looked at. */
 export const term = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000 + 9 * 3_600_000;
@@ -46,7 +48,7 @@ async function startProcess(
   const child = spawn(process.execPath, ['src/main.js', 'serve'], {
     cwd: project,
     // Only what goes wrong is for the reader of the bench.
-    stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit'],
+    stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit', 'ipc'],
     env: {
       ...process.env,
       Role: role,
@@ -145,6 +147,9 @@ export async function openBench(
     client,
     tenant,
     rooms,
+    get web() {
+      return web;
+    },
     get webProcess() {
       return web.pid as number;
     },
@@ -212,6 +217,12 @@ export function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
       resolve(answer as Answer);
     });
   });
+}
+
+/** Milliseconds that a process with `watchingLoop` has worked in its longest turn since it was last asked. */
+export async function longestTurnOf(child: ChildProcess): Promise<number> {
+  child.send('longest turn');
+  return await answerOf<number>(child);
 }
 
 /** @throws when a request is not answered well */

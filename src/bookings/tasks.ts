@@ -22,5 +22,5 @@ export const sweeps: readonly Sweep[] = [
       if (declined > 0) log.info({ declined }, 'overdue requests declined');
     },
   },
-  { name: 'forget old undos', run: ({ work }) => forgetOldUndos(work) },
+  { name: 'forget old undos', every: 60_000, run: ({ work }) => forgetOldUndos(work) },
 ];

@@ -7,5 +7,5 @@ export const sweeps: readonly Sweep[] = [
     run: ({ work, signal }) => placeChanges(work, signal),
     figures: changeFigures,
   },
-  { name: 'forget old changes', run: ({ work }) => forgetOldChanges(work) },
+  { name: 'forget old changes', every: 60_000, run: ({ work }) => forgetOldChanges(work) },
 ];

@@ -1,21 +1,47 @@
 /** Background work on the feed: gives positions to changes that no reader has placed yet, and deletes old changes. */
 import { sql } from 'kysely';
-import type { Database } from '../db/database.ts';
+import { type Database, stateIn } from '../db/database.ts';
 import { findEnd } from './feed.ts';
 
 const keptDays = 30;
 /** Rows of a tenant that one sweep deletes. */
 const forgottenAtOnce = 5_000;
 
-/** Gives positions to all changes that have none. */
+/**
+ * All changes with an id up to `placed` have positions. `last` was the last id that the round before had seen given out; `ends` is
+ * past every transaction that can have got one of the ids up to `awaited`.
+ */
+type Placed = { placed: number; last: number; awaited?: { id: number; ends: string } | undefined };
+
+const openPlaced = (): Placed => ({ placed: 0, last: 0 });
+
+/**
+ * Gives positions to all changes that have none. It looks behind those that all have theirs: the index of the others keeps the
+ * entries of all that ever had none until PostgreSQL cleans it up, thousands of pages after an import. An id counts as seen when
+ * every transaction has ended that ran when it was given out, since it may be committed long after later ones.
+ */
 export async function placeChanges(db: Database, signal: AbortSignal): Promise<void> {
-  const tenants = await db
-    .selectFrom('change')
-    .where('position', 'is', null)
-    .select('mandator_id')
-    .distinct()
-    .execute();
-  for (const { mandator_id } of tenants) if (!signal.aborted) await findEnd(db, mandator_id);
+  const state = stateIn(db, openPlaced);
+  const unplaced = sql`
+    select from change where mandator_id = mandator.id and position is null and change.id > ${state.placed}`;
+  const { rows } = await sql<{ last: number; begun: string; areOver: boolean | null; tenants: number[] }>`
+    select coalesce(pg_sequence_last_value(pg_get_serial_sequence('change', 'id')::regclass), 0) as last,
+      pg_snapshot_xmax(pg_current_snapshot())::text as begun,
+      pg_snapshot_xmin(pg_current_snapshot()) >= ${state.awaited?.ends ?? null}::xid8
+        and not exists (select from mandator where exists (${unplaced} and change.id <= ${state.awaited?.id ?? null}))
+        as "areOver",
+      array(select id from mandator where exists (${unplaced})) as tenants`.execute(db);
+  const { last, begun, areOver, tenants } = rows[0]!;
+  // A database that was restored begins again.
+  if (last < state.last) Object.assign(state, { placed: 0, awaited: undefined });
+  if (state.awaited && areOver) {
+    state.placed = state.awaited.id;
+    state.awaited = undefined;
+  }
+  // The ids that an earlier statement has seen: one of this statement may be of a transaction that its snapshot does not know.
+  if (!state.awaited && state.last > state.placed) state.awaited = { id: state.last, ends: begun };
+  state.last = last;
+  for (const mandatorId of tenants) if (!signal.aborted) await findEnd(db, mandatorId);
 }
 
 /** Deletes the oldest changes of each tenant, at most `forgottenAtOnce`, if they are older than `keptDays`. */

@@ -9,5 +9,5 @@ export const sweeps: readonly Sweep[] = [
     },
     figures: displayFigures,
   },
-  { name: 'forget old pairings', run: ({ work }) => forgetPairings(work) },
+  { name: 'forget old pairings', every: 10_000, run: ({ work }) => forgetPairings(work) },
 ];

@@ -15,5 +15,5 @@ export const tasks = (['short', 'long'] as const).map((lane) =>
 
 export const sweeps: readonly Sweep[] = [
   { name: 'recover batches', run: ({ work }) => recoverBatches(work), figures: batchFigures },
-  { name: 'forget old batches', run: forgetOldBatches },
+  { name: 'forget old batches', every: 10_000, run: forgetOldBatches },
 ];

@@ -26,6 +26,7 @@ import * as mailInbox from '../mail-inbox/tasks.ts';
 import * as mailSubscriptions from '../mail-subscriptions/tasks.ts';
 import * as problems from '../problems/tasks.ts';
 import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
+import { openAlarm } from './alarm.ts';
 import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './leases.ts';
 import { watchPulse } from './pulse.ts';
 import { openQueuePool, queueFigures } from './queue.ts';
@@ -52,16 +53,14 @@ const allSweeps: readonly Sweep[] = [
   ...holidays.sweeps,
   ...problems.sweeps,
 ];
-/**
- * How many jobs of a lane run at a time in one process, and after how many milliseconds it looks for jobs that no notification
- * announced. A short or long job uses a connection of `work`.
- */
-const lanes: Record<Lane, { places: number; pollInterval: number }> = {
-  short: { places: 5, pollInterval: 1_000 },
-  long: { places: 3, pollInterval: 1_000 },
-  // A notification queues the reading of its calendar for 300 ms later; the interval bounds what it waits beyond that.
-  outside: { places: 8, pollInterval: 250 },
+/** How many jobs of a lane run at a time in one process. A short or long job uses a connection of `work`. */
+const lanes: Record<Lane, { places: number }> = {
+  short: { places: 5 },
+  long: { places: 3 },
+  outside: { places: 8 },
 };
+/** Milliseconds after which each place looks for jobs by itself: rarely, since the alarm tells when there are some. */
+const pollInterval = 120_000;
 /** Connections for the queue's own statements; each lane listens on one more. */
 const queueConnections = 5;
 const sweepEvery = 2_000;
@@ -131,6 +130,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const pools: string[] = [];
     events.on('pool:create', ({ workerPool }) => pools.push(workerPool.id));
     const isBeating = watchPulse(events);
+    const alarm = openAlarm(events, { places: Math.max(...Object.values(lanes).map(({ places }) => places)) });
     // The queue library shuts down by itself when it cannot record the end of a job.
     events.on('pool:gracefulShutdown', end);
     const pgPool = openQueuePool(context.config.DatabaseUrl, {
@@ -142,7 +142,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     });
     const runners: Runner[] = [];
     try {
-      for (const [lane, { places, pollInterval }] of Object.entries(lanes)) {
+      for (const [lane, { places }] of Object.entries(lanes)) {
         const tasks = allTasks.filter((task) => task.lane === lane);
         const starting = run({
           pgPool,
@@ -171,7 +171,10 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
       held.resolve({ ...sweepContext, runner: pools[0]!, turns: state.turns });
       state.isTaking = async () => isBeating() && (await areHeld(context.db, pools));
-      await tidyUntilEnd(sweepContext, session, pools, isBeating);
+      await Promise.all([
+        alarm.keepWaking(context.db, sweepContext.signal),
+        tidyUntilEnd(sweepContext, session, pools, isBeating).finally(end),
+      ]);
     } finally {
       state.isTaking = undefined;
       held.reject(new Error('the runner has ended'));

@@ -154,6 +154,35 @@ describe('positions', () => {
     expect(await countUnplaced()).toBe(0);
   });
 
+  test('are given to a transaction that commits late, however often the worker has looked meanwhile', async () => {
+    const commit = await hold(db, async (trx) => {
+      await insert({ first: 0 }, trx);
+    });
+    await insert({ first: 1 });
+    for (let round = 0; round < 5; round++) await placeChanges(db, new AbortController().signal);
+    await commit();
+    expect(await countUnplaced()).toBe(1);
+    await placeChanges(db, new AbortController().signal);
+    expect(await countUnplaced()).toBe(0);
+  });
+
+  test('are looked for by the worker only behind those that it has found to have one', async () => {
+    await insert({ count: 3 });
+    const isPassed = async () => {
+      await placeChanges(db, new AbortController().signal);
+      // As none would: so a look there shows.
+      await sql`update change set position = null where ctid = (
+        select ctid from change where mandator_id = ${tenant.mandatorId} order by position desc limit 1)`.execute(db);
+      await placeChanges(db, new AbortController().signal);
+      return (await countUnplaced()) === 1;
+    };
+    // Not before all transactions of the server have ended that ran meanwhile, those of other tests, too.
+    await until(isPassed);
+    await insert({ first: 3 });
+    await placeChanges(db, new AbortController().signal);
+    expect(await countUnplaced()).toBe(0);
+  });
+
   test('count the changes of the tenant alone', async () => {
     const other = await makeTenant(db, { code: `other-${tenants}` });
     const start = await findEnd(db, tenant.mandatorId);

@@ -1,0 +1,65 @@
+/**
+ * Wakes the runners for jobs of which the library's notifications tell nothing, or too early: those whose time comes, and those
+ * whose notification was lost. One statement for all of them replaces the polling of each place for jobs.
+ */
+import type { WorkerEvents, WorkerPool } from 'graphile-worker';
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { pause } from '../flow/retry.ts';
+
+/** Milliseconds after which every pool looks for a job, whatever is known; `pulse.ts` relies on it. */
+const usualLook = 5_000;
+/** Milliseconds between two questions, which gather the notifications of a storm. */
+const askEvery = 100;
+
+/** Jobs that can be taken now, counted up to `most`, and milliseconds until the next one can. */
+async function askJobs(db: Database, most: number): Promise<{ ready: number; next: number | null }> {
+  const { rows } = await sql<{ ready: number; next: number | null }>`
+    select (
+      select count(*)::int from (
+        select from graphile_worker._private_jobs where is_available and run_at <= now() limit ${most}::int) as job) as ready,
+      (select ceil(extract(epoch from min(run_at) - now()) * 1000)::float8 from graphile_worker._private_jobs
+       where is_available and run_at > now()) as next`.execute(db);
+  return rows[0]!;
+}
+
+export type Alarm = { keepWaking(db: Database, signal: AbortSignal): Promise<void> };
+
+/** Call it before the first pool is made. @param options.places how many jobs a pool runs at a time at most */
+export function openAlarm(
+  events: WorkerEvents,
+  { places, lookEvery = usualLook }: { places: number; lookEvery?: number },
+): Alarm {
+  const pools: WorkerPool[] = [];
+  let heard = Promise.withResolvers<void>();
+  events.on('pool:create', ({ workerPool }) => pools.push(workerPool));
+  // A new job may have to wait for its time, and a failed one has.
+  for (const event of ['pool:listen:notification', 'job:error'] as const) events.on(event, () => heard.resolve());
+
+  function wake(count: number): void {
+    for (const pool of pools)
+      try {
+        pool.nudge(count);
+      } catch {
+        // It has just stopped.
+      }
+  }
+  return {
+    /** Until the signal aborts. */
+    async keepWaking(db, signal) {
+      for (let lookAt = 0; !signal.aborted; ) {
+        heard = Promise.withResolvers();
+        // While the database is out of reach, the looks of the pools show when it is back.
+        const { ready, next } = await askJobs(db, places).catch(() => ({ ready: 1, next: null }));
+        const isLate = performance.now() >= lookAt;
+        if (ready > 0 || isLate) wake(Math.max(1, ready));
+        if (isLate) lookAt = performance.now() + lookEvery;
+        await pause(askEvery, signal);
+        const wait = Math.min(lookAt - performance.now(), (next ?? lookEvery) - askEvery);
+        const waiting = new AbortController();
+        await Promise.race([pause(Math.max(0, wait), AbortSignal.any([signal, waiting.signal])), heard.promise]);
+        waiting.abort();
+      }
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { EventEmitter } from 'node:events';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { WorkerEvents } from 'graphile-worker';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { openLog } from '../../src/log.ts';
+import { openAlarm } from '../../src/worker/alarm.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let db: Database;
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = openDatabase(database.url, { max: 2, log: openLog('silent'), statementTimeout: 0 });
+});
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+/** An alarm over a pool that notes how many of its workers are woken, and wakes by itself only at the start. */
+function openRung() {
+  const events: WorkerEvents = new EventEmitter();
+  const alarm = openAlarm(events, { places: 8, lookEvery: 2 ** 30 });
+  const woken: number[] = [];
+  let rung = Promise.withResolvers<void>();
+  const nudge = (count: number) => {
+    woken.push(count);
+    rung.resolve();
+  };
+  events.emit('pool:create', { workerPool: { nudge } } as never);
+  const stopping = new AbortController();
+  const done = alarm.keepWaking(db, stopping.signal);
+  return {
+    woken,
+    tell: (event: 'pool:listen:notification' | 'job:error') => events.emit(event, {} as never),
+    async untilWoken(count: number): Promise<void> {
+      while (!woken.includes(count)) {
+        await rung.promise;
+        rung = Promise.withResolvers();
+      }
+    },
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}
+
+const addJobs = (count: number, delay: string) =>
+  sql`select graphile_worker.add_job('Alarming', run_at => now() + ${delay}::interval) from generate_series(1, ${count}::int)`.execute(
+    db,
+  );
+const forgetJobs = () =>
+  sql`select graphile_worker.complete_jobs(array(select id from graphile_worker._private_jobs))`.execute(db);
+const countReady = async () => {
+  const { rows } = await sql<{ ready: number }>`
+    select count(*)::int as ready from graphile_worker._private_jobs where run_at <= now()`.execute(db);
+  return rows[0]?.ready;
+};
+
+test.each([
+  ['a notification tells of jobs', 'pool:listen:notification'],
+  ['a job has failed and', 'job:error'],
+] as const)('workers wake when %s whose time comes later, as many as there are jobs', async (_what, event) => {
+  const alarm = openRung();
+  await alarm.untilWoken(1);
+  await addJobs(2, '400 milliseconds');
+  await addJobs(1, '1 hour');
+  alarm.tell(event);
+  await alarm.untilWoken(2);
+  expect(await countReady()).toBe(2);
+  await alarm.stop();
+  expect(alarm.woken.filter((count) => count === 1)).toHaveLength(1);
+  await forgetJobs();
+});
+
+test('no more workers wake than there are places, for jobs that nothing told of', async () => {
+  await addJobs(20, '0 seconds');
+  const alarm = openRung();
+  await alarm.untilWoken(8);
+  await alarm.stop();
+  expect(new Set(alarm.woken)).toEqual(new Set([8]));
+  await forgetJobs();
+});
