@@ -276,7 +276,7 @@ describeInBrowser('A cut in the middle', () => {
     await page.getByRole('button', { name: 'Cancel import' }).click();
     await page.getByText('The import is being cancelled').first().waitFor();
     await release();
-    await page.getByText('cancelled', { exact: true }).waitFor();
+    await page.getByText('cancelled', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Check' }).waitFor();
     expect(await batches()).toEqual([
       expect.anything(),
