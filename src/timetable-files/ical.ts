@@ -20,6 +20,8 @@ import type { TermDays } from './term.ts';
 const longestLine = 65_536;
 const mostEvents = 200_000;
 const mostLinesOfEvent = 2_000;
+/** Each may have to be followed over years. */
+const mostRules = 2_000;
 
 /** The unfolded lines of a text, each with the number of its first line. @throws UnreadableFile once a fault is reported */
 async function* unfold(text: AsyncGenerator<string>, file: number, report: FaultReport) {
@@ -70,6 +72,7 @@ function lengthOf(text: string): number | undefined {
 }
 
 export function openIcal(file: number, term: TermDays, report: FaultReport, take: TakeEntry) {
+  let rules = 0;
   async function takeEvent(event: IcalComponent, at: number): Promise<void> {
     const place = (field: string) => ({ file, line: at, field });
     const stop = (field: string, code: string, message: string): never => {
@@ -110,6 +113,10 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     if (length === undefined || length <= 0 || length > dayLength)
       stop('DTEND', 'InvalidTime', 'the event must end after it begins, by at most 24 hours');
     const rule = contentOf(event, 'RRULE') ?? null;
+    if (rule !== null && ++rules > mostRules) {
+      report.fault(place('RRULE'), 'TooManyLines', `more than ${mostRules} events that repeat`);
+      throw new UnreadableFile();
+    }
     try {
       if (rule !== null) {
         const read = readRule(rule);

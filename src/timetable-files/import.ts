@@ -1,5 +1,6 @@
 /** From the files of a timetable to a batch of lesson jobs. */
 
+import { setImmediate } from 'node:timers/promises';
 import { checkImporter } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -206,6 +207,8 @@ async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGene
   const suffix = term.id === undefined ? '' : `-${term.id}`;
   for await (const [key, entries] of bins.jobs()) {
     const JobID = keyOf(`${source}-${key}${suffix}`);
+    // Thousands of jobs are read from one piece of memory.
+    await setImmediate();
     const lessons = planJob(JobID, entries, rules);
     if (lessons.length === 0) continue;
     counts.lessons += lessons.length;

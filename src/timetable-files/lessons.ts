@@ -58,9 +58,15 @@ function weekly(
 ): PlannedLesson[] {
   const { term } = rules;
   const lessons: PlannedLesson[] = [];
+  const spanned = new Map<number, boolean>();
+  const isSpanned = (day: number): boolean => {
+    const known = spanned.get(day) ?? (spans.length === 0 || spans.some((span) => term.fits(span, day)));
+    spanned.set(day, known);
+    return known;
+  };
   for (const same of Map.groupBy(slots, ({ day, period }) => `${day} ${period}`).values())
     for (const day of term.daysOn(same[0]?.day ?? 0)) {
-      if (spans.length > 0 && !spans.some((span) => term.fits(span, day))) continue;
+      if (!isSpanned(day)) continue;
       const fitting = same.filter((slot) => term.fits(slot, day));
       if (fitting.length > 0) lessons.push(...lessonsAt(fitting, day, jobID, rules));
     }
@@ -136,12 +142,11 @@ function untilOf(text: string, zone: string): number {
 
 function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
   const lessons = new Map<string, PlannedLesson>();
-  const put = (event: EventEntry, wall: number, key: number, room: string) => {
+  const put = (event: EventEntry, wall: number, key: number, room: string, isOneOfMany: boolean) => {
     const zone = findZone(event.zone);
     const day = dayOfWall(wall);
     if (!zone || day < rules.term.first) return;
     const written = `${dateText(dayOfWall(key)).replaceAll('-', '')}T${new Date(timeOfWall(key)).toISOString().slice(11, 19).replaceAll(':', '')}`;
-    const isOneOfMany = entries.some((other) => other.replaces === event.replaces && other.room !== event.room);
     const id = `${written}${event.zone === 'UTC' ? 'Z' : ''}${isOneOfMany ? `-${room}` : ''}`;
     const start = zone.instantOf(wall);
     const { line, file, subject, title, status = 'Geplant' } = event;
@@ -164,17 +169,31 @@ function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
   for (const event of entries) {
     const room = rules.roomOf(event.room);
     if (room === null) continue;
-    if (event.replaces !== null) put(event, event.start, event.replaces, room);
-    else for (const wall of startsOf(event, rules)) if (!replaced.has(wall)) put(event, wall, wall, room);
+    const isOneOfMany = entries.some((other) => other.replaces === event.replaces && other.room !== event.room);
+    if (event.replaces !== null) put(event, event.start, event.replaces, room, isOneOfMany);
+    else for (const wall of startsOf(event, rules)) if (!replaced.has(wall)) put(event, wall, wall, room, isOneOfMany);
   }
   return [...lessons.values()];
 }
+
+/** Entries of one job that may have to be compared with each other. */
+const mostCompared = 2_000;
 
 /** The lessons of a job, in the order of their ids. */
 export function planJob(jobID: string, entries: readonly TimetableEntry[], rules: Rules): PlannedLesson[] {
   const of = <Kind extends TimetableEntry['kind']>(kind: Kind) =>
     entries.filter((entry): entry is Extract<TimetableEntry, { kind: Kind }> => entry.kind === kind);
   const slots = of('slot');
+  for (const kind of ['slot', 'span', 'change', 'event'] as const) {
+    const excess = of(kind)[mostCompared];
+    if (!excess) continue;
+    rules.report.fault(
+      excess,
+      'TooManyLines',
+      `more than ${mostCompared} lines of one lesson, ${shown(jobID)}; is this the right file`,
+    );
+    return [];
+  }
   const changes: ChangeEntry[] = of('change');
   const lessons = [
     ...applyChanges(weekly(slots, of('span'), jobID, rules), changes, rules),

@@ -9,11 +9,10 @@ const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
 
 /** Which lesson a change is about: of several the one of the absent teacher, or of the old room. */
 function findLesson(
-  lessons: readonly PlannedLesson[],
+  there: readonly PlannedLesson[],
   change: ChangeEntry,
   { roomOf }: Rules,
 ): PlannedLesson | undefined {
-  const there = lessons.filter(({ slot }) => slot?.day === change.day && slot.period === change.period);
   if (there.length <= 1) return there[0];
   return (
     there.find(({ teachers }) => teachers.includes(change.absentTeacher)) ??
@@ -69,6 +68,7 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
   const { term, report, roomOf } = rules;
   const extra: PlannedLesson[] = [];
   const ids = new Set(lessons.map(({ id }) => id));
+  const places = Map.groupBy(lessons, ({ slot }) => `${slot?.day} ${slot?.period}`);
   /** What becomes of each teacher; a change looks for the teacher whom the timetable has. */
   const instead = new Map<PlannedLesson, Map<string, string>>();
   const planned = new Map(lessons.map((lesson) => [lesson, { ...lesson, teachers: [...lesson.teachers] }]));
@@ -82,7 +82,7 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
       report.notice({ file, line }, 'OutsideTerm', `Substitution ${id} is after the end of the term and is left out`);
       continue;
     }
-    const lesson = findLesson(lessons, change, rules);
+    const lesson = findLesson(places.get(`${day} ${change.period}`) ?? [], change, rules);
     if (!lesson) {
       const added = extraLesson(change, ids, rules);
       if (!added) continue;

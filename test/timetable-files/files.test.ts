@@ -1,5 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { openLog } from '../../src/log.ts';
+import { openBins } from '../../src/timetable-files/bins.ts';
+import type { TimetableEntry } from '../../src/timetable-files/entries.ts';
+import { openReport } from '../../src/timetable-files/faults.ts';
+import { readFile } from '../../src/timetable-files/reading.ts';
+import { openTerm } from '../../src/timetable-files/term.ts';
 import { times } from '../_util/long.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, fixture, small } from './_util/school.ts';
@@ -10,11 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const day = 86_400_000;
 const rooms = Array.from({ length: 60 }, (_, at) => `R${at + 1}`);
 const clock = (minutes: number) =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
-const dateOf = (instant: number) => new Date(instant).toISOString().slice(0, 10);
 const schoolOptions = {
   // Three weeks around the change of the clocks, with two holidays.
   term: {
@@ -98,33 +104,43 @@ describe('a school of 1,500 lessons a week', () => {
     expect((await school.stored()).size).toBe(perDay * 12 + 120);
   });
 
-  test('100,000 lines are read without being kept in memory', async () => {
-    const school = await enterSchool(service, rooms);
-    const start = Date.UTC(2032, 0, 5);
+  test('100,000 lines are read and grouped without being kept in memory', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
     const line = (at: number) => {
-      const [room, slot] = [at % rooms.length, Math.floor(at / rooms.length)];
+      const slot = Math.floor(at / rooms.length);
       const begin = 480 + (slot % 8) * 50;
-      return `${at};${dateOf(start + Math.floor(slot / 8) * day)};${clock(begin)};${clock(begin + 45)};${rooms[room]};${'x'.repeat(60)};${room % 40}a`;
+      const date = new Date(Date.UTC(2032, 0, 5 + Math.floor(slot / 8))).toISOString().slice(0, 10);
+      return `${at};${date};${clock(begin)};${clock(begin + 45)};${rooms[at % rooms.length]};${at} ${'x'.repeat(60)};${at % 40}a\n`;
     };
-    const csv = [
-      'Nr;Datum;Beginn;Ende;Raum;Bemerkung;Klasse',
-      ...Array.from({ length: 100_000 }, (_, at) => line(at)),
-    ].join('\n');
-    // A fault in the last line: everything is read, and nothing is sent on.
-    const files = { 'all.csv': Buffer.from(`${csv}\nlast;31.02.2032;08:00;08:45;R1;;`) };
-    const options = { mapping: { Subject: 'Klasse' } };
-    const heap = () => {
-      (globalThis as { gc?: () => void }).gc?.();
-      return process.memoryUsage().heapUsed;
+    const read = async function* () {
+      yield Buffer.from('Nr;Datum;Beginn;Ende;Raum;Bemerkung;Klasse\n');
+      for (let at = 0; at < 100_000; at += 500)
+        yield Buffer.from(Array.from({ length: 500 }, (_, more) => line(at + more)).join(''));
+      yield Buffer.from('last;31.02.2032;08:00;08:45;R1;;');
     };
-    let most = 0;
-    const before = heap();
-    const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().heapUsed - before)), 50);
-    const found = await school.faults(files, options);
-    clearInterval(watch);
-    expect(found).toMatchObject([{ Line: 100_002, Column: 2, Code: 'InvalidDate' }]);
-    // The lines alone would take 30 MB as objects; a hundred thousand entries more than 100.
-    expect(most).toBeLessThan(80_000_000);
+    const report = openReport(['all.csv']);
+    const bins = openBins(openLog('silent'));
+    const live: number[] = [];
+    let entries = 0;
+    const look = () => {
+      if (++entries % 20_000 !== 0) return;
+      collect();
+      live.push(process.memoryUsage().heapUsed);
+    };
+    const take = async (key: string, entry: TimetableEntry) => {
+      await bins.put(key, entry);
+      look();
+    };
+    const term = openTerm({ Term: null, Periods: [], Since: null }, 'Europe/Berlin');
+    const found = await readFile({ at: 0, name: 'all.csv', read }, undefined, { term, mapping: null, report, take });
+    expect(found).toMatchObject({ format: 'CSV', lines: 100_002 });
+    expect(() => report.check()).toThrow('all.csv line 100002, column 2 (Date): "31.02.2032"');
+    for await (const [, grouped] of bins.jobs()) grouped.forEach(look);
+    await bins.close();
+    expect(entries).toBe(200_000);
+    // Kept, the lines alone would take more than ten times as much.
+    expect(Math.max(...live) - Math.min(...live)).toBeLessThan(8_000_000);
   });
 });
 
@@ -169,6 +185,13 @@ describe('faults', () => {
       'UnknownWeeks',
     ],
     ['a zipped file', { 'GPU001.TXT': Buffer.from([0x50, 0x4b, 3, 4, 0, 0]) }, 1, null, 'NoText'],
+    [
+      'a lesson of more lines than a week has',
+      gpu001(Array.from({ length: 2_001 }, (_, at) => `7,${at},"M","M","R101",1,1,,`).join('\n')),
+      2_002,
+      null,
+      'TooManyLines',
+    ],
     ['an empty file', { 'GPU001.TXT': '' }, 1, null, 'EmptyFile'],
     ['a date that is none', csv('1;31.02.2027;8:00;8:45;R101;M;5a'), 2, 2, 'InvalidDate'],
     ['a time that is none', csv('1;01.03.2027;24:10;8:45;R101;M;5a'), 2, 3, 'InvalidTime'],

@@ -35,6 +35,8 @@ type Difference = Record<'Added' | 'Changed' | 'Moved' | 'Removed' | 'Unchanged'
 
 let tenants = 0;
 
+export type School = Awaited<ReturnType<typeof enterSchool>>;
+
 /** A tenant of its own that gets its timetable from files. */
 export async function enterSchool(service: Service, rooms = smallRooms) {
   const { db } = service.context;

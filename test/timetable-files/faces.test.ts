@@ -1,0 +1,85 @@
+/** The command line and GraphQL take the same files as REST. */
+import path from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
+import { type Service, startService } from '../_util/service.ts';
+import { enterSchool, fixture, type School } from './_util/school.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const pathOf = (name: string) => path.join(import.meta.dirname, 'fixtures', name);
+const small = (['term', 'time-grid', 'rooms'] as const).flatMap((name) => [
+  `--${name}`,
+  pathOf(`${name.replace('-', '')}.json`),
+]);
+
+async function run({ tenant, token }: School, ...args: string[]) {
+  const texts: { out: string; err: string } = { out: '', err: '' };
+  const spies = [
+    jest.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((texts.out += String(text)))),
+    jest.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((texts.err += String(text)))),
+  ];
+  const host = { config: () => service.context.config } as unknown as Host;
+  const account = ['--mandator', tenant.code, '--token', token, '--base-url', service.url];
+  try {
+    const code = await runProgram(createProgram(host), ['node', 'roomgate', 'import', ...args, ...account]);
+    return { code, ...texts };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+test('roomgate import: a dry run tells what would change, the import writes it, and faults are listed', async () => {
+  const school = await enterSchool(service);
+  const files = ['gpu001-small.txt', 'gpu002-small.txt'].map(pathOf);
+  const tried = await run(school, ...files, '--format', 'untis', ...small, '--dry-run');
+  expect([tried.code, tried.err]).toEqual([
+    0,
+    expect.stringContaining('gpu001-small.txt line 12: Lesson 7 has no room'),
+  ]);
+  expect(tried.out).toContain('added 31, changed 0, moved 0, removed 0, unchanged 0');
+  expect((await school.stored()).size).toBe(0);
+  expect(await run(school, ...files, ...small, '--follow')).toMatchObject({ code: 0 });
+  expect((await school.stored()).size).toBe(31);
+  const again = await run(school, ...files, ...small, '--dry-run');
+  expect(again.out).toContain('added 0, changed 0, moved 0, removed 0, unchanged 31');
+
+  const wrong = await run(school, pathOf('gpu001-small.txt'), '--term', pathOf('term.json'));
+  expect(wrong.code).toBe(1);
+  expect(wrong.err).toContain('gpu001-small.txt line 1, column 7 (Stunde): the file has periods and no times');
+  expect(wrong.err).toContain('gpu001-small.txt line 2, column 7 (Stunde)');
+  const misused = await run(school, pathOf('gpu001-small.txt'), '--operation', 'delete');
+  expect([misused.code, misused.err]).toEqual([1, expect.stringContaining('--operation')]);
+});
+
+test('importTimetable: the batch, how files were read, and faults by line', async () => {
+  const school = await enterSchool(service, ['R101']);
+  const query = `mutation ($input: TimetableFilesInput!) { made: importTimetable(input: $input) { __typename
+    ... on TimetableAccepted { lessonCount files { name format lines } notices { line code } batch { id } }
+    ... on ValidationProblem { message errors { line column code pointer } } } }`;
+  const ask = async (text: string | Buffer, members: object = {}) => {
+    const files = [{ name: 'a.csv', content: Buffer.from(text).toString('base64') }];
+    const answer = await fetch(`${service.url}/${school.tenant.code}/graphql`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${school.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ query, variables: { input: { files, ...members } } }),
+    });
+    return (await answer.json()).data.made;
+  };
+  const head = 'Datum;Beginn;Ende;Raum;Fach;Klasse';
+  const made = await ask(`${head}\n01.03.2031;8:00;8:45;101;M;5a`, { rooms: [{ name: '101', resourceName: 'R101' }] });
+  expect(made).toMatchObject({
+    ...{ __typename: 'TimetableAccepted', lessonCount: 1, notices: [] },
+    files: [{ name: 'a.csv', format: 'CSV', lines: 2 }],
+  });
+  await school.client.end(made.batch.id.replace(/^batch_/, ''));
+  expect(await school.jobs()).toMatchObject([{ JobID: 'csv-M-5a', LektionList: [{ LektionId: '20310301-0800' }] }]);
+  expect(await ask(`${head}\n01.03.2031;8:00;8:99;R101;M;5a`)).toMatchObject({
+    errors: [{ line: 2, column: 3, code: 'InvalidTime', pointer: '/input/files/0' }],
+  });
+  expect(await ask(fixture('gpu014-small.txt'))).toMatchObject({ __typename: 'ValidationProblem' });
+});
