@@ -6,6 +6,7 @@ import { clip, readRanges, subtract } from '../../src/availability/spans.ts';
 import { toAvailabilityRecords } from '../../src/availability/wire.ts';
 import type { Viewer } from '../../src/context.ts';
 import { lowerFirst } from '../../src/fields.ts';
+import { openSlices } from '../../src/flow/slices.ts';
 import { jsonPieces, LargeJson, packPieces } from '../../src/http/large-json.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -501,4 +502,21 @@ test('a large answer is written as JSON.stringify would write it', async () => {
     }),
     { numRuns: 100 },
   );
+});
+
+test('of several long works one goes on in a turn of the event loop', async () => {
+  let turn = 0;
+  const count = () => {
+    turn++;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const turns = await Promise.all(
+    [openSlices(), openSlices(), openSlices()].map(async (pause) => {
+      await pause();
+      return turn;
+    }),
+  );
+  clearImmediate(counting);
+  expect(new Set(turns).size).toBe(3);
 });
