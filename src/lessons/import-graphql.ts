@@ -90,7 +90,14 @@ export function addImports(
               requestId,
             })
             .catch((error: unknown) => {
-              throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
+              if (!(error instanceof Malformed)) throw error;
+              const none = {
+                field: 'jobs',
+                pointer: '/jobs',
+                code: 'InvalidValue',
+                message: 'must have at least one job',
+              };
+              throw new InvalidInput(error.message, args.jobs.length === 0 ? [none] : error.errors);
             });
           return { batch: await lessons.getBatch(context.db, viewer, batchId) };
         },

@@ -15,6 +15,7 @@ import { type Context, openContext } from '../../src/context.ts';
 import { NotFound } from '../../src/errors.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
 const pin = '7Q2MX-K4H9D-ZR3TB-W8VNC';
@@ -452,7 +453,6 @@ describe('import', () => {
   });
 
   describe('without a PIN', () => {
-    const Pepper = 'a pepper that is long enough for the tests';
     let database: Awaited<ReturnType<typeof cloneDatabase>>;
     let context: Context & { close(): Promise<void> };
     const close = jest.fn(async () => {});
@@ -461,7 +461,7 @@ describe('import', () => {
 
     beforeAll(async () => {
       database = await cloneDatabase();
-      context = await openContext({ DatabaseUrl: database.url, Pepper } as Config, openLog('silent'));
+      context = await openContext({ DatabaseUrl: database.url, Pepper: pepper } as Config, openLog('silent'));
       await makeTenant(context.db, { code: 'muni' });
     });
 

@@ -294,7 +294,7 @@ describe('what cannot be read', () => {
     const { detail, Errors = [] } = await problemOf(answer);
     expect(Errors.map(({ Field, Code }) => [Field, Code]).sort()).toEqual([
       ['Color', 'UnknownField'],
-      ['ImportStatus', 'InvalidType'],
+      ['ImportStatus.0', 'InvalidType'],
       ['JobID', 'InvalidType'],
       ['Limit', 'InvalidType'],
       ['Mine', 'InvalidType'],
