@@ -93,7 +93,7 @@ export function addImports(
               if (!(error instanceof Malformed)) throw error;
               const none = {
                 field: 'jobs',
-                pointer: '/jobs',
+                pointer: '',
                 code: 'InvalidValue',
                 message: 'must have at least one job',
               };
