@@ -200,7 +200,7 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
   if (batch.replacesQuelle !== null)
     await sql`
       delete from lesson_job
-      where mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle}
+      where mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle} and id in (select job from staged_job)
         and not exists (select from lesson where lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id)`.execute(
       trx,
     );

@@ -114,15 +114,16 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
   return found[0] as StagedJobs;
 }
 
-/** The jobs of the source that the batch does not list: they come after its own. */
-async function stageReplaced(trx: Transaction, { mandatorId, replacesQuelle, jobCount }: Running): Promise<void> {
+/** The jobs of the source that the batch does not list, and that its sender may change: they come after its own. */
+async function stageReplaced(trx: Transaction, batch: Running): Promise<void> {
+  const { mandatorId, replacesQuelle, jobCount } = batch;
   await sql`
     insert into staged_job (index, job, is_new, has_unknown, whole, job_id, bezeichnung, quelle, standort, bemerkung, faulty)
     select ${jobCount}::int + row_number() over (order by id), id, false, false, true, job_id, bezeichnung, quelle, standort,
       bemerkung, false
-    from lesson_job
-    where mandator_id = ${mandatorId} and quelle = ${replacesQuelle}
-      and not exists (select from staged_job where staged_job.job = lesson_job.id)`.execute(trx);
+    from lesson_job as stored
+    where mandator_id = ${mandatorId} and quelle = ${replacesQuelle} and ${maysChange(batch)}
+      and not exists (select from staged_job where staged_job.job = stored.id)`.execute(trx);
 }
 
 /** Whether a batch would delete more than a fifth of what is stored of its source: so does a file that was cut off. */
@@ -130,8 +131,8 @@ export async function removesMany(trx: Transaction, batch: Running): Promise<str
   if (batch.replacesQuelle === null || batch.allowRemoval || batch.validateOnly) return undefined;
   const { rows } = await sql<{ removed: number; stored: number }>`
     select (select count(*) from staged_lesson where action = 'delete')::int as removed,
-      (select count(*) from lesson join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
-       where lesson.mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle})::int as stored`.execute(
+      (select count(*) from lesson join lesson_job as stored on stored.mandator_id = lesson.mandator_id and stored.id = lesson.job
+       where lesson.mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle} and ${maysChange(batch)})::int as stored`.execute(
     trx,
   );
   const { removed = 0, stored = 0 } = rows[0] ?? {};

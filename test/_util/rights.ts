@@ -233,8 +233,8 @@ may not see.
 - **display**: a paired device that shows the resource and may book. A person of the role \`Display\` without a device reads itself
   and nothing else.
 - **A caller of another tenant** is answered 404 for every path of this one, and **a caller without a credential** 401.
-- Where the tenant parameter \`UsersMayImport\` is true, Users have what Importers have of \`jobs/create\`, \`update\`, \`delete\` and
-  \`cancel\`, without \`OnConflict=Displace\`.
+- Where the tenant parameter \`UsersMayImport\` is true, Users have what Importers have of \`jobs/create\`, \`update\`, \`delete\`,
+  \`cancel\` and \`timetables\`, without \`OnConflict=Displace\`.
 - Of a lesson job, a User who sees none of its lessons knows nothing; one who does not see all of them neither changes nor deletes
   it ([contract 4](contract/lesson-jobs.md#4-lesson-jobs)). Lists of jobs and lessons, also those of a batch, are answered without
   what is hidden, as calendar feeds, streams and the feed of changes are. What hangs at a door is public: a sign, and the snapshot

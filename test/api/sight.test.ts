@@ -338,6 +338,42 @@ describe('lesson jobs', () => {
     const { id } = await sendJobs(other.token, 'delete', [{ JobID: 'E' }, { JobID: 'O' }]);
     expect(await endOf(id, other.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   });
+
+  test('in hidden rooms are neither told nor deleted by the files of a timetable that no longer list them', async () => {
+    const Quelle = 'csv T1';
+    const jobs = [
+      { JobID: 'S-hidden', Quelle, LektionList: [lesson('1', 'R002', 1)] },
+      { JobID: 'S-mixed', Quelle, LektionList: [lesson('1', 'R001', 1), lesson('2', 'R002', 2)] },
+      { JobID: 'S-open', Quelle, LektionList: [lesson('1', 'R001', 2)] },
+    ];
+    await endOf((await sendJobs(admin.token, 'create', jobs)).id, admin.token);
+    const date = at(0).slice(0, 10);
+    const Content = Buffer.from(`Raum;Datum;Beginn;Ende;Fach\nR001;${date};03:00;03:45;Ma\n`).toString('base64');
+    const send = async (query: string, more: object) => {
+      const answer = await fetch(`${service.url}/school/api/v2.0/timetables${query}`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${other.token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          ...{ Files: [{ Name: 'a.csv', Content }], Source: 'csv', TimeZone: 'UTC', Standort: 'Campus', ...more },
+          Term: { Name: 'T1', From: date, To: date },
+        }),
+      });
+      return await endOf(((await answer.json()) as { BatchId: string }).BatchId, other.token);
+    };
+    // The lesson that he sees is all that he is told of.
+    expect(await send('', {})).toMatchObject({ ErrorMessages: expect.stringContaining('1 of the 1 stored lessons') });
+    expect(await send('?ValidateOnly=true', {})).toMatchObject({
+      Difference: { Removed: 1, Lessons: [{ JobID: 'S-open' }, { Kind: 'Added' }] },
+    });
+    expect(await send('', { AllowRemoval: true })).toMatchObject({ ImportStatus: 'LessonsCreated' });
+    const { rows } = await sql<{ job_id: string; lessons: number }>`
+      select job_id, (select count(*)::int from lesson where lesson.job = job.id) as lessons
+      from lesson_job as job where quelle = ${Quelle} and job_id like 'S-%' order by 1`.execute(service.context.db);
+    expect(rows).toEqual([
+      { job_id: 'S-hidden', lessons: 1 },
+      { job_id: 'S-mixed', lessons: 2 },
+    ]);
+  });
 });
 
 describe('open streams', () => {
