@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RoomStatus } from '../../src/displays/state.ts';
+import { problemKinds } from '../../src/problems/stored.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
 import { clockTime, instantOf, isNight, localDay, makeClock, pushSlackMs } from '../../src/web/display/clock.ts';
 import { dayBar } from '../../src/web/display/day-bar.ts';
@@ -76,6 +77,10 @@ describe('the texts', () => {
     expect(shapeOf(texts.en)).toEqual(shapeOf(texts.de));
     for (const language of languages)
       expect(Object.values(texts[language].states).every((word) => word.length > 0)).toBe(true);
+  });
+
+  test('the kinds of problems that can be reported are those that the server takes', () => {
+    for (const { problems } of [german, english]) expect(Object.keys(problems)).toEqual([...problemKinds]);
   });
 
   test('name each state by a word and an icon of its own', () => {

@@ -11,7 +11,7 @@ import { minute, openSchool, type School } from './_util/school.ts';
 import { openSign, type Sign, type SignOptions } from './_util/signs.ts';
 
 const markup = '<img src=x onerror=alert(1)><b>Raum</b>';
-const rooms = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'B1', 'B2', 'B3', 'B4', 'B5', markup];
+const rooms = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'B1', 'B2', 'B3', 'B4', 'B5', 'B6', markup];
 
 describeInBrowser('A door sign in a browser', () => {
   let service: Service;
@@ -100,7 +100,7 @@ describeInBrowser('A door sign in a browser', () => {
     await school.confirm(code, { ResourceIds: [school.roomId('A1')] });
     await sign.page.clock.fastForward(60_000);
     await sign.status('FREE');
-    expect(await sign.button(/.*/).count()).toBe(0);
+    expect(await sign.button(/.*/).allInnerTexts()).toEqual(['Report a problem']);
   });
 
   test('an address without such a tenant, room or location says so, and what to do', async () => {
@@ -268,6 +268,45 @@ describeInBrowser('A door sign in a browser', () => {
     await other.shows('Free now');
     expect(await other.page.locator('.found button').count()).toBe(0);
     expect(await other.page.locator('.found li').count()).toBe(3);
+  });
+
+  test('a problem is reported by touch, by keys, and without the network, each once', async () => {
+    const sign = await show('B6', { ahead: 0 });
+    await sign.status('FREE');
+    const problems = async () =>
+      (
+        await school.call<{ Items: { Kind: string }[] }>('GET', `/room-problems?ResourceId=${school.roomId('B6')}`)
+      ).Items.map(({ Kind }) => Kind);
+    await sign.button('Report a problem').tap();
+    await sign.button('Projector, screen').tap();
+    await sign.shows('Reported, thank you.');
+    expect(await problems()).toEqual(['Projector']);
+    const later = () => sign.page.clock.fastForward(40_000);
+    await later();
+    await sign.button('Report a problem').press('Enter');
+    await sign.page.keyboard.press('Enter');
+    await sign.shows('Reported, thank you.');
+    expect(await problems()).toEqual(['Heating', 'Projector']);
+    await later();
+    // Its answer is lost, and that of the second try: it is sent again when the sign is.
+    const answers: Promise<unknown>[] = [];
+    await sign.page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('reportRoomProblem')) return await route.continue();
+      answers.push(route.fetch());
+      await answers.at(-1);
+      await route.abort();
+    });
+    await sign.button('Report a problem').tap();
+    await sign.button('Cleaning').tap();
+    await sign.shows('Kept: it is reported as soon as possible.');
+    expect(answers).toHaveLength(1);
+    await sign.page.unroute('**/graphql');
+    const repeated = sign.page.waitForResponse((answer) =>
+      Boolean(answer.request().postData()?.includes('"Cleaning"')),
+    );
+    await sign.page.reload();
+    await repeated;
+    expect(await problems()).toEqual(['Cleaning', 'Heating', 'Projector']);
   });
 
   test('of two signs that book at one moment one wins, and the other shows so', async () => {

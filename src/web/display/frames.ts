@@ -47,6 +47,8 @@ export const documents = {
     poll: `query BoardNow($id: ID!) { now: board(locationId: $id) { ...Plan } }\n${snapshotFields}`,
   },
   device: '{ serverTime thisDisplay { mayBook look { colour logo } } }',
+  report:
+    'mutation Report($input: ReportRoomProblemInput!) { report: reportRoomProblem(input: $input) { __typename ... on Problem { code } } }',
   health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',
 };
 

@@ -11,6 +11,7 @@ import type { Text } from './german.ts';
 import { dateLine, dayLine, endOf, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { drawLook } from './look.ts';
 import { offersAt } from './offers.ts';
+import { openReports, type Reports } from './reports.ts';
 import { openSession, type Session } from './session.ts';
 import { lookAt, type Sight } from './sight.ts';
 import { type Elsewhere, makeTouch, type Touch } from './touch.ts';
@@ -21,6 +22,7 @@ const isPaper = parameters.get('mode') === 'epaper';
 let session: Session;
 let text: Text;
 let touch: Touch;
+let reports: Reports;
 let watch: Watch;
 const root = document.documentElement;
 
@@ -190,6 +192,7 @@ function draw(): void {
   const offers = watch.mayBook && !isPaper ? offersAt(room, sight, now) : [];
   touch.draw(offers, now, room.zoneOffsets, isOff ? text.actsOff : null, elsewhereOf(room, sight));
 
+  if (watch.state !== 'offline') reports.retry();
   drawDay(room, now);
   drawPhone(room, now);
   drawState(room, sight, now);
@@ -199,8 +202,17 @@ function draw(): void {
 async function main(): Promise<void> {
   session = await openSession();
   ({ text } = session);
-  touch = makeTouch(session, byId('acts'), byId('other'), draw, () => {
-    if (watch.state === 'polling') watch.link?.hurry();
+  reports = openReports(session);
+  touch = makeTouch({
+    session,
+    reports,
+    box: byId('acts'),
+    other: byId('other'),
+    report: byId('report'),
+    changed: draw,
+    acted() {
+      if (watch.state === 'polling') watch.link?.hurry();
+    },
   });
   watch = startWatch({
     session,

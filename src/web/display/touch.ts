@@ -1,11 +1,12 @@
 /** The buttons of a sign, and the results of their actions. */
-import { type ActResult, bookingOf, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
+import { type ActResult, bookingOf, type DoneAct, mutationOf, perform, randomKey, undoOf } from './acts.ts';
 import type { ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';
 import type { FreeRoom } from './elsewhere.ts';
 import { instantLine } from './lines.ts';
 import type { Offer } from './offers.ts';
+import type { ProblemKind, Reports } from './reports.ts';
 import { type Session, within } from './session.ts';
 
 type Phase =
@@ -15,6 +16,8 @@ type Phase =
   | { kind: 'working'; what: string }
   /** Other rooms that are free. */
   | { kind: 'found'; rooms: FreeRoom[] }
+  /** The kinds of problems. */
+  | { kind: 'reporting' }
   | { kind: 'said'; line: string; undo: DoneAct | null };
 
 export type Touch = {
@@ -36,19 +39,22 @@ const sureForMs = 5_000;
 const foundForMs = 30_000;
 const elsewhereForMs = 30 * 60_000;
 
-const random = () => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+type Surroundings = {
+  session: Session;
+  reports: Reports;
+  /** Of the buttons. */
+  box: HTMLElement;
+  /** Of other rooms, and of the kinds of problems. */
+  other: HTMLElement;
+  /** Of the button that reports a problem. */
+  report: HTMLElement;
+  /** Draws anew. */
+  changed(): void;
+  /** Something may be different now. */
+  acted(): void;
 };
 
-/** @param box of the buttons @param other of other rooms @param changed draws anew @param acted something may be different now */
-export function makeTouch(
-  session: Session,
-  box: HTMLElement,
-  other: HTMLElement,
-  changed: () => void,
-  acted: () => void,
-): Touch {
+export function makeTouch({ session, reports, box, other, report, changed, acted }: Surroundings): Touch {
   const { text } = session;
   let phase: Phase = { kind: 'ready' };
   let timer = 0;
@@ -87,7 +93,7 @@ export function makeTouch(
       enter({ kind: 'sure' }, sureForMs);
       return;
     }
-    void call(keyOf(offer), mutationOf(offer, session.id, now, random(), text), doneLine(offer, now, offsets), true);
+    void call(keyOf(offer), mutationOf(offer, session.id, now, randomKey(), text), doneLine(offer, now, offsets), true);
   }
 
   function doneLine(offer: Offer, now: number, offsets: ZoneOffsets): string {
@@ -126,8 +132,6 @@ export function makeTouch(
 
   function found(rooms: FreeRoom[], mayBook: boolean, now: number, offsets: ZoneOffsets): Node[] {
     const at = (instant: number) => instantLine(text, offsets, instant, now);
-    const close = make('button', { type: 'button', id: 'close' }, text.close);
-    close.addEventListener('click', () => enter({ kind: 'ready' }));
     const lines = rooms.map(({ id, name, until }) => {
       const says = [make('strong', {}, name), ` ${text.freeUntil(at(until))}`];
       if (!mayBook) return make('li', {}, ...says);
@@ -136,15 +140,47 @@ export function makeTouch(
         if (phase.kind !== 'found') return;
         const end = Math.min(until, Math.floor((drawnAt + elsewhereForMs) / 60_000) * 60_000);
         const done = text.bookedElsewhere(name, at(end));
-        void call('book elsewhere', bookingOf(id, end, drawnAt, random(), text), done, true);
+        void call('book elsewhere', bookingOf(id, end, drawnAt, randomKey(), text), done, true);
       });
       return make('li', {}, button);
     });
     const says = rooms.length === 0 ? text.noneElsewhere : mayBook ? text.bookElsewhere : text.freeElsewhere;
-    return [
-      make('div', { class: 'head' }, make('p', { class: 'line', role: 'status' }, says), close),
-      rooms.length > 0 && make('ul', { class: 'found' }, ...lines),
-    ].filter((node) => node !== false);
+    return choices(says, lines);
+  }
+
+  function choices(title: string, lines: HTMLElement[]): Node[] {
+    const close = make('button', { type: 'button', id: 'close' }, text.close);
+    close.addEventListener('click', () => enter({ kind: 'ready' }));
+    const head = make('div', { class: 'head' }, make('p', { class: 'line', role: 'status' }, title), close);
+    return lines.length > 0 ? [head, make('ul', { class: 'found' }, ...lines)] : [head];
+  }
+
+  async function sendReport(kind: ProblemKind): Promise<void> {
+    if (phase.kind !== 'reporting') return;
+    enter({ kind: 'working', what: 'report' });
+    enter({ kind: 'said', line: text.reported[await reports.send(kind, drawnAt)], undo: null }, saidForMs);
+  }
+
+  const problems = () =>
+    choices(
+      text.reportWhat,
+      (Object.keys(text.problems) as ProblemKind[]).map((kind) => {
+        const button = make('button', { type: 'button', id: `problem-${kind}` }, text.problems[kind]);
+        button.addEventListener('click', () => void sendReport(kind));
+        return make('li', {}, button);
+      }),
+    );
+
+  function drawReport(): void {
+    show(report, phase.kind, () => {
+      const button = make('button', { type: 'button', id: 'report-button' }, text.report);
+      if (phase.kind !== 'ready' && phase.kind !== 'sure') button.setAttribute('disabled', '');
+      button.addEventListener('click', () => {
+        enter({ kind: 'reporting' }, foundForMs);
+        other.querySelector<HTMLElement>('.found button')?.focus();
+      });
+      return [button];
+    });
   }
 
   function finder(elsewhere: Elsewhere, off: string | null): HTMLElement {
@@ -160,9 +196,10 @@ export function makeTouch(
 
   /** In place of the next bookings, so that the state of this room stays in view. */
   function drawOther(now: number, offsets: ZoneOffsets, off: string | null, elsewhere: Elsewhere | null): void {
-    const isFound = phase.kind === 'found' && elsewhere !== null;
+    const isFound = phase.kind === 'reporting' || (phase.kind === 'found' && elsewhere !== null);
     other.parentElement?.toggleAttribute('data-found', isFound);
     show(other, [phase, off, elsewhere?.mayBook], () => {
+      if (phase.kind === 'reporting') return problems();
       if (!elsewhere) return [];
       return phase.kind === 'found' ? found(phase.rooms, elsewhere.mayBook, now, offsets) : [finder(elsewhere, off)];
     });
@@ -174,7 +211,9 @@ export function makeTouch(
       drawnAt = now;
       const labels = offers.map((offer) => label(offer, now, offsets));
       drawOther(now, offsets, off, elsewhere);
-      show(box, [phase.kind === 'found' ? 'ready' : phase, off, labels], () => {
+      drawReport();
+      const isChoosing = phase.kind === 'found' || phase.kind === 'reporting';
+      show(box, [isChoosing ? 'ready' : phase, off, labels], () => {
         if (phase.kind === 'said') return said(phase);
         const working = phase.kind === 'working' ? phase.what : null;
         // The stream may show the result before the answer comes.

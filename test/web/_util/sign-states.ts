@@ -45,6 +45,10 @@ export async function openStates(service: Service, browser: Browser) {
       await sign.button(/^(Find a free room|Freien Raum finden)$/).tap();
       await sign.page.locator('.found button').first().waitFor();
       await see('elsewhere', sign);
+      await sign.button(/^(Close|Schließen)$/).tap();
+      await sign.button(/^(Report a problem|Problem melden)$/).tap();
+      await sign.button(/^(Other|Something else|Anderes)$/).waitFor();
+      await see('reporting', sign);
     }
     await sign.open(school.url('door-sign', 999_999));
     await sign.shows(rooms.free);

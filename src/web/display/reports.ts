@@ -1,0 +1,76 @@
+/** Problems of the room that are reported at the door: kept until the server has them, which stores each once. */
+import { randomKey } from './acts.ts';
+import { callGraphql } from './device.ts';
+import { documents } from './frames.ts';
+import type { Text } from './german.ts';
+import { memory, type Session, within } from './session.ts';
+
+export type ProblemKind = keyof Text['problems'];
+type Report = { key: string; resourceId: string; kind: ProblemKind; reportedAt: string };
+/** `kept` is sent later. */
+export type Outcome = 'sent' | 'kept' | 'refused';
+type Answer = { data?: { report?: { __typename?: string; code?: string } | null } | null };
+
+export type Reports = {
+  /** @param now the corrected time */
+  send(kind: ProblemKind, now: number): Promise<Outcome>;
+  /** Sends what was kept. May be called at any time. */
+  retry(): void;
+};
+
+const mostKept = 20;
+const retryAfterMs = 30_000;
+
+export function openReports(session: Session): Reports {
+  const place = `roomgate ${session.tenant} problems`;
+  const kept: Report[] = readKept();
+  let sending: Promise<Map<string, Outcome>> | undefined;
+  let retryAt = 0;
+
+  function readKept(): Report[] {
+    try {
+      return (JSON.parse(memory.get(place) ?? '[]') as Report[]).slice(0, mostKept);
+    } catch {
+      return [];
+    }
+  }
+
+  const keep = () => memory.set(place, kept.length > 0 ? JSON.stringify(kept) : null);
+
+  async function deliver(report: Report): Promise<Outcome> {
+    const response = await callGraphql(session, documents.report, { input: report }, within(8_000)).catch(() => null);
+    if (!response?.ok) return 'kept';
+    const { data } = (await response.json().catch(() => ({}))) as Answer;
+    if (data?.report?.__typename === 'RoomProblem') return 'sent';
+    return data?.report?.code && data.report.code !== 'LimitExceeded' ? 'refused' : 'kept';
+  }
+
+  /** In order, until one cannot be sent. */
+  async function sendKept(): Promise<Map<string, Outcome>> {
+    const outcomes = new Map<string, Outcome>();
+    for (let report = kept[0]; report; report = kept[0]) {
+      const outcome = await deliver(report);
+      retryAt = performance.now() + retryAfterMs;
+      if (outcome === 'kept') break;
+      outcomes.set(report.key, outcome);
+      kept.shift();
+      keep();
+    }
+    return outcomes;
+  }
+
+  const flush = () => (sending ??= sendKept().finally(() => (sending = undefined)));
+
+  return {
+    async send(kind, now) {
+      if (kept.length >= mostKept) return 'refused';
+      const key = randomKey();
+      kept.push({ key, resourceId: session.id, kind, reportedAt: new Date(now).toISOString() });
+      keep();
+      return (await flush()).get(key) ?? 'kept';
+    },
+    retry() {
+      if (kept.length > 0 && performance.now() >= retryAt) void flush();
+    },
+  };
+}
