@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { makeDisplay } from '../../_util/factories.ts';
+import { until } from '../../_util/graphql.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { makeCalendar, makeConflicts } from '../../mail/_util/rows.ts';
@@ -98,6 +99,31 @@ describeInBrowser('What Admins watch in the console', () => {
       ]);
       expect(await matters.first().getByRole('link').getAttribute('href')).toMatch(/^\?screen=signs&sign=display_/);
       await isSound(admin);
+    });
+
+    test('tells problems of rooms at once, and settles them unless that is undone', async () => {
+      const { page } = admin;
+      const { mandatorId, resources } = service.tenant;
+      const { displayId } = await makeDisplay(db(), service.tenant, { name: 'Tür Aula 2' });
+      const report = (kind: string) =>
+        sql`insert into room_problem (mandator_id, resource_id, display_id, key, kind, text, reported_at)
+          values (${mandatorId}, ${resources[0]?.id}, ${displayId}, 'one', ${kind}, 'flimmert', now())`.execute(db());
+      await report('Projector');
+      const told = page.locator('.matters li').filter({ hasText: 'projector, screen, “flimmert”, reported' });
+      await told.waitFor();
+      await isSound(admin);
+      const settle = told.getByRole('button', { name: /^Done: Aula/ });
+      await settle.press('Enter');
+      await told.waitFor({ state: 'detached' });
+      await page.locator('.toast').getByRole('button', { name: 'Undo' }).click();
+      await told.waitFor();
+      await settle.click();
+      await page.locator('.toast').getByRole('button', { name: 'Do it now' }).click();
+      await told.waitFor({ state: 'detached' });
+      const isSettled = async () =>
+        (await api.get('/room-problems?State=Done')).body['Items'] as Record<string, unknown>[];
+      await until(async () => (await isSettled()).length === 1);
+      expect(await isSettled()).toMatchObject([{ Kind: 'Projector', DoneBy: expect.anything() }]);
     });
 
     test('shows who changed what, from what to what, and filters it by the address', async () => {

@@ -1,4 +1,4 @@
-/** What needs attention first: signs, calendars, imports, requests and PINs, each with the screen where it is mended. */
+/** What needs attention first: signs, calendars, imports, problems of rooms, requests and PINs, each with the screen where it is mended. */
 import { ask, pages } from '../client.ts';
 import { dayAt, dayText, momentText, ownZone } from '../clock.ts';
 import {
@@ -6,6 +6,8 @@ import {
   type MailToMindQuery,
   type PersonToMindFragment,
   PinsToMindDocument,
+  ProblemsToMindDocument,
+  type ProblemsToMindQuery,
   SignsToMindDocument,
   type SignsToMindQuery,
   WorkToMindDocument,
@@ -19,9 +21,12 @@ export type Matter = {
   text: string;
   screen: string;
   members?: Record<string, string>;
+  /** It is settled here. */
+  problem?: Problem;
 };
 
 type Sign = NonNullable<SignsToMindQuery['displays']>['nodes'][number];
+type Problem = NonNullable<ProblemsToMindQuery['roomProblems']>['nodes'][number];
 type Calendar = NonNullable<MailToMindQuery['mailSubscriptions']>[number];
 
 const day = 86_400_000;
@@ -77,6 +82,12 @@ function* ofWork({ batches, bookings }: WorkToMindQuery): Generator<Matter> {
     };
 }
 
+function ofProblem(problem: Problem): Matter {
+  const { id, kind, text, reportedAt, resourceName } = problem;
+  const told = t().problem(resourceName, t().problems[kind] ?? kind, text, moment(reportedAt));
+  return { key: id, level: 'warning', text: told, screen: 'rooms', problem };
+}
+
 function* ofPerson({ name, pins }: PersonToMindFragment): Generator<Matter> {
   for (const { id, label, expiresAt, revokedAt } of pins?.nodes ?? []) {
     if (revokedAt || !expiresAt || !isWithin(expiresAt, pinDays)) continue;
@@ -93,6 +104,7 @@ export type Minded = {
   calendars: readonly Calendar[];
   work: WorkToMindQuery;
   persons: PersonToMindFragment[];
+  problems: readonly Problem[];
 };
 
 export async function readAttention(stop: AbortSignal): Promise<Minded> {
@@ -103,22 +115,24 @@ export async function readAttention(stop: AbortSignal): Promise<Minded> {
       signs.push(...some);
     return signs;
   }
-  const [signs, { mailSubscriptions }, work, { admins, importers }] = await Promise.all([
+  const [signs, { mailSubscriptions }, work, { admins, importers }, { roomProblems }] = await Promise.all([
     readSigns(),
     ask(MailToMindDocument, {}, stop),
     ask(WorkToMindDocument, { since }, stop),
     ask(PinsToMindDocument, {}, stop),
+    ask(ProblemsToMindDocument, {}, stop),
   ]);
   const persons = [...(admins?.nodes ?? []), ...(importers?.nodes ?? [])];
-  return { signs, calendars: mailSubscriptions ?? [], work, persons };
+  return { signs, calendars: mailSubscriptions ?? [], work, persons, problems: roomProblems?.nodes ?? [] };
 }
 
 /** Faults first. */
-export function mattersOf({ signs, calendars, work, persons }: Minded): Matter[] {
+export function mattersOf({ signs, calendars, work, persons, problems }: Minded): Matter[] {
   const all = [
     ...signs.flatMap((sign) => [...ofSign(sign)]),
     ...calendars.flatMap((calendar) => [...ofCalendar(calendar)]),
     ...ofWork(work),
+    ...problems.map(ofProblem),
     ...persons.flatMap((person) => [...ofPerson(person)]),
   ];
   return all.toSorted((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'));

@@ -702,6 +702,16 @@ export type Role =
   | 'Importer'
   | 'User';
 
+/** What is wrong with a room. */
+export type RoomProblemKind =
+  | 'Cleaning'
+  | 'Furniture'
+  | 'Heating'
+  | 'Light'
+  | 'Network'
+  | 'Other'
+  | 'Projector';
+
 /** Whether a room can be used now: free, free for fifteen minutes more at most, taken, waiting for a check-in, taken for ten minutes more at most, outside of its opening hours, or blocked or retired. */
 export type RoomStatus =
   | 'BUSY'
@@ -791,6 +801,30 @@ export type FailedBatchesSubscriptionVariables = Exact<{ [key: string]: never; }
 
 
 export type FailedBatchesSubscription = { batches: { __typename: 'Batch', id: string } };
+
+export type ProblemsToMindQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ProblemsToMindQuery = { roomProblems: { __typename: 'RoomProblemConnection', nodes: Array<{ __typename: 'RoomProblem', id: string, version: number, kind: RoomProblemKind, text: string | null, reportedAt: string, resourceName: string }> } | null };
+
+export type SettleProblemMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type SettleProblemMutation = { done:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'RoomProblem', id: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type ProblemNewsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ProblemNewsSubscription = { roomProblems: Array<{ __typename: 'RoomProblem', id: string }> };
 
 export type SignNewsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
@@ -2301,6 +2335,70 @@ export const FailedBatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<FailedBatchesSubscription, FailedBatchesSubscriptionVariables>;
+export const ProblemsToMindDocument = new TypedDocumentString(`
+    query ProblemsToMind {
+  roomProblems(filter: { state: Open }, first: 100) {
+    nodes {
+      id
+      version
+      kind
+      text
+      reportedAt
+      resourceName
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ProblemsToMindQuery, ProblemsToMindQueryVariables>;
+export const SettleProblemDocument = new TypedDocumentString(`
+    mutation SettleProblem($id: ID!, $version: Int!) {
+  done: changeRoomProblem(id: $id, version: $version, input: { state: Done }) {
+    __typename
+    ... on RoomProblem {
+      id
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SettleProblemMutation, SettleProblemMutationVariables>;
+export const ProblemNewsDocument = new TypedDocumentString(`
+    subscription ProblemNews {
+  roomProblems {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<ProblemNewsSubscription, ProblemNewsSubscriptionVariables>;
 export const SignNewsDocument = new TypedDocumentString(`
     subscription SignNews {
   displays {

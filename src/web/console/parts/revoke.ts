@@ -1,21 +1,22 @@
-/** Revokes what stands in a list after a while in which that can be undone. */
+/** Does away with what stands in a list after a while in which that can be undone. */
 import { useState } from 'preact/hooks';
 import type { Refusal } from '../client.ts';
 import { sayRefusal } from './refused.ts';
 import { later, toast } from './toast.ts';
 
 /** @param message tells what is about to happen; `isGoing`: the list leaves it out meanwhile */
-export function useRevocation(
-  send: (which: { id: string }) => Promise<{ refused?: Refusal }>,
+export function useRevocation<Which extends { id: string }>(
+  send: (which: Which) => Promise<{ refused?: Refusal }>,
   message: string,
   reload: () => void,
 ) {
   const [going, setGoing] = useState<readonly string[]>([]);
-  function revoke({ id }: { id: string }): void {
+  function revoke(which: Which): void {
+    const { id } = which;
     setGoing((all) => [...all, id]);
     const back = () => setGoing((all) => all.filter((each) => each !== id));
     const run = async () => {
-      const { refused } = await send({ id });
+      const { refused } = await send(which);
       if (refused) toast(sayRefusal(refused), { kind: 'fault' });
       reload();
       back();

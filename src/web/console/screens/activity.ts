@@ -1,26 +1,39 @@
 /** Activity: what needs attention first, then who changed what. */
 import { Acts } from '../activity/acts.ts';
 import { mattersOf, readAttention } from '../activity/attention.ts';
-import { FailedBatchesDocument, MailNewsDocument, SignNewsDocument } from '../generated/graphql.ts';
+import { act } from '../client.ts';
+import {
+  FailedBatchesDocument,
+  MailNewsDocument,
+  ProblemNewsDocument,
+  SettleProblemDocument,
+  SignNewsDocument,
+} from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { useRefresh } from '../parts/refresh.ts';
 import { RefusedBox } from '../parts/refused.ts';
+import { useRevocation } from '../parts/revoke.ts';
 import { t } from '../texts/activity.ts';
 
 const Attention: Component<object> = () => {
   const asked = useAsked(readAttention, []);
   const { reload } = asked;
-  useRefresh(reload, FailedBatchesDocument, SignNewsDocument, MailNewsDocument);
+  useRefresh(reload, FailedBatchesDocument, SignNewsDocument, MailNewsDocument, ProblemNewsDocument);
+  const { revoke: settle, isGoing } = useRevocation(
+    ({ id, version }: { id: string; version: number }) => act(SettleProblemDocument, { id, version }),
+    t().willSettle,
+    reload,
+  );
   const body = showAsked(asked, (minded) => {
-    const matters = mattersOf(minded);
+    const matters = mattersOf(minded).filter(({ problem }) => !problem || !isGoing(problem));
     if (matters.length === 0) return html`<p class="state">${t().nothing}</p>`;
     return html`<ul class="matters">
       ${matters.map(
-        ({ key, level, text, screen, members }) => html`<li key=${key} class=${level}>
+        ({ key, level, text, screen, members, problem }) => html`<li key=${key} class=${level}>
           <b class="level">${t().levels[level]}</b><span>${text}</span>
-          ${h(ScreenLink, { screen, ...(members && { members }), children: t().open[screen] ?? screen })}
+          ${problem ? html`<button type="button" aria-label=${`${t().settle}: ${text}`} onClick=${() => settle(problem)}>${t().settle}</button>` : h(ScreenLink, { screen, ...(members && { members }), children: t().open[screen] ?? screen })}
         </li>`,
       )}
     </ul>`;

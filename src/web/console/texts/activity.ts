@@ -35,6 +35,19 @@ export const t = texts(
       `Die PIN ${label ? `„${label}“ ` : ''}von ${name} endet am ${at}.`,
     pinEnded: (name: string, label: string | null, at: string) =>
       `Die PIN ${label ? `„${label}“ ` : ''}von ${name} ist am ${at} abgelaufen.`,
+    problem: (room: string, kind: string, text: string | null, at: string) =>
+      `${room}: ${kind}${text ? `, „${text}“` : ''}, gemeldet ${at}.`,
+    problems: {
+      Heating: 'Heizung, Lüftung',
+      Light: 'Licht',
+      Projector: 'Beamer, Bildschirm',
+      Network: 'Netzwerk',
+      Furniture: 'Möbel',
+      Cleaning: 'Reinigung',
+      Other: 'anderes Problem',
+    } as Names,
+    settle: 'Erledigt',
+    willSettle: 'Das Problem gilt als erledigt.',
     open: {
       signs: 'Türschilder',
       mail: 'Mail',
@@ -71,6 +84,7 @@ export const t = texts(
       Resource: 'Raum',
       Tenant: 'Mandant',
       MailSubscription: 'Mailkalender',
+      RoomProblem: 'Problem eines Raums',
     } as Names,
     verbs: {
       create: 'anlegen',
@@ -118,6 +132,19 @@ export const t = texts(
       `The PIN ${label ? `“${label}” ` : ''}of ${name} ends on ${at}.`,
     pinEnded: (name: string, label: string | null, at: string) =>
       `The PIN ${label ? `“${label}” ` : ''}of ${name} has expired on ${at}.`,
+    problem: (room: string, kind: string, text: string | null, at: string) =>
+      `${room}: ${kind}${text ? `, “${text}”` : ''}, reported ${at}.`,
+    problems: {
+      Heating: 'heating, air',
+      Light: 'light',
+      Projector: 'projector, screen',
+      Network: 'network',
+      Furniture: 'furniture',
+      Cleaning: 'cleaning',
+      Other: 'another problem',
+    } as Names,
+    settle: 'Done',
+    willSettle: 'The problem counts as settled.',
     open: {
       signs: 'Door signs',
       mail: 'Mail',
@@ -154,6 +181,7 @@ export const t = texts(
       Resource: 'Room',
       Tenant: 'Tenant',
       MailSubscription: 'Mail calendar',
+      RoomProblem: 'Problem of a room',
     } as Names,
     verbs: {} as Names,
   },
