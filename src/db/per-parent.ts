@@ -2,7 +2,7 @@
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
-import { type PageRequest, type SortKey, wholeList } from './paging.ts';
+import { type List, type Page, type PageRequest, type SortKey, toPage, wholeList } from './paging.ts';
 
 /** An id in a filter: a value, or that of each of the parents whose lists are read together. */
 export type IdOfParent<Id = number> = Id | RawBuilder<Id>;
@@ -90,4 +90,21 @@ export function countPerParent<Viewer extends object, Filter, Key extends SortKe
     return new Map(rows.map(({ parentId, count }) => [parentId, count]));
   });
   return async (db, question) => (await count(db, question)) ?? 0;
+}
+
+/** Pages of lists of many parents, and their lengths: a statement for all pages, and one for all lengths that are asked for. */
+export function pagePerParent<Viewer extends object, Filter, Row extends object>(
+  list: List<Row>,
+  select: SelectOfParent<Viewer, Filter, number, Row>,
+) {
+  const [read, count] = [readPerParent(select), countPerParent(select)];
+  return async (
+    db: Database,
+    viewer: Viewer,
+    parent: number,
+    { filter, page }: AskedList<Filter, number>,
+  ): Promise<Page<Row>> => {
+    const rows = await read(db, { viewer, parent, asked: { filter, page } });
+    return { ...toPage(list, rows, page), count: () => count(db, { viewer, parent, asked: filter }) };
+  };
 }

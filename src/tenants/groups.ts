@@ -4,7 +4,8 @@ import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
 import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
@@ -44,23 +45,45 @@ const groupById = readById<Group>('group by id', (db, asked) =>
 export async function listGroups(
   db: Database,
   viewer: Viewer,
-  { personId, name }: GroupFilter,
+  filter: GroupFilter,
+  page: PageRequest,
+): Promise<Page<Group>> {
+  checkPersonReader(viewer, filter.personId);
+  const rows = await selectGroups(db, viewer, filter, page).execute();
+  const count = () => countRows(db, selectGroups(db, viewer, filter, wholeList));
+  return { ...toPage(groupList, rows, page), count };
+}
+
+const groupsOf = pagePerParent<Viewer, null, Group>(groupList, (db, parent, { viewer, page }) =>
+  selectGroups(db, viewer, { personId: parent }, page),
+);
+
+/** `listGroups` of a person, for all persons that are asked about together. @throws Forbidden as `listGroups` */
+export async function listGroupsOf(
+  db: Database,
+  viewer: Viewer,
+  personId: number,
   page: PageRequest,
 ): Promise<Page<Group>> {
   checkPersonReader(viewer, personId);
+  return await groupsOf(db, viewer, personId, { filter: null, page });
+}
+
+type SoughtGroups = Omit<GroupFilter, 'personId'> & { personId?: IdOfParent | undefined };
+
+/** The query of `listGroups`. */
+function selectGroups(db: Database, viewer: Viewer, { personId, name }: SoughtGroups, page: PageRequest) {
   const isIn = sql<boolean>`exists (
     select from person_group_member as member
     where member.mandator_id = person_group.mandator_id and member.group_id = person_group.id
       and member.person_id = ${personId})`;
-  const list = db
+  return db
     .selectFrom('person_group')
     .where('mandator_id', '=', viewer.mandatorId)
     .select(columns)
     .$if(personId !== undefined, (query) => query.where(isIn))
-    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`));
-  const rows = await list.$call(pageById('id', page)).execute();
-  const count = () => countRows(db, list);
-  return { ...toPage(groupList, rows, page), count };
+    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
+    .$call(pageById('id', page));
 }
 
 /** @throws Forbidden */

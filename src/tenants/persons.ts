@@ -4,7 +4,8 @@ import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { devicesOnly } from './display-persons.ts';
@@ -72,22 +73,45 @@ const personById = readById<PersonRecord>('person by id', (db, asked) =>
 export async function listPersons(
   db: Database,
   viewer: Viewer,
-  { search, email, role, groupId, active }: PersonFilter,
+  filter: PersonFilter,
   page: PageRequest,
 ): Promise<Page<PersonRecord>> {
   checkAdmin(viewer);
+  const rows = await selectPersons(db, viewer, filter, page).execute();
+  const count = () => countRows(db, selectPersons(db, viewer, filter, wholeList));
+  return { ...toPage(personList, rows, page), count };
+}
+
+const membersOf = pagePerParent<Viewer, null, PersonRecord>(personList, (db, parent, { viewer, page }) =>
+  selectPersons(db, viewer, { groupId: parent }, page),
+);
+
+/** `listPersons` of a group, for all groups that are asked about together. @throws Forbidden */
+export async function listMembersOf(
+  db: Database,
+  viewer: Viewer,
+  groupId: number,
+  page: PageRequest,
+): Promise<Page<PersonRecord>> {
+  checkAdmin(viewer);
+  return await membersOf(db, viewer, groupId, { filter: null, page });
+}
+
+type Sought = Omit<PersonFilter, 'groupId'> & { groupId?: IdOfParent | undefined };
+
+/** The query of `listPersons`. */
+function selectPersons(db: Database, viewer: Viewer, filter: Sought, page: PageRequest) {
+  const { search, email, role, groupId, active } = filter;
   const isMember = sql<boolean>`exists (
     select from person_group_member as member
     where member.mandator_id = person.mandator_id and member.group_id = ${groupId} and member.person_id = person.id)`;
-  const list = personsOf(db, viewer)
+  return personsOf(db, viewer)
     .$if(search !== undefined, (query) => query.where(sql<boolean>`search_key like all (search_patterns(${search}))`))
     .$if(email !== undefined, (query) => query.where(sql`lower(email)`, '=', sql`lower(${email})`))
     .$if(role !== undefined, (query) => query.where('role', '=', role as string))
     .$if(groupId !== undefined, (query) => query.where(isMember))
-    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean));
-  const rows = await list.$call(pageById('id', page)).execute();
-  const count = () => countRows(db, list);
-  return { ...toPage(personList, rows, page), count };
+    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
+    .$call(pageById('id', page));
 }
 
 /** Lists all persons of a tenant, for the operator. @param mandator the code of the tenant, in any case @throws NotFound */

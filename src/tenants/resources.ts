@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
-import { countPerParent, type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
+import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
@@ -82,9 +82,10 @@ export async function listResources(
   return { ...toPage(resourceList, rows, page), count };
 }
 
-const ofLocation: SelectOfParent<Viewer, ResourceFilter, number, Resource> = (db, parent, { viewer, filter, page }) =>
-  selectResources(db, viewer, { ...filter, locationId: parent }, page);
-const resourcesOf = { read: readPerParent(ofLocation), count: countPerParent(ofLocation) };
+const resourcesOf = pagePerParent<Viewer, ResourceFilter, Resource>(
+  resourceList,
+  (db, parent, { viewer, filter, page }) => selectResources(db, viewer, { ...filter, locationId: parent }, page),
+);
 
 /** `listResources` of a location, for all locations that are asked about together. @throws Forbidden for a display */
 export async function listResourcesOf(
@@ -95,9 +96,7 @@ export async function listResourcesOf(
   page: PageRequest,
 ): Promise<Page<Resource>> {
   checkReader(viewer);
-  const rows = await resourcesOf.read(db, { viewer, parent: locationId, asked: { filter, page } });
-  const count = () => resourcesOf.count(db, { viewer, parent: locationId, asked: filter });
-  return { ...toPage(resourceList, rows, page), count };
+  return await resourcesOf(db, viewer, locationId, { filter, page });
 }
 
 type SoughtResources = Omit<ResourceFilter, 'locationId'> & { locationId?: IdOfParent | undefined };

@@ -34,7 +34,7 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
       complexity: pageCost,
       description: 'Who belongs to it, by their ids; for Admins.',
       resolve: ({ id }, page, { context, viewer }) =>
-        tenants.listPersons(context.db, viewer, { groupId: id }, pageOf(tenants.personList, page)),
+        tenants.listMembersOf(context.db, viewer, id, pageOf(tenants.personList, page)),
     }),
   );
   builder.objectField(person, 'groups', (t) =>
@@ -44,7 +44,7 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
       complexity: pageCost,
       description: 'The groups to which this person belongs, by their ids.',
       resolve: ({ id }, page, { context, viewer }) =>
-        tenants.listGroups(context.db, viewer, { personId: id }, pageOf(tenants.groupList, page)),
+        tenants.listGroupsOf(context.db, viewer, id, pageOf(tenants.groupList, page)),
     }),
   );
   builder.queryFields((t) => ({

@@ -14,6 +14,7 @@ export {
   getGroup,
   groupList,
   listGroups,
+  listGroupsOf,
 } from './groups.ts';
 export {
   changeLocation,
@@ -39,6 +40,7 @@ export {
   getPerson,
   getPersonById,
   getTeacherCode,
+  listMembersOf,
   listPersons,
   listPersonsOf,
   type PersonRecord,

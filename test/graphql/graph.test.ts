@@ -85,7 +85,12 @@ async function addBelongings(personId: number): Promise<void> {
       insert into audit (mandator_id, person_id, action, subject, subject_id, request_id)
       values (${tenant.mandatorId}, ${personId}, 'CreateResource', 'Resource', ${ids[0]}, 'test') returning id
     ), groups as (
-      insert into person_group (mandator_id, name) values (${tenant.mandatorId}, 'Staff') returning id
+      insert into person_group (mandator_id, name) values (${tenant.mandatorId}, 'Staff'), (${tenant.mandatorId}, 'Halls')
+      returning id, name
+    ), belonging as (
+      insert into person_group_member (mandator_id, group_id, person_id)
+      select ${tenant.mandatorId}, groups.id, person.id from groups
+      join person on person.mandator_id = ${tenant.mandatorId} and (groups.name = 'Staff' or person.id = ${personId})
     ), policies as (
       insert into policy (mandator_id, name) values (${tenant.mandatorId}, 'Halls') returning id
     ), holidays as (
@@ -104,7 +109,7 @@ async function addBelongings(personId: number): Promise<void> {
     select (select id from lesson_job where mandator_id = ${tenant.mandatorId}) as job,
       (select id from pins where person_id = ${personId}) as pin, (select min(id) from tokens) as token,
       (select id from acts) as act, (select id from batch where mandator_id = ${tenant.mandatorId}) as batch,
-      (select id from holidays) as calendar, (select id from sign) as display, (select id from groups) as "group",
+      (select id from holidays) as calendar, (select id from sign) as display, (select id from groups where name = 'Staff') as "group",
       (select min(id) from calendars) as mail, (select id from policies) as policy, (select id from problems) as problem`.execute(
     service.context.db,
   );
@@ -423,6 +428,35 @@ describe('edges', () => {
     'rooms and locations of bookings': `bookings(first: 50, ${window}) { nodes { id resource { id } location { id name } } }`,
     'numbers of what rooms have': `resources(first: 50) { totalCount nodes { bookings(first: 1, ${window}) { totalCount } displays(first: 1) { totalCount } } }`,
   };
+  test('groups of persons and members of groups take no more statements for many, and are of their own parents', async () => {
+    const read = (first: number) =>
+      ask(`{ persons(first: ${first}) { nodes { role groups(first: 1) { totalCount nodes { name } pageInfo { hasNextPage } } } }
+        groups(first: ${first}) { nodes { name members(first: 1) { totalCount nodes { role } } } } }`);
+    const [few, many] = [await read(1), await read(50)];
+    expect([few.errors, many.errors, many.statements]).toEqual([undefined, undefined, few.statements]);
+    type Read = Record<'persons' | 'groups', { nodes: Tree[] }>;
+    const { persons, groups } = many.data as Read;
+    const isUser = ({ role }: Tree) => role === 'User';
+    const staff = { totalCount: 1, nodes: [{ name: 'Staff' }], pageInfo: { hasNextPage: false } };
+    expect(persons.nodes.filter((one) => !isUser(one)).map((one) => one['groups'])).toEqual(
+      Array(persons.nodes.length - 1).fill(staff),
+    );
+    expect(persons.nodes.filter(isUser)).toMatchObject([
+      { groups: { totalCount: 2, pageInfo: { hasNextPage: true } } },
+    ]);
+    expect(groups.nodes).toEqual([
+      { name: 'Staff', members: { totalCount: persons.nodes.length, nodes: [{ role: persons.nodes[0]?.['role'] }] } },
+      { name: 'Halls', members: { totalCount: 1, nodes: [{ role: 'User' }] } },
+    ]);
+  });
+
+  test('who is no Admin reads its own groups, and no members', async () => {
+    const own = await ask('{ me { groups { totalCount nodes { name members { nodes { name } } } } } }', {}, 'user');
+    expect(own.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    const names = await ask('{ me { groups { totalCount nodes { name } } } }', {}, 'user');
+    expect(names.data).toEqual({ me: { groups: { totalCount: 2, nodes: [{ name: 'Staff' }, { name: 'Halls' }] } } });
+  });
+
   test.each(Object.entries(back))('%s take no more statements for many', async (_name, list) => {
     const few = await ask(`{ ${list.replace('first: 50', 'first: 2')} }`);
     const many = await ask(`{ ${list} }`);
@@ -472,7 +506,7 @@ describe('edges', () => {
           resources: { totalCount: 1 },
           all: { totalCount: rooms.length, nodes: [{ name: 'R48' }, { name: 'R49' }] },
         },
-        ...{ persons: { totalCount: expect.any(Number) }, groups: { totalCount: 1 }, policies: { totalCount: 1 } },
+        ...{ persons: { totalCount: expect.any(Number) }, groups: { totalCount: 2 }, policies: { totalCount: 1 } },
         ...{ displays: { totalCount: 1 }, holidayCalendars: { totalCount: 1 }, bookings: { totalCount: null } },
         location: { resources: { totalCount: rooms.length } },
         resource: {
