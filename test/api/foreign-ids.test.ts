@@ -34,6 +34,7 @@ import { type Service, startService } from '../_util/service.ts';
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
   ...(['group', 'policy', 'holidayCalendar', 'mailSubscription', 'roomProblem'] as const),
+  ...(['lesson', 'lessonJob'] as const),
 ] as const;
 type Noun = (typeof nouns)[number];
 type Tree = Record<string, unknown>;
@@ -51,6 +52,8 @@ const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schem
 /** What an id of this name is about: `locationId`, `{pinId}`, or a plain `id` below `where`. */
 function nounOf(name: string, where: string): Noun {
   if (name.toLowerCase() === 'organizerid') return 'person';
+  if (/^job(id|key)$/i.test(name)) return 'lessonJob';
+  if (name === 'id' && (where === 'lesson' || where === 'lessonJob')) return where;
   if (where === 'checkIn') return 'booking';
   if (/^calendarid$/i.test(name) || (name === 'id' && /holiday/i.test(where))) return 'holidayCalendar';
   if (name === 'id' && /mail/i.test(where)) return 'mailSubscription';
@@ -73,11 +76,13 @@ const unknown: Record<Noun, string> = {
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
   ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
   ...{ holidayCalendar: '2000000000', mailSubscription: '2000000000', roomProblem: '2000000000' },
-  batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
+  ...{ batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33', lesson: '2000000000_L', lessonJob: 'job-of-nobody' },
 };
 const foreign = {} as Record<Noun, string>;
 const own = {} as Record<Noun, string>;
 const canary = 'canary-of-the-other';
+/** The key of each lesson here: below the job of another tenant it finds no more than any other. */
+const lessonKey = 'L';
 let service: Service;
 let admin: ReturnType<typeof masterData>;
 
@@ -86,8 +91,17 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
   const personId = tenant.person('User').id;
   const { pinId } = await createPin(service.context.db, pepper, { mandatorId, personId, label: canary });
   const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant));
-  const { BatchId } = (await (await client.post([{ JobID: canary }])).json()) as { BatchId: string };
-  await client.end(BatchId);
+  const lessonJob = `job-of-${mandatorId}`;
+  const [Beginn, Ende] = [72, 73].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString());
+  const lesson = { LektionId: lessonKey, Titel: canary, RessourceName: tenant.resources[0]!.name, Beginn, Ende };
+  const sent = await client.post([{ JobID: lessonJob, Bezeichnung: canary, LektionList: [lesson] }]);
+  const { BatchId } = (await sent.json()) as { BatchId: string };
+  expect(await client.end(BatchId)).toMatchObject({ ImportStatus: 'LessonsCreated' });
+  const job = await service.context.db
+    .selectFrom('lesson_job')
+    .where('mandator_id', '=', mandatorId)
+    .select('id')
+    .executeTakeFirstOrThrow();
   const { id: token } = await service.context.db
     .insertInto('calendar_token')
     .values({
@@ -159,6 +173,7 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
     ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
     ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
     ...{ person: String(personId), pin: String(pinId), batch: BatchId },
+    ...{ lesson: `${job.id}_${lessonKey}`, lessonJob },
   });
 }
 
@@ -169,7 +184,7 @@ beforeAll(async () => {
   // Ids that stand nowhere else in an answer.
   for (const table of [
     ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking', 'display'],
-    ...['holiday_calendar', 'mail_calendar', 'room_problem'],
+    ...['holiday_calendar', 'mail_calendar', 'room_problem', 'lesson_job'],
   ])
     await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(service.context.db);
   // A device that shows the code of the example, so that its rooms are looked at.
@@ -184,7 +199,7 @@ afterAll(() => service.stop());
 async function readForeign(): Promise<string> {
   const tables = [
     ...['mandator', 'location', 'resource', 'person', 'pin', 'batch', 'audit', 'calendar_token'],
-    ...['booking_series', 'booking', 'display', 'display_resource', 'room_problem'],
+    ...['booking_series', 'booking', 'display', 'display_resource', 'room_problem', 'lesson_job', 'lesson'],
   ];
   const texts = await Promise.all(
     tables.map((table) =>
@@ -216,8 +231,8 @@ function restPlaces(): Place[] {
       // Of an anonymous call the ids are not looked at.
       if (!template.startsWith('/{mandator}/api/') || operation.security?.length === 0) return [];
       const example = operation.requestBody?.content['application/json']?.example;
-      // JobID and LektionId are keys that clients choose: other tenants may have the same.
-      const holes = [...template.matchAll(/\{(?!LektionId)(\w*[iI]d)\}/g)].map(([hole, name = '']) => ({
+      // Lessons are named below their jobs.
+      const holes = [...template.matchAll(/\{(JobID|(?!LektionId)\w*[iI]d)\}/g)].map(([hole, name = '']) => ({
         hole,
         noun: nounOf(name, template.slice(0, template.indexOf(hole)).split('/').at(-2) ?? ''),
       }));
@@ -237,7 +252,8 @@ function restPlaces(): Place[] {
       const addressWith = (at: string | undefined, id: string) =>
         holes
           .reduce((address, { hole, noun }) => address.replace(hole, hole === at ? id : own[noun]), template)
-          .replace('{mandator}', 'school');
+          .replace('{mandator}', 'school')
+          .replace('{LektionId}', lessonKey);
       const where = `${method.toUpperCase()} ${template}`;
       const required = (operation.parameters ?? [])
         .filter((one) => one.in === 'query' && one.required)
@@ -254,7 +270,7 @@ function restPlaces(): Place[] {
           }),
         ),
         ...(operation.parameters ?? [])
-          .filter((one) => one.in === 'query' && idNamed.test(one.name ?? '') && one.name !== 'JobID')
+          .filter((one) => one.in === 'query' && idNamed.test(one.name ?? ''))
           .map(
             ({ name = '' }): Place => ({
               ...{ name: `${where}: ?${name}`, noun: nounOf(name, '') },
@@ -276,7 +292,7 @@ function restPlaces(): Place[] {
 }
 
 type Input = GraphQLArgument | GraphQLInputField;
-const isId = ({ type }: Input) => getNamedType(type).name === 'ID';
+const isId = ({ name, type }: Input) => getNamedType(type).name === 'ID' || name === 'jobKey';
 
 /** A right value of an argument that is not about `at`; undefined to leave it out. */
 function fillerOf(input: Input, where: string): unknown {
@@ -324,14 +340,16 @@ function graphqlPlaces(): Place[] {
   ] as const;
   return kinds.flatMap(([kind, type]) =>
     Object.values(type?.getFields() ?? {}).flatMap((field): Place[] => {
-      // They take ids of the graph alone, of any noun, or those made of keys that clients choose: test/graphql/graph.test.ts.
-      if (['node', 'nodes', 'lesson', 'lessonJob'].includes(field.name)) return [];
+      // They take ids of the graph alone, of any noun: test/graphql/graph.test.ts.
+      if (['node', 'nodes'].includes(field.name)) return [];
       const declared = field.args.map(({ name, type: of }) => `$${name}: ${of}`).join(', ');
       const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
       const head = declared ? `${kind} (${declared}) { ${field.name}(${passed})` : `${kind} { ${field.name}`;
       const query = `${head} ${selectionOf(field)} }`;
       const ask = async (name: string, value: unknown) => {
         const fillers = Object.fromEntries(field.args.map((one) => [one.name, fillerOf(one, field.name)]));
+        // Either an id, or both keys.
+        if (field.name === 'lesson' && name === 'jobKey') fillers['lessonKey'] = lessonKey;
         const answer = await fetch(`${service.url}/school/graphql`, {
           method: 'POST',
           headers: {
@@ -371,7 +389,11 @@ const places = [...restPlaces(), ...graphqlPlaces()];
 test('there are places of every noun, over both fronts', () => {
   for (const noun of nouns)
     for (const front of [/^[A-Z]+ \//, /^(query|mutation|subscription) /])
-      expect([noun, places.some((place) => place.noun === noun && front.test(place.name))]).toEqual([noun, true]);
+      expect([noun, places.some((place) => place.noun === noun && front.test(place.name))]).toEqual([
+        noun,
+        // REST has the keys of a lesson, and no id.
+        noun !== 'lesson' || front.test('query '),
+      ]);
 });
 
 describe('the id of another tenant is answered as an unknown one', () => {
@@ -388,8 +410,10 @@ describe('the id of another tenant is answered as an unknown one', () => {
   });
 
   test('and each place answers differently for an own id, or it would prove nothing', async () => {
-    // Of the audit the person here has no part, and figures of use are asked for here without what they need.
-    const reads = places.filter(({ name }) => /^(GET|query)/.test(name) && !/audit.*person|query usage/i.test(name));
+    // Of the audit the person here has no part, figures of use are asked for here without what they need, and batches are
+    // listed here as long as they are under way.
+    const isSame = /audit.*person|query usage|batches.*\b(JobID|jobKey)\b/i;
+    const reads = places.filter(({ name }) => /^(GET|query)/.test(name) && !isSame.test(name));
     expect(reads.length).toBeGreaterThan(8);
     for (const { name, noun, ask } of reads) {
       const [ours, nobodys] = [await ask(own[noun]), await ask(unknown[noun])];
@@ -400,8 +424,8 @@ describe('the id of another tenant is answered as an unknown one', () => {
 
 describe('global ids', () => {
   const globalOf = (noun: Noun, id: string) => `${noun === 'token' ? 'calendarToken' : noun}_${id}`;
-  // Where an id may be of any noun, none is wrong.
-  const taking = places.filter(({ name, isGraphql }) => isGraphql && !name.endsWith('.subjectId)'));
+  // Where an id may be of any noun, none is wrong; a key is no id.
+  const taking = places.filter(({ name, isGraphql }) => isGraphql && !/\.subjectId\)$|\bjobKey\)$/.test(name));
 
   test.each(taking.map((place) => [place.name, place] as const))('%s takes them, and no other', async (name, place) => {
     const { noun, ask } = place;
