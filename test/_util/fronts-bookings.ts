@@ -2,7 +2,12 @@
 import { inEnglish } from './english.ts';
 import * as operations from './operations/generated/graphql.ts';
 
-export type Paging = { limit?: number; cursor?: string };
+export type Paging = {
+  limit?: number;
+  cursor?: string;
+  /** The whole list in pages of so many, which GraphQL reads from its end. */
+  inPagesOf?: number;
+};
 type Scope = 'This' | 'Following' | 'All';
 type Named = { id: string };
 export type BookingQuery = Paging & {

@@ -59,8 +59,9 @@ export type Calls = BookingCalls &
     cancel: { id: string };
     jobs: Paging & { jobID?: string };
     lessons: LessonQuery;
-    lesson: { jobID: string; lektionId: string };
-    job: { jobID: string };
+    /** `byId`: over GraphQL by the id that its keys have found; REST has the keys alone. */
+    lesson: { jobID: string; lektionId: string; byId?: true };
+    job: { jobID: string; byId?: true };
   };
 export type Call = { [Name in keyof Calls]: { name: Name; args: Calls[Name] } }[keyof Calls];
 
@@ -147,6 +148,7 @@ function restRequest(call: Call): Request {
     case 'batches':
       return { route: 'GET /v2.0/jobs/batches', query: args };
     case 'job':
+      return { route: 'GET /v2.0/jobs', query: { jobID: args.jobID } };
     case 'jobs':
       return { route: 'GET /v2.0/jobs', query: args };
     case 'lessons':
@@ -164,6 +166,22 @@ function restRequest(call: Call): Request {
   }
 }
 
+/** A list to its end. @param isBackward each page precedes the one before */
+async function readWhole(readPage: (paging: Paging) => Promise<unknown>, limit: number, isBackward = false) {
+  const readOn = async (cursor: string | null): Promise<unknown[]> => {
+    const page = (await readPage({ limit, ...(cursor !== null && { cursor }) })) as ReturnType<typeof listOf>;
+    const others = page.nextCursor === null ? [] : await readOn(page.nextCursor);
+    return isBackward ? [...others, ...page.items] : [...page.items, ...others];
+  };
+  return { items: await readOn(null), nextCursor: null };
+}
+
+/** The call with another part of its list. */
+function onPage({ name, args }: Call, paging: Paging): Call {
+  const { inPagesOf: _, ...others } = args as Paging;
+  return { name, args: { ...others, ...paging } } as Call;
+}
+
 const reports = new Set(['audit', 'freeResources', 'usage', 'organizers']);
 
 const hasEnded = (batch: unknown) => !/^Awaiting/.test(String((batch as Tree)['importStatus']));
@@ -173,6 +191,8 @@ export function restFront(options: { contract: Contract; mandator: string; casin
   const { contract, mandator, casing, used } = options;
   const spelled = (value: unknown) => (casing === 'pascal' ? renamed(value, upperFirst) : value);
   return async function ask(call, credential, wrong): Promise<unknown> {
+    if ('inPagesOf' in call.args && call.args.inPagesOf)
+      return await readWhole((paging) => ask(onPage(call, paging), credential, wrong), call.args.inPagesOf);
     const { route, query = {}, body, key, version } = restRequest(call);
     const [method = '', template = ''] = route.split(' ');
     const named = Object.entries(call.args) as [string, unknown][];
@@ -209,7 +229,13 @@ export function restFront(options: { contract: Contract; mandator: string; casin
   };
 }
 
-type Page = { nodes: unknown[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
+type PageInfo = {
+  hasNextPage: boolean;
+  endCursor: string | null;
+  hasPreviousPage?: boolean;
+  startCursor?: string | null;
+};
+type Page = { nodes: unknown[]; pageInfo: PageInfo };
 type Problem = OfBookings & {
   code: keyof typeof graphqlCodeOf;
   message: string;
@@ -217,10 +243,11 @@ type Problem = OfBookings & {
 };
 type Batch = { id: string; errors?: Page; difference?: { lessons: { fields: string[] }[] } | null };
 
-const listOf = ({ nodes, pageInfo }: Page) => ({
-  items: nodes,
-  nextCursor: pageInfo.hasNextPage ? pageInfo.endCursor : null,
-});
+const listOf = ({ nodes, pageInfo }: Page, isBackward = false) => {
+  const { hasNextPage, endCursor, hasPreviousPage, startCursor = null } = pageInfo;
+  const nextCursor = isBackward ? (hasPreviousPage ? startCursor : null) : hasNextPage ? endCursor : null;
+  return { items: nodes, nextCursor };
+};
 const problemOf = ({ code, message, retryAfterSeconds, ...others }: Problem) =>
   failure(graphqlCodeOf[code], message, retryAfterSeconds, others);
 const differenceOf = (difference: NonNullable<Batch['difference']>) => ({
@@ -261,7 +288,14 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
   const { mandator, used } = options;
   const url = `${options.url}/${mandator}/graphql`;
 
-  return async (call, credential) => {
+  return async function answer(call, credential, wrong, isBackward = false): Promise<unknown> {
+    if ('inPagesOf' in call.args && call.args.inPagesOf)
+      return await readWhole(
+        (paging) => answer(onPage(call, paging), credential, wrong, true),
+        call.args.inPagesOf,
+        true,
+      );
+
     /** What `read` makes of the data, or the failure. */
     async function ask<Data, Variables extends object>(
       field: string,
@@ -289,8 +323,8 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
     const submitted = (result: object) =>
       'batch' in result ? recordOf(result.batch as Batch) : problemOf(result as Problem);
     const pageOf = ({ limit, cursor }: Paging) => ({
-      ...(limit !== undefined && { first: limit }),
-      ...(cursor !== undefined && { after: cursor }),
+      ...(limit !== undefined && { [isBackward ? 'last' : 'first']: limit }),
+      ...(cursor !== undefined && { [isBackward ? 'before' : 'after']: cursor }),
     });
 
     async function followToEnd(batchId: string): Promise<void> {
@@ -344,7 +378,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           operations.ReadBatchesDocument,
           { filter: inEnglish(filter), ...pageOf({ limit, cursor } as Paging) },
           ({ batches }) => {
-            const { items, nextCursor } = listOf(batches as Page);
+            const { items, nextCursor } = listOf(batches as Page, isBackward);
             return { items: items.map((item) => recordOf(item as Batch)), nextCursor };
           },
         );
@@ -355,7 +389,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           'Query.lessonJobs',
           operations.ListLessonJobsDocument,
           { ...(jobID !== undefined && { jobKey: jobID }), ...pageOf(page) },
-          ({ lessonJobs }) => listOf(lessonJobs as Page),
+          ({ lessonJobs }) => listOf(lessonJobs as Page, isBackward),
         );
       }
       case 'lessons': {
@@ -368,22 +402,31 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
             ...(order && { order: order as operations.SortOrder }),
             ...pageOf({ limit, cursor } as Paging),
           },
-          ({ lessons }) => listOf(lessons as Page),
+          ({ lessons }) => listOf(lessons as Page, isBackward),
         );
       }
-      case 'job':
-        return await ask('Query.lessonJob', operations.ReadLessonJobDocument, inEnglish(args), ({ lessonJob }) =>
-          orNotFound(lessonJob, (found) => found),
+      case 'job': {
+        const whole = ({ lessonJob }: operations.ReadLessonJobQuery) => orNotFound(lessonJob, (found) => found);
+        const { jobID, byId } = args;
+        return byId
+          ? await ask('Query.lessonJob', operations.ReadLessonJobByIdDocument, { id: jobID }, whole)
+          : await ask('Query.lessonJob', operations.ReadLessonJobDocument, { jobKey: jobID }, whole);
+      }
+      case 'lesson': {
+        const { byId, ...keys } = args;
+        const whole = ({ lesson }: operations.ReadLessonQuery) => orNotFound(lesson, (found) => found);
+        if (!byId) return await ask('Query.lesson', operations.ReadLessonDocument, inEnglish(keys), whole);
+        const readById = ({ id }: { id: string }) =>
+          ask('Query.lesson', operations.ReadLessonByIdDocument, { id }, whole);
+        return await ask('Query.lesson', operations.FindLessonDocument, inEnglish(keys), ({ lesson }) =>
+          orNotFound(lesson, readById),
         );
-      case 'lesson':
-        return await ask('Query.lesson', operations.ReadLessonDocument, inEnglish(args), ({ lesson }) =>
-          orNotFound(lesson, (found) => found),
-        );
+      }
       default: {
         const asking: Asking = {
           ...{ ask, pageOf, orNotFound },
           problemOf: (problem) => problemOf(problem as Problem),
-          listOf: (connection) => listOf(connection as Page),
+          listOf: (connection) => listOf(connection as Page, isBackward),
         };
         if (isRecordCall(call)) return await askRecord(call, asking);
         if (isMasterData(call)) return await askMasterData(call, asking);

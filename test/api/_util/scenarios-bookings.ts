@@ -425,10 +425,14 @@ export const bookingScenarios: Record<string, Row[]> = {
     [timetable({ from: slot(0), to: slot(0, 367) }), refused('BAD_USER_INPUT')],
     [lessonOf('J-1', 'L-1'), has({ lektionId: 'L-1', fach: 'Mathematik', ressourceName: 'R001' }), 'colleague'],
     [lessonOf('J-1', 'L-3'), has({ titel: 'Belegt', fach: null, privat: true }), 'colleague'],
+    [lessonOf('J-1', 'L-1', { byId: true }), has({ lektionId: 'L-1', fach: 'Mathematik' }), 'colleague'],
+    [lessonOf('J-1', 'L-3', { byId: true }), has({ titel: 'Belegt', fach: null, privat: true }), 'colleague'],
     [lessonOf('J-1', 'L-9'), refused('NOT_FOUND')],
     [lessonOf('J-9', 'L-1'), refused('NOT_FOUND')],
     [jobOf('J-1'), has({ jobID: 'J-1', lessonCount: 3 })],
+    [jobOf('J-1', { byId: true }), has({ jobID: 'J-1', lessonCount: 3 })],
     [jobOf('J-9'), { has: { failed: 'NOT_FOUND' } }],
+    [jobOf('J-9', { byId: true }), { has: { failed: 'NOT_FOUND' } }],
   ],
 
   'a lesson is a booking that only its job changes': [

@@ -32,8 +32,9 @@ export const batches = (filter: Calls['batches'] = {}) => on('batches', filter);
 export const jobs = (filter: Calls['jobs'] = {}) => on('jobs', filter);
 export const lessons = (filter: Calls['lessons'] = {}) => on('lessons', filter);
 
-export const jobOf = (jobID: string) => on('job', { jobID });
-export const lessonOf = (jobID: string, lektionId: string) => on('lesson', { jobID, lektionId });
+export const jobOf = (jobID: string, by: { byId?: true } = {}) => on('job', { jobID, ...by });
+export const lessonOf = (jobID: string, lektionId: string, by: { byId?: true } = {}) =>
+  on('lesson', { jobID, lektionId, ...by });
 export const timetable = (filter: Calls['timetable'] = {}) => on('timetable', filter);
 
 export const book = (input: object, idempotencyKey?: string) =>

@@ -659,20 +659,24 @@ export type ListBookingsQueryVariables = Exact<{
   order?: SortOrder | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
 }>;
 
 
-export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
 
 export type ReadTimetableQueryVariables = Exact<{
   filter?: TimetableFilter | null | undefined;
   order?: SortOrder | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
 }>;
 
 
-export type ReadTimetableQuery = { timetable: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+export type ReadTimetableQuery = { timetable: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
 
 export type ChangeBookingMutationVariables = Exact<{
   id: string | number;
@@ -809,24 +813,32 @@ export type DeleteLessonJobsMutation = { deleteLessonJobs:
     | { __typename: 'ValidationProblem', code: string, message: string }
    };
 
+export type LessonJobMembersFragment = { lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } };
+
+export type LessonMembersFragment = { status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null };
+
 export type ListLessonJobsQueryVariables = Exact<{
   jobKey?: string | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
 }>;
 
 
-export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
 
 export type ListLessonsQueryVariables = Exact<{
   filter?: LessonFilter | null | undefined;
   order?: SortOrder | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
 }>;
 
 
-export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
 
 export type ReadLessonJobQueryVariables = Exact<{
   jobKey: string;
@@ -842,6 +854,28 @@ export type ReadLessonQueryVariables = Exact<{
 
 
 export type ReadLessonQuery = { lesson: { status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null };
+
+export type ReadLessonJobByIdQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReadLessonJobByIdQuery = { lessonJob: { lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } } | null };
+
+export type FindLessonQueryVariables = Exact<{
+  jobKey: string;
+  lessonKey: string;
+}>;
+
+
+export type FindLessonQuery = { lesson: { id: string } | null };
+
+export type ReadLessonByIdQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReadLessonByIdQuery = { lesson: { status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null };
 
 export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
 
@@ -1116,10 +1150,12 @@ export type ReadBatchesQueryVariables = Exact<{
   filter?: BatchFilter | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
 }>;
 
 
-export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
 
 export type FollowBatchSubscriptionVariables = Exact<{
   batchId: string | number;
@@ -1263,6 +1299,49 @@ export const BookingProblemFragmentDoc = new TypedDocumentString(`
   end
   wantedStart
 }`, {"fragmentName":"BookingProblem"}) as unknown as TypedDocumentString<BookingProblemFragment, unknown>;
+export const LessonJobMembersFragmentDoc = new TypedDocumentString(`
+    fragment LessonJobMembers on LessonJob {
+  jobID: jobKey
+  bezeichnung: designation
+  quelle: source
+  standort: locationName
+  bemerkung: remark
+  lessonCount
+  batchId
+  createdAt
+  changedAt
+  createdBy {
+    personId
+    displayName
+  }
+}
+    `, {"fragmentName":"LessonJobMembers"}) as unknown as TypedDocumentString<LessonJobMembersFragment, unknown>;
+export const LessonMembersFragmentDoc = new TypedDocumentString(`
+    fragment LessonMembers on Lesson {
+  lektionId: lessonKey
+  jobID: jobKey
+  beginn: start
+  ende: end
+  ressourceName: resourceName
+  ressourceId: resourceId
+  titel: title
+  fach: subject
+  bemerkung: remark
+  klassen: classes
+  lehrpersonen: teachers
+  status
+  kopplungId: couplingKey
+  privat: isPrivate
+  bookingId
+  ursprung: origin {
+    ressourceName: resourceName
+    lehrpersonen: teachers
+    fach: subject
+    beginn: start
+    ende: end
+  }
+}
+    `, {"fragmentName":"LessonMembers"}) as unknown as TypedDocumentString<LessonMembersFragment, unknown>;
 export const ResourceMembersFragmentDoc = new TypedDocumentString(`
     fragment ResourceMembers on Resource {
   id
@@ -1825,14 +1904,23 @@ export const ReadBookingDocument = new TypedDocumentString(`
   version
 }`) as unknown as TypedDocumentString<ReadBookingQuery, ReadBookingQueryVariables>;
 export const ListBookingsDocument = new TypedDocumentString(`
-    query ListBookings($filter: BookingFilter!, $order: SortOrder, $first: Int, $after: String) {
-  bookings(filter: $filter, order: $order, first: $first, after: $after) {
+    query ListBookings($filter: BookingFilter!, $order: SortOrder, $first: Int, $after: String, $last: Int, $before: String) {
+  bookings(
+    filter: $filter
+    order: $order
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+  ) {
     nodes {
       ...BookingMembers
     }
     pageInfo {
       hasNextPage
       endCursor
+      hasPreviousPage
+      startCursor
     }
   }
 }
@@ -1903,14 +1991,23 @@ export const ListBookingsDocument = new TypedDocumentString(`
   version
 }`) as unknown as TypedDocumentString<ListBookingsQuery, ListBookingsQueryVariables>;
 export const ReadTimetableDocument = new TypedDocumentString(`
-    query ReadTimetable($filter: TimetableFilter, $order: SortOrder, $first: Int, $after: String) {
-  timetable(filter: $filter, order: $order, first: $first, after: $after) {
+    query ReadTimetable($filter: TimetableFilter, $order: SortOrder, $first: Int, $after: String, $last: Int, $before: String) {
+  timetable(
+    filter: $filter
+    order: $order
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+  ) {
     nodes {
       ...BookingMembers
     }
     pageInfo {
       hasNextPage
       endCursor
+      hasPreviousPage
+      startCursor
     }
   }
 }
@@ -2704,111 +2801,194 @@ export const DeleteLessonJobsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<DeleteLessonJobsMutation, DeleteLessonJobsMutationVariables>;
 export const ListLessonJobsDocument = new TypedDocumentString(`
-    query ListLessonJobs($jobKey: String, $first: Int, $after: String) {
-  lessonJobs(jobKey: $jobKey, first: $first, after: $after) {
+    query ListLessonJobs($jobKey: String, $first: Int, $after: String, $last: Int, $before: String) {
+  lessonJobs(
+    jobKey: $jobKey
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+  ) {
     nodes {
-      jobID: jobKey
-      bezeichnung: designation
-      quelle: source
-      standort: locationName
-      bemerkung: remark
-      lessonCount
-      batchId
-      createdAt
-      changedAt
-      createdBy {
-        personId
-        displayName
-      }
+      ...LessonJobMembers
     }
     pageInfo {
       hasNextPage
       endCursor
+      hasPreviousPage
+      startCursor
     }
   }
 }
-    `) as unknown as TypedDocumentString<ListLessonJobsQuery, ListLessonJobsQueryVariables>;
+    fragment LessonJobMembers on LessonJob {
+  jobID: jobKey
+  bezeichnung: designation
+  quelle: source
+  standort: locationName
+  bemerkung: remark
+  lessonCount
+  batchId
+  createdAt
+  changedAt
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<ListLessonJobsQuery, ListLessonJobsQueryVariables>;
 export const ListLessonsDocument = new TypedDocumentString(`
-    query ListLessons($filter: LessonFilter, $order: SortOrder, $first: Int, $after: String) {
-  lessons(filter: $filter, order: $order, first: $first, after: $after) {
+    query ListLessons($filter: LessonFilter, $order: SortOrder, $first: Int, $after: String, $last: Int, $before: String) {
+  lessons(
+    filter: $filter
+    order: $order
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+  ) {
     nodes {
-      lektionId: lessonKey
-      jobID: jobKey
-      beginn: start
-      ende: end
-      ressourceName: resourceName
-      ressourceId: resourceId
-      titel: title
-      fach: subject
-      bemerkung: remark
-      klassen: classes
-      lehrpersonen: teachers
-      status
-      kopplungId: couplingKey
-      privat: isPrivate
-      bookingId
-      ursprung: origin {
-        ressourceName: resourceName
-        lehrpersonen: teachers
-        fach: subject
-        beginn: start
-        ende: end
-      }
+      ...LessonMembers
     }
     pageInfo {
       hasNextPage
       endCursor
+      hasPreviousPage
+      startCursor
     }
   }
 }
-    `) as unknown as TypedDocumentString<ListLessonsQuery, ListLessonsQueryVariables>;
+    fragment LessonMembers on Lesson {
+  lektionId: lessonKey
+  jobID: jobKey
+  beginn: start
+  ende: end
+  ressourceName: resourceName
+  ressourceId: resourceId
+  titel: title
+  fach: subject
+  bemerkung: remark
+  klassen: classes
+  lehrpersonen: teachers
+  status
+  kopplungId: couplingKey
+  privat: isPrivate
+  bookingId
+  ursprung: origin {
+    ressourceName: resourceName
+    lehrpersonen: teachers
+    fach: subject
+    beginn: start
+    ende: end
+  }
+}`) as unknown as TypedDocumentString<ListLessonsQuery, ListLessonsQueryVariables>;
 export const ReadLessonJobDocument = new TypedDocumentString(`
     query ReadLessonJob($jobKey: String!) {
   lessonJob(jobKey: $jobKey) {
-    jobID: jobKey
-    bezeichnung: designation
-    quelle: source
-    standort: locationName
-    bemerkung: remark
-    lessonCount
-    batchId
-    createdAt
-    changedAt
-    createdBy {
-      personId
-      displayName
-    }
+    ...LessonJobMembers
   }
 }
-    `) as unknown as TypedDocumentString<ReadLessonJobQuery, ReadLessonJobQueryVariables>;
+    fragment LessonJobMembers on LessonJob {
+  jobID: jobKey
+  bezeichnung: designation
+  quelle: source
+  standort: locationName
+  bemerkung: remark
+  lessonCount
+  batchId
+  createdAt
+  changedAt
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<ReadLessonJobQuery, ReadLessonJobQueryVariables>;
 export const ReadLessonDocument = new TypedDocumentString(`
     query ReadLesson($jobKey: String!, $lessonKey: String!) {
   lesson(jobKey: $jobKey, lessonKey: $lessonKey) {
-    lektionId: lessonKey
-    jobID: jobKey
-    beginn: start
-    ende: end
-    ressourceName: resourceName
-    ressourceId: resourceId
-    titel: title
-    fach: subject
-    bemerkung: remark
-    klassen: classes
-    lehrpersonen: teachers
-    status
-    kopplungId: couplingKey
-    privat: isPrivate
-    bookingId
-    ursprung: origin {
-      ressourceName: resourceName
-      lehrpersonen: teachers
-      fach: subject
-      beginn: start
-      ende: end
-    }
+    ...LessonMembers
   }
 }
-    `) as unknown as TypedDocumentString<ReadLessonQuery, ReadLessonQueryVariables>;
+    fragment LessonMembers on Lesson {
+  lektionId: lessonKey
+  jobID: jobKey
+  beginn: start
+  ende: end
+  ressourceName: resourceName
+  ressourceId: resourceId
+  titel: title
+  fach: subject
+  bemerkung: remark
+  klassen: classes
+  lehrpersonen: teachers
+  status
+  kopplungId: couplingKey
+  privat: isPrivate
+  bookingId
+  ursprung: origin {
+    ressourceName: resourceName
+    lehrpersonen: teachers
+    fach: subject
+    beginn: start
+    ende: end
+  }
+}`) as unknown as TypedDocumentString<ReadLessonQuery, ReadLessonQueryVariables>;
+export const ReadLessonJobByIdDocument = new TypedDocumentString(`
+    query ReadLessonJobById($id: ID!) {
+  lessonJob(id: $id) {
+    ...LessonJobMembers
+  }
+}
+    fragment LessonJobMembers on LessonJob {
+  jobID: jobKey
+  bezeichnung: designation
+  quelle: source
+  standort: locationName
+  bemerkung: remark
+  lessonCount
+  batchId
+  createdAt
+  changedAt
+  createdBy {
+    personId
+    displayName
+  }
+}`) as unknown as TypedDocumentString<ReadLessonJobByIdQuery, ReadLessonJobByIdQueryVariables>;
+export const FindLessonDocument = new TypedDocumentString(`
+    query FindLesson($jobKey: String!, $lessonKey: String!) {
+  lesson(jobKey: $jobKey, lessonKey: $lessonKey) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<FindLessonQuery, FindLessonQueryVariables>;
+export const ReadLessonByIdDocument = new TypedDocumentString(`
+    query ReadLessonById($id: ID!) {
+  lesson(id: $id) {
+    ...LessonMembers
+  }
+}
+    fragment LessonMembers on Lesson {
+  lektionId: lessonKey
+  jobID: jobKey
+  beginn: start
+  ende: end
+  ressourceName: resourceName
+  ressourceId: resourceId
+  titel: title
+  fach: subject
+  bemerkung: remark
+  klassen: classes
+  lehrpersonen: teachers
+  status
+  kopplungId: couplingKey
+  privat: isPrivate
+  bookingId
+  ursprung: origin {
+    ressourceName: resourceName
+    lehrpersonen: teachers
+    fach: subject
+    beginn: start
+    ende: end
+  }
+}`) as unknown as TypedDocumentString<ReadLessonByIdQuery, ReadLessonByIdQueryVariables>;
 export const ReadTenantDocument = new TypedDocumentString(`
     query ReadTenant {
   tenant {
@@ -3575,14 +3755,22 @@ export const ReadErrorsDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<ReadErrorsQuery, ReadErrorsQueryVariables>;
 export const ReadBatchesDocument = new TypedDocumentString(`
-    query ReadBatches($filter: BatchFilter, $first: Int, $after: String) {
-  batches(filter: $filter, first: $first, after: $after) {
+    query ReadBatches($filter: BatchFilter, $first: Int, $after: String, $last: Int, $before: String) {
+  batches(
+    filter: $filter
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+  ) {
     nodes {
       ...BatchEntryMembers
     }
     pageInfo {
       hasNextPage
       endCursor
+      hasPreviousPage
+      startCursor
     }
   }
 }
