@@ -224,7 +224,8 @@ const bodyProblems: Record<number, string> = {
 
 const keyInUse = 'A request with this `Idempotency-Key` is still being answered.';
 const keyOfAnother = 'The `Idempotency-Key` came before, with another body.';
-const brokenRule = 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.';
+const brokenRule =
+  'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault that the body shows by itself, or where it shows none, those against what is stored.';
 
 const codeOfStatus = new Map<number, string>(Object.entries(statusOfCode).map(([code, status]) => [status, code]));
 

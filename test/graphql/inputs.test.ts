@@ -61,6 +61,21 @@ test('what a service finds has the same names and places', async () => {
   expect(faults[0]).toMatchObject({ field: 'resourceId', message: expect.stringMatching(/^resourceId: /) });
 });
 
+test('what the input shows by itself is told before what is stored is looked at, over both fronts', async () => {
+  const input = { ...wanted(), resourceId: '999999', subject: '', end: hour(7) };
+  const sent = { ResourceId: 999_999, Subject: '', Start: hour(8), End: hour(7) };
+  const rounds = async (subject: string) => {
+    const { body } = await admin.post('/bookings', { ...sent, Subject: subject });
+    const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', { ...input, subject }] });
+    return [(body['Errors'] as Tree[]).map(({ Pointer, Code }) => `${Pointer} ${Code}`), brief(faults)];
+  };
+  expect(await rounds('')).toEqual([['/Subject InvalidValue'], ['/input/subject InvalidValue']]);
+  expect(await rounds('Sitzung')).toEqual([
+    ['/ResourceId UnknownResource', '/End InvalidTime'],
+    ['/input/resourceId UnknownResource', '/input/end InvalidTime'],
+  ]);
+});
+
 test('faults of several arguments come together', async () => {
   const faults = await faultsOf('createPin', {
     ...{ personId: ['ID!', '1'], label: ['String', ''] },
