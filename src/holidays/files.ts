@@ -1,7 +1,7 @@
 /** Holiday calendars of tenant files. */
 import type { AuditedAct } from '../acts.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { readListed } from './reading.ts';
+import { type HolidayReading, type ReadHolidays, readListed } from './reading.ts';
 import { toHoliday, toWrittenHolidays, type WrittenSource } from './schema.ts';
 import { columns, type HolidayCalendar, insertCalendar, subjectOf, toldOf, updateCalendar } from './stored.ts';
 
@@ -29,6 +29,12 @@ export async function readSources(db: Database, mandatorId: number): Promise<(ca
   };
 }
 
+const readSource = (source: Partial<WrittenSource>): ReadHolidays | undefined =>
+  'Holidays' in source ? readListed((source.Holidays ?? []).map(toHoliday), new Date()) : undefined;
+
+/** What is read of the holidays that a tenant file lists; undefined where they come from an address, or stay. */
+export const tellSource = (source: Partial<WrittenSource>): HolidayReading | undefined => readSource(source)?.reading;
+
 /** A calendar as it will be; its source is left out where it stays. */
 export type AppliedCalendar = Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'> & {
   /** Undefined for a new one. */
@@ -51,7 +57,7 @@ export async function applyCalendars(
     const fields = {
       ...members,
       ...('Url' in source && { url: source.Url }),
-      ...('Holidays' in source && { read: readListed((source.Holidays ?? []).map(toHoliday), new Date()) }),
+      read: readSource(source),
     };
     if (id === undefined) {
       const made = await insertCalendar(trx, mandatorId, fields);

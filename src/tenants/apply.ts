@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
-import { originOf } from '../holidays/service.ts';
+import { type HolidayReading, originOf, tellSource } from '../holidays/service.ts';
 import {
   type Fate,
   type FileDifference,
@@ -12,14 +12,18 @@ import {
   recordsOf,
 } from './differences.ts';
 import { columnOf, type Noun } from './nouns.ts';
-import { writePlan } from './plan.ts';
+import { sourceIn, writePlan } from './plan.ts';
 import { namesIn } from './references.ts';
 import { type KeyOf, readKeys, readStoredTenant } from './stored-tenant.ts';
 import { fault, type TenantFile } from './tenant-file.ts';
 import { findUnknownZones } from './time-zones.ts';
 
 /** What became of the records of a file, or would. */
-export type Applied = Record<Fate, number> & { records: RecordChange[] };
+export type Applied = Record<Fate, number> & { records: AppliedRecord[] };
+export type AppliedRecord = RecordChange & {
+  /** Of a holiday calendar whose dates the file lists, where they change. */
+  reading: HolidayReading | undefined;
+};
 
 /**
  * Creates or changes the tenant of a tenant file in one transaction; applying the same file again changes nothing.
@@ -74,6 +78,7 @@ function toApplied(plan: FilePlan): Applied {
       name,
       fate,
       changes: changes.map(withoutSecret),
+      reading: tellSource(sourceIn(changes)),
     })),
   };
 }

@@ -44,14 +44,29 @@ const describeChanges = ({ records }: tenants.Applied): string[] =>
       ),
     ]);
 
+/** What was read of the holidays that the file lists, a line for each calendar. */
+const describeReadings = ({ records }: tenants.Applied): string[] =>
+  records.flatMap(({ kind, name, reading }) => {
+    if (!reading) return [];
+    const unused = reading.unused.map(({ reason, events }) => `, ${events} ${reason}`).join('');
+    return [`${kind} ${name}: ${reading.events} read, ${reading.holidays} holidays${unused}`];
+  });
+
+const toReading = ({ events, holidays, unused }: NonNullable<tenants.AppliedRecord['reading']>) => ({
+  Events: events,
+  Holidays: holidays,
+  Unused: unused.map(({ reason, events: some }) => ({ Reason: reason, Events: some })),
+});
+
 const toChangeRecords = ({ records }: tenants.Applied) =>
   records
     .filter(({ fate }) => fate !== 'unchanged')
-    .map(({ kind, name, fate, changes }) => ({
+    .map(({ kind, name, fate, changes, reading }) => ({
       Kind: kind,
       Name: name,
       Action: fate === 'created' ? 'Created' : 'Changed',
       Members: changes.map(({ member, old, new: value }) => ({ Member: member, Old: old ?? null, New: value })),
+      ...(reading && { Reading: toReading(reading) }),
     }));
 
 export const addCommands: AddCommands = (program, action) => {
@@ -68,11 +83,12 @@ export const addCommands: AddCommands = (program, action) => {
         const run = dryRun ? tenants.previewTenantFile : tenants.applyTenantFile;
         const applied = await run(context.db, file).catch(inFile(path));
         const { created, changed, unchanged } = applied;
+        const readings = describeReadings(applied);
         const counts = `${created} created, ${changed} changed, ${unchanged} unchanged.`;
         print(
           dryRun
-            ? [...describeChanges(applied), `Tenant ${file.Mandator} would have ${counts}`].join('\n')
-            : `Tenant ${file.Mandator}: ${counts}`,
+            ? [...describeChanges(applied), ...readings, `Tenant ${file.Mandator} would have ${counts}`].join('\n')
+            : [...readings, `Tenant ${file.Mandator}: ${counts}`].join('\n'),
           {
             Mandator: file.Mandator,
             DryRun: dryRun,

@@ -7,7 +7,7 @@ import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
 import { applyCalendars, type WrittenSource } from '../holidays/service.ts';
 import { applyHours, type WrittenHours } from '../opening-hours/service.ts';
-import type { FilePlan, Planned } from './differences.ts';
+import type { FileDifference, FilePlan, Planned } from './differences.ts';
 import { actsOn, tenantActs } from './file-acts.ts';
 import { applyMembers } from './groups.ts';
 import {
@@ -66,6 +66,14 @@ const hoursOf = ({ changes }: Planned): Partial<WrittenHours> =>
 
 const isNews = ({ fate }: Planned) => fate !== 'unchanged';
 
+/** Where the holidays of a calendar come from now, as far as it changes. */
+export const sourceIn = (changes: readonly FileDifference[]): Partial<WrittenSource> =>
+  Object.fromEntries(
+    changes
+      .filter(({ member }) => member === 'Url' || member === 'Holidays')
+      .map(({ member, new: to }) => [member, to]),
+  );
+
 const calendarOf =
   (ids: PlannedIds) =>
   ({ stored, members, changes }: Planned) => ({
@@ -73,11 +81,7 @@ const calendarOf =
     name: members['Name'] as string,
     closes: members['Closes'] as boolean,
     locationId: ids.ofNames(calendarNoun, 'Location', members['Location']) as number | null,
-    source: Object.fromEntries(
-      changes
-        .filter(({ member }) => member === 'Url' || member === 'Holidays')
-        .map(({ member, new: to }) => [member, to]),
-    ) as Partial<WrittenSource>,
+    source: sourceIn(changes),
   });
 
 async function writeMembers(

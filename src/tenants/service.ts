@@ -3,7 +3,7 @@
  * is a site with a time zone, a **resource** a bookable room or thing of a location, a **person** a user of the tenant. Persons
  * belong to **groups**; a **policy** says what groups may do with the resources that have it.
  */
-export { type Applied, applyTenantFile, previewTenantFile, writeTenant } from './apply.ts';
+export { type Applied, type AppliedRecord, applyTenantFile, previewTenantFile, writeTenant } from './apply.ts';
 export { changeDisplayPerson, createDisplayPerson } from './display-persons.ts';
 export { exportTenant } from './export.ts';
 export {

@@ -699,6 +699,40 @@ describe('roomgate apply FILE', () => {
     await expect(tenants.getMandator(db, 'dry-new')).rejects.toThrow('There is no tenant');
   });
 
+  test('prints what was read of the holidays that the file lists, and which of them close nothing to come', async () => {
+    await apply({ Mandator: 'read', Name: 'School', Locations: [{ Name: 'Campus', TimeZone: 'UTC' }] });
+    const past = { FromDate: '2001-12-24', ToDate: '2001-12-26', Name: 'Weihnachten' };
+    const Holidays = [
+      past,
+      { ...past, FromDate: '2002-12-24', ToDate: '2002-12-26' },
+      { ...past, ToDate: '2002-12-20' },
+    ];
+    const next = { ...past, FromDate: '2090-12-24', ToDate: '2090-12-26' };
+    const calendar = { Name: 'Ferien', Location: 'Campus', Holidays: [...Holidays, next] };
+    const file = JSON.stringify({
+      Mandator: 'read',
+      HolidayCalendars: [calendar, { Name: 'Feste', Url: 'https://a.example/b' }],
+    });
+    const Reading = { Events: 4, Holidays: 4, Unused: [{ Reason: 'Past', Events: 3 }] };
+    const line = 'HolidayCalendar Ferien: 4 read, 4 holidays, 3 Past';
+    const Records = [
+      { Kind: 'HolidayCalendar', Name: 'Ferien', Reading },
+      { Kind: 'HolidayCalendar', Name: 'Feste' },
+    ];
+    for (const options of [['--dry-run'], []]) {
+      const [printed] = await run(file, ...options);
+      expect(printed?.text.split('\n').slice(-2)).toEqual([line, expect.stringContaining('2 created')]);
+      expect(printed?.record).toMatchObject({ Records });
+      expect((printed!.record as { Records: object[] }).Records[1]).not.toHaveProperty('Reading');
+    }
+    const { mandatorId } = await tenants.getMandator(db, 'read');
+    const kept = db.selectFrom('holiday_calendar').where('mandator_id', '=', mandatorId).where('name', '=', 'Ferien');
+    expect(await kept.select('reading').executeTakeFirstOrThrow()).toEqual({
+      reading: { events: 4, holidays: 4, unused: [{ reason: 'Past', events: 3 }] },
+    });
+    expect((await run(file))[0]?.text).toBe('Tenant read: 0 created, 0 changed, 3 unchanged.');
+  });
+
   test('export writes a file that changes nothing where it comes from, and makes the same tenant elsewhere', async () => {
     await apply(school('exports'));
     await apply({ Mandator: 'exports', Locations: [{ Name: 'Annex', Resources: [{ Name: 'R001', Active: false }] }] });
