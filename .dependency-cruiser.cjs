@@ -197,8 +197,12 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; people sign in by one form.
-    onlyTo('page', '^src/web/([^/]+)/', ['^src/web/$1/', '^src/web/sign-in\\.js$', '^src/displays/state\\.ts$']),
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour. People sign in by one form.
+    onlyTo('page', '^src/web/([^/]+)/', [
+      '^src/web/$1/',
+      '^src/web/(sign-in\\.js|ink\\.ts)$',
+      '^src/displays/state\\.ts$',
+    ]),
     {
       name: 'no-index',
       comment: 'A barrel hides where things live.',

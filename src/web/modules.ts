@@ -11,6 +11,9 @@ const source = path.join(import.meta.dirname, '..');
 const packages = ['preact', 'preact/hooks', '@preact/signals', '@preact/signals-core', 'htm', 'graphql-ws/client'];
 const conditions = new Set(['browser', 'import', 'default']);
 
+/** Of no page's folder: for several of them. */
+const shared = ['web/ink.ts'];
+
 /** How Express writes the types of files by the ends of their names. */
 const types: Record<string, string> = {
   '.ts': 'text/javascript',
@@ -108,8 +111,8 @@ export async function readModules(folder: string): Promise<Map<string, WebFile>>
   for (const specifier of packages) found.set(specifier, await findPackage(specifier));
   const files = await readPackages(found);
   const entries = await fs.readdir(path.join(source, folder), { recursive: true, withFileTypes: true });
-  for (const entry of entries.filter((entry) => entry.isFile())) {
-    const file = path.join(entry.parentPath, entry.name);
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
+  for (const file of [...paths, ...shared.map((name) => path.join(source, name))]) {
     const name = path.relative(source, file).replaceAll(path.sep, '/');
     const end = path.extname(name);
     const type = types[end];

@@ -20,9 +20,9 @@ import { icons } from '../../src/web/display/icons.ts';
 import { chooseLanguage, type Language, loadText } from '../../src/web/display/language.ts';
 import { changeParts, endOf, instantLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
 import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
-import { inkOn } from '../../src/web/display/look.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
+import { inkOn } from '../../src/web/ink.ts';
 
 const minute = 60_000;
 const noon = Date.parse('2026-11-20T11:00:00Z');

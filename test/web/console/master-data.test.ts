@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import { until } from '../../_util/graphql.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -314,6 +315,66 @@ describeInBrowser('The master data of the console', () => {
     await admin.page.locator('#top .brand', { hasText: 'Upper School' }).waitFor();
     await sound();
     expect(await call('GET', 'tenant')).toMatchObject({ Name: 'Upper School', Parameters: { UsersMayImport: false } });
+  });
+
+  test('the colour and the logo of the school are chosen, seen before they are saved, and removed', async () => {
+    const { page } = admin;
+    type Look = { Colour: string | null; Logo: string | null };
+    const stored = async () => (await call('GET', 'tenant')) as Look;
+    const preview = page.getByRole('img', { name: 'A sign looks so: by day' });
+    /** Of the preview: where its head is plain, and where a logo stands, above the name. */
+    const seen = () =>
+      page.evaluate<string[]>(`[[620, 4], [83, 30]].map(([x, y]) => {
+        const pen = document.querySelector('.looks canvas').getContext('2d');
+        return [...pen.getImageData(x, y, 1, 1).data.slice(0, 3)].join();
+      })`);
+    const [paper, yellow, red] = ['246,244,239', '255,224,0', '255,0,0'];
+    const logo = await page.evaluate<string>(`{
+      const canvas = document.createElement('canvas');
+      [canvas.width, canvas.height] = [60, 40];
+      const pen = canvas.getContext('2d');
+      pen.fillStyle = '#ff0000';
+      pen.fillRect(0, 0, 60, 40);
+      canvas.toDataURL('image/png');
+    }`);
+    const buffer = Buffer.from(logo.replace(/.*,/, ''), 'base64');
+    const choose = (name: string, mimeType: string, bytes: Buffer) =>
+      field('Logo').setInputFiles({ name, mimeType, buffer: bytes });
+    await preview.waitFor();
+    await until(async () => String(await seen()) === String([paper, paper]));
+    for (const [name, type, bytes] of [
+      ['large.png', 'image/png', Buffer.concat([buffer, Buffer.alloc(65_536)])],
+      ['logo.svg', 'image/svg+xml', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+      ['none.png', 'image/png', Buffer.alloc(100)],
+    ] as const) {
+      await choose(name, type, bytes);
+      await page
+        .getByRole('alert')
+        .filter({ hasText: `${name} cannot be taken` })
+        .waitFor();
+    }
+    await sound();
+    await choose('logo.png', 'image/png', buffer);
+    await field('Colour').fill('#ffe000');
+    await until(async () => String(await seen()) === String([yellow, red]));
+    await sound();
+    // Somebody else is faster: what was chosen stays.
+    await call('PATCH', 'tenant', { Colour: '#123456' });
+    await button('Save').click();
+    const alert = page.getByRole('alert').filter({ hasText: 'Admin of school has changed this' });
+    await alert.getByText('Colour: empty → #123456').waitFor();
+    expect(await seen()).toEqual([yellow, red]);
+    await button('Save').click();
+    await said('Upper School is changed.');
+    await alert.waitFor({ state: 'detached' });
+    expect(await stored()).toMatchObject({ Colour: '#ffe000', Logo: logo });
+    await button('Remove: Colour').press('Enter');
+    await button('Remove: Logo').press('Enter');
+    await until(async () => String(await seen()) === String([paper, paper]));
+    await button('Save').click();
+    await button('Remove: Logo').waitFor({ state: 'detached' });
+    await until(async () => (await stored()).Logo === null);
+    expect(await stored()).toMatchObject({ Colour: null, Logo: null });
   });
 
   test('a User has no master data, and makes and revokes calendar addresses of its own', async () => {

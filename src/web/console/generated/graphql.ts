@@ -1649,12 +1649,12 @@ export type BookersForOthersQueryVariables = Exact<{
 
 export type BookersForOthersQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', mayBookForOthers: Array<string> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
-export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
+export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
 
 export type SchoolQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
+export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
 
 export type ChangeSchoolMutationVariables = Exact<{
   version: number;
@@ -1664,7 +1664,7 @@ export type ChangeSchoolMutationVariables = Exact<{
 
 export type ChangeSchoolMutation = { changeTenant:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
+    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -2100,6 +2100,8 @@ export const SchoolFragmentDoc = new TypedDocumentString(`
   name
   mandator
   version
+  colour
+  logo
   parameters {
     pinAuthenticationAllowed
     usersMayImport
@@ -5195,6 +5197,8 @@ export const SchoolDocument = new TypedDocumentString(`
   name
   mandator
   version
+  colour
+  logo
   parameters {
     pinAuthenticationAllowed
     usersMayImport
@@ -5246,6 +5250,8 @@ fragment School on Tenant {
   name
   mandator
   version
+  colour
+  logo
   parameters {
     pinAuthenticationAllowed
     usersMayImport

@@ -1,4 +1,4 @@
-/** The tenant: its name and its parameters. */
+/** The tenant: its name, its parameters, and how its signs and boards look. */
 import { act, ask } from '../client.ts';
 import { ChangeSchoolDocument, SchoolDocument, type SchoolFragment } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
@@ -7,23 +7,34 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/master.ts';
+import { type Look, LookFields } from './look.ts';
 import { StaleBox, useRecord } from './record.ts';
 
-type Values = { name: string; usersMayImport: boolean };
+type Values = { name: string; usersMayImport: boolean } & Look;
 const readSchool = async () => (await ask(SchoolDocument, {})).tenant;
 
 const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ school, onSaved }) => {
   const { values, set, refusal, stale, isBusy, save } = useRecord<Values, SchoolFragment>({
     record: school,
     subject: 'Tenant',
-    valuesOf: (read) => ({ name: read?.name ?? '', usersMayImport: read?.parameters.usersMayImport ?? false }),
+    valuesOf: (read) => ({
+      name: read?.name ?? '',
+      usersMayImport: read?.parameters.usersMayImport ?? false,
+      colour: read?.colour ?? '',
+      logo: read?.logo ?? '',
+    }),
     read: readSchool,
     // There is one, and nobody makes another.
     create: () => act(ChangeSchoolDocument, { version: school.version, input: {} }),
-    change: ({ version }, { usersMayImport, ...plain }) =>
+    change: ({ version }, { usersMayImport, colour, logo, ...plain }) =>
       act(ChangeSchoolDocument, {
         version,
-        input: { ...plain, ...(usersMayImport !== undefined && { parameters: { usersMayImport } }) },
+        input: {
+          ...plain,
+          ...(colour !== undefined && { colour: colour || null }),
+          ...(logo !== undefined && { logo: logo || null }),
+          ...(usersMayImport !== undefined && { parameters: { usersMayImport } }),
+        },
       }),
     onSaved(read) {
       if (person.value) person.value = { ...person.value, tenantName: read.name };
@@ -36,7 +47,8 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
       ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
       ${h(Check, { label: t().usersMayImport, checked: values.usersMayImport, onChange: (usersMayImport) => set({ usersMayImport }) })}
       <p>${school.parameters.pinAuthenticationAllowed ? t().pinsCount : t().pinsDoNot}</p>
-      ${h(RefusedBox, { refusal, fields: ['name'] })}
+      ${h(LookFields, { colour: values.colour, logo: values.logo, refusal, onChange: set })}
+      ${h(RefusedBox, { refusal, fields: ['name', 'colour', 'logo'] })}
       <div class="buttons end"><button class="main" disabled=${isBusy}>${t().save}</button></div>
     </form>
   `;

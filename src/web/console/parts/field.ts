@@ -8,7 +8,18 @@ export type FieldProperties = {
   label: string;
   value: string;
   onInput: (value: string) => void;
-  type?: 'text' | 'search' | 'password' | 'number' | 'date' | 'time' | 'datetime-local' | 'email' | 'url' | 'textarea';
+  type?:
+    | 'text'
+    | 'search'
+    | 'password'
+    | 'number'
+    | 'date'
+    | 'time'
+    | 'datetime-local'
+    | 'email'
+    | 'url'
+    | 'color'
+    | 'textarea';
   /** Makes it a list to choose from. */
   choices?: readonly Choice[];
   hint?: string | undefined;
