@@ -232,6 +232,27 @@ describeInBrowser('What Admins watch in the console', () => {
     });
   });
 
+  test('open problems are counted at their sign and their room, at once', async () => {
+    const { page } = admin;
+    const row = page.getByRole('row').filter({ hasText: 'Tür Bibliothek' });
+    await sql`insert into room_problem (mandator_id, resource_id, display_id, key, kind, reported_at)
+      select mandator_id, ${roomId(1)}, id, 'counted', 'Light', now() from display where privacy = 'BusyOnly'`.execute(
+      db(),
+    );
+    await row.getByText('1 open problem').waitFor();
+    await page.getByRole('button', { name: 'Previews' }).click();
+    await page.getByText(/revoked .* · 1 open problem/).waitFor();
+    await isSound(admin);
+    await admin.open('?screen=rooms');
+    const head = page.getByRole('rowheader', { name: 'Bibliothek' });
+    await head.getByText('1 problem').waitFor();
+    await isSound(admin);
+    const { body } = await api.get('/room-problems?State=Open');
+    const [{ Id }] = body['Items'] as [{ Id: number }];
+    await api.patch(`/room-problems/${Id}`, { State: 'Done' });
+    await head.getByText('1 problem').waitFor({ state: 'detached' });
+  });
+
   describe('mail', () => {
     test('tells of each calendar, and of each conflict both sides', async () => {
       const { page } = admin;

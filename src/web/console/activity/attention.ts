@@ -6,13 +6,12 @@ import {
   type MailToMindQuery,
   type PersonToMindFragment,
   PinsToMindDocument,
-  ProblemsToMindDocument,
-  type ProblemsToMindQuery,
   SignsToMindDocument,
   type SignsToMindQuery,
   WorkToMindDocument,
   type WorkToMindQuery,
 } from '../generated/graphql.ts';
+import { type Problem, readOpenProblems } from '../open-problems.ts';
 import { t } from '../texts/activity.ts';
 
 export type Matter = {
@@ -26,7 +25,6 @@ export type Matter = {
 };
 
 type Sign = NonNullable<SignsToMindQuery['displays']>['nodes'][number];
-type Problem = NonNullable<ProblemsToMindQuery['roomProblems']>['nodes'][number];
 type Calendar = NonNullable<MailToMindQuery['mailSubscriptions']>[number];
 
 const day = 86_400_000;
@@ -115,15 +113,15 @@ export async function readAttention(stop: AbortSignal): Promise<Minded> {
       signs.push(...some);
     return signs;
   }
-  const [signs, { mailSubscriptions }, work, { admins, importers }, { roomProblems }] = await Promise.all([
+  const [signs, { mailSubscriptions }, work, { admins, importers }, problems] = await Promise.all([
     readSigns(),
     ask(MailToMindDocument, {}, stop),
     ask(WorkToMindDocument, { since }, stop),
     ask(PinsToMindDocument, {}, stop),
-    ask(ProblemsToMindDocument, {}, stop),
+    readOpenProblems(stop),
   ]);
   const persons = [...(admins?.nodes ?? []), ...(importers?.nodes ?? [])];
-  return { signs, calendars: mailSubscriptions ?? [], work, persons, problems: roomProblems?.nodes ?? [] };
+  return { signs, calendars: mailSubscriptions ?? [], work, persons, problems };
 }
 
 /** Faults first. */

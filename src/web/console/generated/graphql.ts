@@ -802,10 +802,12 @@ export type FailedBatchesSubscriptionVariables = Exact<{ [key: string]: never; }
 
 export type FailedBatchesSubscription = { batches: { __typename: 'Batch', id: string } };
 
-export type ProblemsToMindQueryVariables = Exact<{ [key: string]: never; }>;
+export type OpenProblemsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
 
 
-export type ProblemsToMindQuery = { roomProblems: { __typename: 'RoomProblemConnection', nodes: Array<{ __typename: 'RoomProblem', id: string, version: number, kind: RoomProblemKind, text: string | null, reportedAt: string, resourceName: string }> } | null };
+export type OpenProblemsQuery = { roomProblems: { __typename: 'RoomProblemConnection', nodes: Array<{ __typename: 'RoomProblem', id: string, version: number, kind: RoomProblemKind, text: string | null, reportedAt: string, resourceId: string, resourceName: string, displayId: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type SettleProblemMutationVariables = Exact<{
   id: string | number;
@@ -2337,20 +2339,26 @@ export const FailedBatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<FailedBatchesSubscription, FailedBatchesSubscriptionVariables>;
-export const ProblemsToMindDocument = new TypedDocumentString(`
-    query ProblemsToMind {
-  roomProblems(filter: { state: Open }, first: 100) {
+export const OpenProblemsDocument = new TypedDocumentString(`
+    query OpenProblems($after: String) {
+  roomProblems(filter: { state: Open }, first: 200, after: $after) {
     nodes {
       id
       version
       kind
       text
       reportedAt
+      resourceId
       resourceName
+      displayId
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
     }
   }
 }
-    `) as unknown as TypedDocumentString<ProblemsToMindQuery, ProblemsToMindQueryVariables>;
+    `) as unknown as TypedDocumentString<OpenProblemsQuery, OpenProblemsQueryVariables>;
 export const SettleProblemDocument = new TypedDocumentString(`
     mutation SettleProblem($id: ID!, $version: Int!) {
   done: changeRoomProblem(id: $id, version: $version, input: { state: Done }) {

@@ -20,5 +20,7 @@ export type TimelineProperties = {
   store: Store;
   scale: Scale;
   found: ReadonlySet<string> | undefined;
+  /** How many problems are open, by room. */
+  problems: ReadonlyMap<string, number>;
   acts: Acts;
 };

@@ -30,6 +30,8 @@ export type RowProperties = {
   /** The key of the stop that the keyboard is at; `room` for the name; undefined when it is in another row. */
   active: string | undefined;
   found: ReadonlySet<string> | undefined;
+  /** How many are open. */
+  problems: number;
   showZone: boolean;
   /** The row that the keyboard is in has been drawn. */
   onDrawn: () => void;
@@ -67,7 +69,7 @@ function showStop(stop: Stop, { scale, active, found }: RowProperties) {
 }
 
 const Row: Component<RowProperties> = (properties) => {
-  const { room, index, store, scale, active, showZone, onDrawn } = properties;
+  const { room, index, store, scale, active, problems, showZone, onDrawn } = properties;
   useLayoutEffect(() => {
     if (active !== undefined) onDrawn();
   });
@@ -78,7 +80,7 @@ const Row: Component<RowProperties> = (properties) => {
   return html`
     <div role="row" class="row" data-row=${index} aria-rowindex=${index + 2} style=${{ transform: `translateY(${index * rowHeight}px)` }}>
       <div role="rowheader" class="name" data-cell="room" tabindex=${active === 'room' ? 0 : -1} title="${name} ${room.equipment.join(', ')}">
-        <b>${name}</b><span>${facts}</span>
+        <b>${name}</b>${problems > 0 && html`<em class="problems">${t().problems(problems)}</em>`}<span>${facts}</span>
       </div>
       <div role="none" class="track" style=${{ backgroundImage: closedBackground(room, store, scale) }}>
         ${isNow && html`<i class="now" style=${{ left: percent(fractionAt(scale, present)) }}></i>`}

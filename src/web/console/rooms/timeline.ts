@@ -44,7 +44,7 @@ function Head({ store: { day, days }, scale }: Pick<TimelineProperties, 'store' 
 }
 
 export const Timeline: Component<TimelineProperties> = (properties) => {
-  const { rooms, store, scale, found, acts } = properties;
+  const { rooms, store, scale, found, problems, acts } = properties;
   const view = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const [count, setCount] = useState(20);
@@ -160,6 +160,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
               store,
               scale,
               found,
+              problems: problems.get(room.id) ?? 0,
               showZone: hasZones,
               onDrawn,
               active: room.id === cursor.roomId ? cursor.key : undefined,

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import type { Refusal } from '../client.ts';
 import { addDays, dayAt, instantOf, minute, ownZone, zoneText } from '../clock.ts';
+import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -57,6 +58,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
   useEffect(() => () => store.close(), [store]);
   const requests = useRequests();
+  const problems = useProblemCounts(({ resourceId }) => resourceId);
   const hours = useAsked(async () => {
     await store.readHours(locations.map(({ id }) => id));
     return store;
@@ -142,7 +144,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     ${zoneNote && html`<p class="zone">${zoneNote}</p>`}
     ${free.data && free.data.size >= mostFree && html`<p class="zone" role="status">${t().firstFree(mostFree)}</p>`}
     ${h(RefusedBox, { refusal: hours.refusal ?? store.refusal.value ?? free.refusal ?? search.refusal })}
-    ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, acts })}
+    ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, problems, acts })}
     ${
       bookingId &&
       !opened &&

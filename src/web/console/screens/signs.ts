@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { FollowSignsDocument, type SignFragment } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
+import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
@@ -26,7 +27,13 @@ function useSigns() {
   return { signs, put };
 }
 
-const List: Component<{ signs: readonly SignFragment[] }> = ({ signs }) => {
+type Problems = ReadonlyMap<string, number>;
+const problemsOf = (problems: Problems, { id }: SignFragment): string => {
+  const count = problems.get(id);
+  return count ? t().problems(count) : '';
+};
+
+const List: Component<{ signs: readonly SignFragment[]; problems: Problems }> = ({ signs, problems }) => {
   const open = (id: string) => () => go({ sign: id });
   return table({
     caption: t().title,
@@ -47,6 +54,7 @@ const List: Component<{ signs: readonly SignFragment[] }> = ({ signs }) => {
         show: (sign) => (sign.silentSince ? html`<strong class="bad">${stateOf(sign)}</strong>` : stateOf(sign)),
       },
       { key: 'rooms', title: t().rooms, value: ({ resources }) => resources.map(({ name }) => name).join(', ') },
+      { key: 'problems', title: t().reported, value: (sign) => problemsOf(problems, sign) },
       { key: 'battery', title: t().battery, value: batteryOf, align: 'end' },
       { key: 'program', title: t().program, value: ({ health }) => health?.program ?? '' },
       { key: 'note', title: t().note, value: ({ health }) => health?.note ?? '' },
@@ -56,6 +64,7 @@ const List: Component<{ signs: readonly SignFragment[] }> = ({ signs }) => {
 
 const Office: Component<{ masters: Masters }> = ({ masters: { rooms, locations } }) => {
   const { signs, put } = useSigns();
+  const problems = useProblemCounts(({ displayId }) => displayId);
   const [isPairing, setPairing] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const { view, revoked, sign: id } = place.value;
@@ -73,14 +82,14 @@ const Office: Component<{ masters: Masters }> = ({ masters: { rooms, locations }
   let body: Child;
   if (!signs) body = html`<p class="state" aria-busy="true">${shell().loading}</p>`;
   else if (shown.length === 0) body = html`<p class="state">${t().none}</p>`;
-  else if (view === 'list') body = h(List, { signs: shown });
+  else if (view === 'list') body = h(List, { signs: shown, problems });
   else
     body = html`<ul class="signs">
       ${shown.map(
         (sign) => html`<li key=${sign.id} class="panel">
           <button type="button" class="link" onClick=${() => go({ sign: sign.id })}>${sign.name}</button>
           ${h(Preview, { sign, snapshots })}
-          <p class=${sign.silentSince ? 'bad' : 'hint'}>${[stateOf(sign), batteryOf(sign)].filter(Boolean).join(' · ')}</p>
+          <p class=${sign.silentSince ? 'bad' : 'hint'}>${[stateOf(sign), batteryOf(sign), problemsOf(problems, sign)].filter(Boolean).join(' · ')}</p>
         </li>`,
       )}
     </ul>`;

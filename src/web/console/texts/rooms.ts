@@ -34,6 +34,7 @@ export const t = texts(
     zone: (zone: string) => `Zeiten in ${zone}`,
     zones: 'Jede Zeile zeigt die Uhrzeit ihres Raums.',
     room: 'Raum',
+    problems: (n: number) => (n === 1 ? '1 Problem' : `${n} Probleme`),
     seats: (n: number) => `${n} Pl.`,
     free: (from: string, to: string) => `frei ${from}–${to}`,
     statuses: {
@@ -174,6 +175,7 @@ export const t = texts(
     zone: (zone: string) => `Times of ${zone}`,
     zones: 'Each row shows the time of its room.',
     room: 'Room',
+    problems: (n: number) => (n === 1 ? '1 problem' : `${n} problems`),
     seats: (n: number) => `${n} seats`,
     free: (from: string, to: string) => `free ${from}–${to}`,
     statuses: {
