@@ -377,6 +377,27 @@ describeInBrowser('The master data of the console', () => {
     expect(await stored()).toMatchObject({ Colour: null, Logo: null });
   });
 
+  test('the part that was opened last is shown, though the one before comes later', async () => {
+    const { page, open } = admin;
+    const held = Promise.withResolvers<void>();
+    let address = '';
+    await page.route('**/master/rooms.ts', async (route) => {
+      address = route.request().url();
+      await held.promise;
+      await route.continue();
+    });
+    await open('?screen=master');
+    await tab('Locations');
+    await button('New location').waitFor();
+    held.resolve();
+    // Until it has come, and what it changes is drawn.
+    await page.evaluate(
+      `import('${address}').then(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))`,
+    );
+    expect(await button('New location').isVisible()).toBe(true);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('a User has no master data, and makes and revokes calendar addresses of its own', async () => {
     const { page, open, signIn, violations, complaints, context, close } = await openConsole(browser, service, {
       role: 'User',

@@ -11,12 +11,18 @@ export function Stage({ screen }: { screen: Staged }) {
   const [loaded, setLoaded] = useState<Loaded>();
   const isHeard = lostSince.value === undefined;
   useEffect(() => {
-    if (loaded?.name === screen.name && !('failed' in loaded)) return;
+    if (loaded?.name === screen.name && !('failed' in loaded)) return undefined;
     const { name } = screen;
+    // What comes after another one was opened is no longer wanted.
+    let isWanted = true;
+    const show = (come: Loaded) => isWanted && setLoaded(come);
     screen.load().then(
-      ({ Screen }) => setLoaded({ name, Screen }),
-      () => setLoaded({ name, failed: true }),
+      ({ Screen }) => show({ name, Screen }),
+      () => show({ name, failed: true }),
     );
+    return () => {
+      isWanted = false;
+    };
   }, [screen, isHeard]);
   if (loaded?.name !== screen.name) return html`<p class="state" aria-busy="true">${t().loading}</p>`;
   if ('failed' in loaded)
