@@ -20,7 +20,7 @@ export function frameType(builder: Builder, booking: ObjectRef<Types, Booking>) 
       }),
       gone: t.idList({
         description:
-          'The ids of bookings that were moved to a resource which is hidden from you: take them from where they are shown.',
+          'The ids of bookings that were moved to a resource which is hidden from you: take them from where they are shown. Who does not ask for it goes on showing them, as nothing else tells of it.',
         resolve: ({ gone }) => gone.map((id) => globalId('booking', id)),
       }),
     }),

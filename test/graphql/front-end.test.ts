@@ -16,8 +16,20 @@ let cable: Awaited<ReturnType<typeof layCable>>;
 let mine: ReturnType<typeof connect>;
 let theirs: Client;
 let close: () => Promise<void>;
+
+/** Nobody but Admins sees this room. */
+async function hide(name: string): Promise<void> {
+  const { context, tenant } = service;
+  const of = { mandator_id: tenant.mandatorId, name: 'Nobody' };
+  const group = await context.db.insertInto('person_group').values(of).returning('id').executeTakeFirstOrThrow();
+  const policy = context.db.insertInto('policy').values({ ...of, may_see: [group.id] });
+  const { id } = await policy.returning('id').executeTakeFirstOrThrow();
+  await context.db.updateTable('resource').set({ policy_id: id }).where('name', '=', name).execute();
+}
+
 beforeAll(async () => {
-  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5']);
+  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5', 'Office']);
+  await hide('Office');
   cable = await layCable(service.url);
   mine = connect(`${cable.url}/school/graphql`, await service.signIn());
   ({ client: theirs, close } = connect(`${service.url}/school/graphql`, await service.signIn(service.tenant, 'Admin')));
@@ -100,6 +112,28 @@ test('what others book is drawn, also what they booked while the connection was 
   await book(theirs, shown, room, { subject: 'Second', start: at(10), end: at(11) });
   cable.mend();
   await until(() => pages.at(-1)?.join() === 'First,Second');
+  stop.abort();
+  await following;
+  end();
+});
+
+test('a booking that is moved to a room which is hidden from one is drawn no more', async () => {
+  const { room, shown } = await roomNamed('R5');
+  const done = await book(theirs, shown, room, { subject: 'Moving', start: at(14), end: at(15) });
+  if (!('booking' in done)) throw new Error(done.problem.__typename);
+  const { pages, end } = drawn(shown);
+  await until(() => pages.at(-1)?.join() === 'Moving');
+  const stop = new AbortController();
+  const following = follow(mine.client, shown, stop.signal);
+  // When it is drawn, the stream has begun.
+  await book(theirs, shown, room, { subject: 'Staying', start: at(16), end: at(17) });
+  await until(() => pages.at(-1)?.join() === 'Moving,Staying');
+  const office = (await listRooms(theirs)).find(({ name }) => name === 'Office');
+  const move = gql`mutation ($id: ID!, $to: ID!) {
+    changeBooking(id: $id, version: 1, input: { resourceId: $to }) { ... on Booking { id } }
+  }`;
+  await theirs.mutate({ mutation: move, variables: { id: done.booking.id, to: office?.id } });
+  await until(() => pages.at(-1)?.join() === 'Staying');
   stop.abort();
   await following;
   end();

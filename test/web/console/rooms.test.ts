@@ -90,9 +90,22 @@ describeInBrowser('The screen of rooms', () => {
       .set({ policy_id: policy.id })
       .where('id', '=', tenant.resources[10]?.id as number)
       .execute();
+    // Nobody but Admins sees the last room but two.
+    const group = context.db.insertInto('person_group').values({ mandator_id: tenant.mandatorId, name: 'Nobody' });
+    const { id: nobody } = await group.returning('id').executeTakeFirstOrThrow();
+    const hidden = { mandator_id: tenant.mandatorId, name: 'Hidden', may_see: [nobody] };
+    const hiding = await context.db.insertInto('policy').values(hidden).returning('id').executeTakeFirstOrThrow();
+    await context.db
+      .updateTable('resource')
+      .set({ policy_id: hiding.id })
+      .where('id', '=', tenant.resources[57]?.id as number)
+      .execute();
     const tokens = { Admin: await service.signIn(tenant, 'Admin'), User: await service.signIn(tenant, 'User') };
     send = async (method, path, body, role = 'Admin') => {
-      const headers = { Authorization: `Bearer ${tokens[role]}`, 'Content-Type': 'application/json' };
+      const headers = {
+        ...{ Authorization: `Bearer ${tokens[role]}`, 'Content-Type': 'application/json' },
+        ...((method === 'PATCH' || method === 'DELETE') && { 'If-Match': '*' }),
+      };
       const answer = await fetch(`${url}/${tenant.code}/api/v1.0${path}`, {
         method,
         headers,
@@ -173,6 +186,15 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByLabel('Title').fill('Rehearsal');
     await button('Book').click();
     await cell(/^Rehearsal 10:00–11:30/, other).waitFor();
+    const { Id } = await booking(8, ['18:00', '19:00'], { Subject: 'Moving' });
+    await cell(/^Moving 19:00–20:00/, other).waitFor();
+    const move = (room: number) => send('PATCH', `/bookings/${Id}`, { ResourceId: service.tenant.resources[room]?.id });
+    await move(57);
+    await cell(/^Moving/, other).waitFor({ state: 'detached' });
+    await move(8);
+    await cell(/^Moving 19:00–20:00/, other).waitFor();
+    await send('DELETE', `/bookings/${Id}`, undefined);
+    await cell(/^Moving/, other).waitFor({ state: 'detached' });
     expect({ violations: await other.violations(), complaints: other.complaints }).toEqual({
       violations: [],
       complaints: [],
