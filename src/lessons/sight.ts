@@ -23,7 +23,7 @@ export const seesJob = (viewer: Viewer): RawBuilder<boolean> =>
 export const hiddenFrom = ({ mandatorId, createdBy }: BatchSender): RawBuilder<number[]> =>
   sql`(select ${hiddenRooms} from person where mandator_id = ${mandatorId} and id = ${createdBy})::integer[]`;
 
-/** Whether the sender of a batch may change a job, on the table lesson_job as `stored`. */
+/** Whether the sender of a batch may change a job, on the table lesson_job as `stored`; looks into no job for who sees all rooms. */
 export const maysChange = (batch: BatchSender): RawBuilder<boolean> => sql`(${hiddenFrom(batch)} = '{}' or (
   not exists (select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
     and lesson.resource_id = any (${hiddenFrom(batch)}))

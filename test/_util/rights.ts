@@ -6,8 +6,8 @@ import * as access from '../../src/access.ts';
 import type { Viewer } from '../../src/context.ts';
 import { Forbidden, NotFound } from '../../src/errors.ts';
 
-/** The groups of a policy that lets the staff book its room, and the office decide; the staff have a booking there. */
-const [staff, office] = [1, 2];
+/** A policy lets the staff book its room, and the office decide; the staff have a booking there. It names no guests. */
+const [staff, office, guests] = [1, 2, 3];
 const room = 1;
 const policy: access.Policy & { name: string } = {
   ...{ id: 1, name: 'Exams', maySee: [staff, office], mayBook: [staff], needsApproval: false, maySkipApproval: [] },
@@ -18,10 +18,11 @@ const bookable = { name: 'R001', policy };
 
 const callers = {
   Admin: { role: 'Admin', personId: 1 },
-  Importer: { role: 'Importer', personId: 2 },
+  Importer: { role: 'Importer', personId: 2, groupIds: [guests] },
+  'Importer of the staff': { role: 'Importer', personId: 7, groupIds: [staff] },
   'User of the staff': { role: 'User', personId: 3, groupIds: [staff] },
   'User of the office': { role: 'User', personId: 6, groupIds: [office] },
-  'other User': { role: 'User', personId: 4 },
+  'other User': { role: 'User', personId: 4, groupIds: [guests] },
   display: {
     role: 'Display',
     personId: 5,
@@ -181,6 +182,24 @@ export const openOperations = [
   'GET /{mandator}/session/return',
 ];
 
+const hides: Step = (viewer) => seen(!access.mayShow(viewer, room));
+
+/** What lists, feeds and streams are asked, in their rows: whether they tell of the resource; test/api/sight.test.ts reads them. */
+const tellings: [steps: Step[], ...names: string[]][] = [
+  [[checkReader, sees], 'GET resources', 'Query.resources', 'Query.resource'],
+  [[checkReader, sees], 'GET bookings', 'Query.bookings', 'Query.booking', 'Subscription.bookings'],
+  [[checkReader, hides], 'gone of Subscription.bookings', 'gone of Subscription.timetable'],
+  [[checkReader, sees], 'GET availability', 'Query.availability', 'GET availability/free'],
+  [[sees], 'GET opening-hours/all/{locationId}', 'GET displays/{resourceId}/snapshot'],
+  [[checkReader, sees], 'GET changes', 'Query.changes'],
+  [[checkReader, sees], 'GET timetable', 'Query.timetable', 'Subscription.timetable'],
+  [[checkReader, sees], 'GET timetable/calendar.ics', 'GET resources/{id}/calendar.ics'],
+  [[checkBatchUser, sees], 'GET jobs', 'Query.lessonJobs', 'GET lessons', 'Query.lessons'],
+  [[checkBatchUser, seesBatch], 'GET jobs/batches', 'Query.batches', 'Subscription.batches'],
+  [[checkBatchUser, seesBatch, sees], 'jobs of Query.batch', 'lessons of Query.batch'],
+  [[access.checkCaretaker], 'GET room-problems', 'Query.roomProblems', 'Subscription.roomProblems'],
+];
+
 export type Cell = 'yes' | 'no' | 'unknown';
 
 function decide(steps: readonly Step[], caller: CallerName): Cell {
@@ -194,19 +213,19 @@ function decide(steps: readonly Step[], caller: CallerName): Cell {
   }
 }
 
-export const rights = operations.map(([steps, ...names]) => ({
+const cellsOf = ([steps, ...names]: [steps: Step[], ...names: string[]]) => ({
   names,
   cells: Object.fromEntries(callerNames.map((caller) => [caller, decide(steps, caller)])) as Record<CallerName, Cell>,
-}));
+});
+export const rights = operations.map(cellsOf);
+export const told = tellings.map(cellsOf);
 
-function table(): string {
-  const rows = rights.map(({ names, cells }) => {
-    const told = names.map((name) => `\`${name}\``).join(', ');
-    return `| ${told} | ${callerNames.map((caller) => cells[caller]).join(' | ')} |`;
+function table(what: string, judged: readonly ReturnType<typeof cellsOf>[]): string {
+  const rows = judged.map(({ names, cells }) => {
+    const all = names.map((name) => `\`${name}\``).join(', ');
+    return `| ${all} | ${callerNames.map((caller) => cells[caller]).join(' | ')} |`;
   });
-  return [`| Operation | ${callerNames.join(' | ')} |`, `|---|${'---|'.repeat(callerNames.length)}`, ...rows].join(
-    '\n',
-  );
+  return [`| ${what} | ${callerNames.join(' | ')} |`, `|---|${'---|'.repeat(callerNames.length)}`, ...rows].join('\n');
 }
 
 export const rightsPage =
@@ -220,9 +239,10 @@ policies, and how to set them: [master-data.md](master-data.md#groups-and-polici
 ## How to read the table
 
 The resource in question has a policy with two groups: the staff books there, and the office decides about what is booked
-(\`MaySee\`: both, \`MayBook\`: the staff, \`MayDecide\`: the office). The booking and the calendar token in question are those of
+(\`MaySee\`: both, \`MayBook\`: the staff, \`MayDecide\`: the office). The Importer and the other User belong to a third group, from
+which it is hidden; an Importer sees it all the same. The booking and the calendar token in question are those of
 a User of the staff, the batch has been sent by an Admin. Of a list, \`yes\` means that it is answered, without what the caller
-may not see.
+may not see: the [second table](#what-lists-feeds-and-streams-tell) says what.
 
 | In the table | REST | GraphQL |
 |---|---|---|
@@ -236,8 +256,7 @@ may not see.
 - Where the tenant parameter \`UsersMayImport\` is true, Users have what Importers have of \`jobs/create\`, \`update\`, \`delete\`,
   \`cancel\` and \`timetables\`, without \`OnConflict=Displace\`.
 - Of a lesson job, a User who sees none of its lessons knows nothing; one who does not see all of them neither changes nor deletes
-  it ([contract 4](contract/lesson-jobs.md#4-lesson-jobs)). Lists of jobs and lessons, also those of a batch, are answered without
-  what is hidden, as calendar feeds, streams and the feed of changes are. What hangs at a door is public: a sign, and the snapshot
+  it ([contract 4](contract/lesson-jobs.md#4-lesson-jobs)). What hangs at a door is public: a sign, and the snapshot
   of a room, name the room that a lesson has moved to, hidden or not.
 - A \`User\` lists its own groups with \`PersonId\`, and its own PINs nowhere.
 - What a booking says, where it is private: [contract 5.2](contract/bookings.md#52-booking).
@@ -245,7 +264,15 @@ may not see.
 
 ## The table
 
-${table()}
+${table('Operation', rights)}
+
+## What lists, feeds and streams tell
+
+Whether they tell of the resource, its bookings, lessons and problems: \`unknown\` is an answer without them. The batch has been
+sent by an Admin; of its own batches a User reads the jobs and lessons in resources that it sees. \`gone\` has what was moved to
+the resource from one that the caller sees.
+
+${table('In the answer of', told)}
 
 ## Without a credential
 

@@ -68,8 +68,8 @@ beforeAll(async () => {
   tokens.set('Importer', await signIn(tenant, 'Importer'));
   tokens.set('User of the staff', await signIn());
   const admin = masterData(service, tokens.get('Admin')!);
-  const person = async (name: string) => {
-    const sent = { Name: name, Email: `${name}@school.example`, TimeZone: 'UTC', Role: 'User' };
+  const person = async (name: string, role = 'User') => {
+    const sent = { Name: name, Email: `${name}@school.example`, TimeZone: 'UTC', Role: role };
     return { id: (await admin.post('/persons', sent)).body['Id'] as number, email: '', role: '', name };
   };
   const other = await person('other');
@@ -103,10 +103,13 @@ beforeAll(async () => {
   Object.assign(ids, { JobID: 'text', LektionId: 'text' });
   const clerk = await person('clerk');
   tokens.set('User of the office', await signIn({ ...tenant, person: () => clerk }));
-  const makeGroup = async (name: string, memberId: number) =>
-    (await admin.post('/groups', { Name: name, AddMembers: [memberId] })).body['Id'];
-  const group = await makeGroup('Staff', tenant.person('User').id);
+  const planner = await person('planner', 'Importer');
+  tokens.set('Importer of the staff', await signIn({ ...tenant, person: () => planner }));
+  const makeGroup = async (name: string, ...members: number[]) =>
+    (await admin.post('/groups', { Name: name, AddMembers: members })).body['Id'];
+  const group = await makeGroup('Staff', tenant.person('User').id, planner.id);
   const office = await makeGroup('Office', clerk.id);
+  await makeGroup('Guests', tenant.person('Importer').id, other.id);
   const rules = { Name: 'Exams', MaySee: [group, office], MayBook: [group], MayDecide: [office] };
   const policy = (await admin.post('/policies', rules)).body['Id'];
   await admin.patch(`/resources/${room!.id}`, { PolicyId: policy });
