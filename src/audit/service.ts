@@ -13,8 +13,8 @@ import type { Database } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
-import { Malformed } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
+import { checkPeriod } from '../time/period.ts';
 
 export type RecordedAct = {
   id: number;
@@ -79,10 +79,7 @@ export async function listActs(
 ): Promise<Page<RecordedAct>> {
   checkAuditor(viewer);
   const { personId, action, subject, subjectId, from, to } = filter;
-  if (from && to && to <= from) {
-    const message = 'To: must be after From.';
-    throw new Malformed(message, [{ field: 'To', pointer: null, code: 'InvalidValue', message }]);
-  }
+  checkPeriod({ from, to });
   const rows = await selectActs(db, viewer)
     .$if(personId !== undefined, (query) => query.where('audit.person_id', '=', personId as number))
     .$if(action !== undefined, (query) => query.where(sql`lower(audit.action)`, '=', sql`lower(${action})`))

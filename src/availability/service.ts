@@ -15,6 +15,7 @@ import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
+import { checkPeriod } from '../time/period.ts';
 import { clip, readRanges, type Spans, subtract } from './spans.ts';
 
 export { type FreeResource, listFree } from './free.ts';
@@ -149,7 +150,7 @@ const tooMany = () =>
   );
 
 function checkWindow({ from, to }: AvailabilityQuery): void {
-  if (to <= from) throw refuse('To', 'InvalidValue', 'must be after From.');
+  checkPeriod({ from, to });
   if (to.getTime() - from.getTime() > mostDays * dayLength)
     throw refuse('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts.`);
 }

@@ -8,6 +8,7 @@ import type { Database } from '../db/database.ts';
 import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
 import { minute } from '../time/durations.ts';
+import { checkPeriod } from '../time/period.ts';
 import { asSeenBy, type Booking, type BookingFilter, isActive } from './booking.ts';
 import { asks } from './questions.ts';
 import { selectAnswersAmong } from './search.ts';
@@ -33,7 +34,7 @@ const heartbeatMs = 30_000;
  * learns that it is gone. One that was moved to a room which is hidden from the viewer is told by its id alone. A private booking of others has no series, so it matches no filter by series.
  * @param after a cursor of the feed of changes
  * @param signal ends the watch; until then the watch continues after outages of the database
- * @throws Forbidden for a display, Malformed for an invalid cursor, Conflict for a cursor whose changes have been deleted
+ * @throws Forbidden for a display, Malformed for an invalid cursor and for a window that ends before it begins, Conflict for a cursor whose changes have been deleted
  */
 export async function* watchBookings(
   db: Database,
@@ -45,6 +46,7 @@ export async function* watchBookings(
   intervalMs = heartbeatMs,
 ): AsyncGenerator<BookingFrame> {
   checkReader(viewer);
+  checkPeriod(filter);
   const from = (after ? readChangePage(undefined, after).after : undefined) ?? 'now';
   let place = from === 'now' ? await outlast(signal, () => findEnd(db, viewer.mandatorId)) : from;
   let isGreeted = false;

@@ -9,6 +9,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { answerPerParent } from '../db/per-parent.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
+import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
 import {
   columns,
@@ -196,7 +197,7 @@ type HolidayFilter = {
   to?: string | undefined;
 };
 
-/** The holidays that touch the dates, by id. @throws Forbidden for a display */
+/** The holidays that touch the dates, by id. @throws Forbidden for a display; Malformed for dates that end before they begin */
 export async function listHolidays(
   db: Database,
   viewer: Viewer,
@@ -204,6 +205,7 @@ export async function listHolidays(
   page: PageRequest,
 ): Promise<Page<ListedHoliday>> {
   checkReader(viewer);
+  checkDates({ from, to });
   const rows = await db
     .selectFrom('holiday')
     .innerJoin('holiday_calendar as calendar', (join) =>

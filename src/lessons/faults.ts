@@ -80,11 +80,19 @@ const referenceErrors = (batch: BatchKey): FaultQuery[] => [
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,
 ];
 
+/** Whether nobody can tell if the list of a job is the whole truth; that it is unknown follows from it where such jobs are created. */
+const hasWrongReplaceList = sql`exists (
+  select from body_job where body_job.index = job.index and jsonb_typeof(replace_list) not in ('boolean', 'null'))`;
+
+/** Of a job that comes twice, the first is told: the others are duplicates. */
 const unknownErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'UnknownJobId', 'Unknown JobId: ' || job_id
-        || case when ${seesPart(batch, sql`staged_job.job_id`)}
-             then ' has lessons in rooms that you do not see; ask an Importer or an Admin to change it' else '' end
-      from staged_job where job is null and job_id is not null`,
+        || case when ${seesPart(batch, sql`job.job_id`)}
+             then ' has lessons in rooms that you do not see; ask an Importer or an Admin to change it'
+             else ${batch.createMissing ? sql`'; CreateMissing creates it where its ReplaceLektionList is true'` : sql`''`} end
+      from (select index, job, job_id, row_number() over (partition by job_id order by index) as occurrence
+            from staged_job where job_id is not null) as job
+      where job is null and occurrence = 1 ${batch.createMissing ? sql`and not ${hasWrongReplaceList}` : sql``}`,
   sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'UnknownLektionId',
         'Unknown LektionId: ' || lektion_id || ' is not in job ' || left(job_id, 80)
       from staged_lesson join staged_job as job using (index, job)
@@ -113,7 +121,7 @@ const duplicateErrors = (batch: Running): FaultQuery[] => [
 
 const wantedRoom = sql`${named(sql`lesson.ressource_name`)}`;
 
-/** Claims that overlap an earlier claim, found in one pass in order of time. */
+/** Claims that overlap an earlier claim, found in one pass in order of time. A job that comes twice is reported as a duplicate. */
 const overlappingClaims = sql`
   select lesson.index, lesson.lektion_index, ${wantedRoom} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)}
     || ' of job ' || ${named(sql`job.job_id`)} || ', ' || ${span(sql`way.occupied`)} as message
@@ -131,7 +139,8 @@ const overlappingClaims = sql`
   join staged_lesson as lesson on lesson.row = claim.row
   join staged_lesson as other on other.row = way.row
   left join staged_job as job on job.index = other.index
-  where claim.beginn < taken_until`;
+  left join staged_job as own on own.index = lesson.index
+  where claim.beginn < taken_until and (own.job_id = job.job_id and own.index <> job.index) is not true`;
 
 /** The first booking, other than `own`, in a room and time that a lesson needs: a message, and the job it belongs to. */
 export const occupant = (
@@ -163,7 +172,7 @@ const conflictErrors = (batch: Running): FaultQuery[] => [
       join staged_lesson as lesson using (row)
       join staged_job as job on job.index = lesson.index
       cross join lateral (${occupant(batch, sql`claim.resource_id`, sql`claim.occupied`, sql`claim.booking`)}) as way
-      where way.job_id is distinct from job.job_id or ${batch.operation !== 'Create'}`,
+      where way.job_id is distinct from job.job_id or not job.is_new`,
 ];
 
 export function errorsOf(batch: Running): FaultQuery[] {

@@ -10,6 +10,7 @@ import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db
 import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 import { dayLength } from '../time/days.ts';
+import { checkPeriod } from '../time/period.ts';
 import { seesJob } from './sight.ts';
 
 export type LessonJob = {
@@ -145,7 +146,7 @@ export function selectJobs(
 /**
  * The lessons of the tenant in order of Beginn; an unknown JobID or room gives an empty page. Of a private lesson only
  * Admins and who sent its job see the content. What is asked about the content or for changes is asked within a window.
- * @throws Forbidden for a display; Malformed as `windowOf`
+ * @throws Forbidden for a display; Malformed for a window that ends before it begins, and as `windowOf`
  */
 export async function listLessons(
   db: Database,
@@ -154,6 +155,7 @@ export async function listLessons(
   page: PageRequest<LessonKey>,
 ): Promise<Page<Lesson>> {
   checkBatchUser(viewer);
+  checkPeriod(filter);
   const { rows } = await selectLessons(
     viewer,
     asks(filter) || filter.changed ? { ...filter, ...windowOf(filter) } : filter,

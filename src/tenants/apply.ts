@@ -1,7 +1,7 @@
 /** Applies tenant files. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { InvalidInput } from '../errors.ts';
+import { type FieldError, InvalidInput } from '../errors.ts';
 import { type HolidayReading, originOf, tellSource } from '../holidays/service.ts';
 import {
   type Fate,
@@ -16,7 +16,7 @@ import { sourceIn, writePlan } from './plan.ts';
 import { namesIn } from './references.ts';
 import { type KeyOf, readKeys, readStoredTenant } from './stored-tenant.ts';
 import { fault, type TenantFile } from './tenant-file.ts';
-import { findUnknownZones } from './time-zones.ts';
+import { openZoneNames } from './time-zones.ts';
 
 /** What became of the records of a file, or would. */
 export type Applied = Record<Fate, number> & { records: AppliedRecord[] };
@@ -38,8 +38,8 @@ export function applyTenantFile(db: Database, file: TenantFile): Promise<Applied
 }
 
 /** `applyTenantFile` as a part of the caller's transaction. */
-export async function writeTenant(trx: Transaction, file: TenantFile): Promise<Applied> {
-  await checkTimeZones(trx, file);
+export async function writeTenant(trx: Transaction, written: TenantFile): Promise<Applied> {
+  const file = await withZoneNames(trx, written);
   const names = namesIn(file);
   const keyOf = await readKeysOf(trx, names);
   const created = await createMandator(trx, file);
@@ -53,13 +53,13 @@ export async function writeTenant(trx: Transaction, file: TenantFile): Promise<A
 }
 
 /** What `applyTenantFile` would do; it writes nothing and locks nothing. @throws what that throws */
-export function previewTenantFile(db: Database, file: TenantFile): Promise<Applied> {
+export function previewTenantFile(db: Database, written: TenantFile): Promise<Applied> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      await checkTimeZones(trx, file);
+      const file = await withZoneNames(trx, written);
       const keyOf = await readKeysOf(trx, namesIn(file));
       const found = await trx.selectFrom('mandator').where('code', '=', file.Mandator).select('id').executeTakeFirst();
       return toApplied(planFile(file, keyOf, found && (await readStoredTenant(trx, found.id))));
@@ -89,21 +89,23 @@ function withoutSecret({ member, old, new: value }: FileDifference): FileDiffere
   return member === 'Url' ? { member, old: shown(old), new: shown(value) } : { member, old, new: value };
 }
 
-/** @throws InvalidInput with each use of a zone that PostgreSQL does not know */
-async function checkTimeZones(trx: Transaction, file: TenantFile): Promise<void> {
-  const places = (['Locations', 'Persons'] as const).flatMap((list) =>
-    file[list].flatMap(({ TimeZone }, index) => (TimeZone ? [{ path: [list, index, 'TimeZone'], TimeZone }] : [])),
-  );
-  const unknown = await findUnknownZones(
-    trx,
-    places.map(({ TimeZone }) => TimeZone),
-  );
-  if (unknown.size === 0) return;
-  const faults = places.flatMap(({ path, TimeZone }) => {
-    const wrong = unknown.get(TimeZone);
-    return wrong ? [fault(path, 'InvalidValue', `is ${JSON.stringify(TimeZone)}; ${wrong}`)] : [];
-  });
-  throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
+/** The file with the names of zones as they are stored. @throws InvalidInput with each use of a zone that PostgreSQL does not know */
+async function withZoneNames(trx: Transaction, file: TenantFile): Promise<TenantFile> {
+  const find = await openZoneNames(trx);
+  const faults: FieldError[] = [];
+  const named = <Written extends { TimeZone?: string | undefined }>(list: string, records: readonly Written[]) =>
+    records.map((record, index) => {
+      if (record.TimeZone === undefined) return record;
+      const found = find(record.TimeZone);
+      if ('name' in found) return { ...record, TimeZone: found.name };
+      const text = `is ${JSON.stringify(record.TimeZone)}; ${found.wrong}`;
+      faults.push(fault([list, index, 'TimeZone'], 'InvalidValue', text));
+      return record;
+    });
+  const { Locations, Persons } = file;
+  const result = { ...file, Locations: named('Locations', Locations), Persons: named('Persons', Persons) };
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
+  return result;
 }
 
 /** @returns its id; undefined where there is one already. Without a name it is refused later, and nothing of it stays. */

@@ -7,7 +7,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { readById } from '../db/read-by-id.ts';
 import { Conflict } from '../errors.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
-import { checkTimeZone } from './time-zones.ts';
+import { withZoneName } from './time-zones.ts';
 
 export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };
 
@@ -77,8 +77,8 @@ export async function createLocation(
   fields: Pick<Location, 'name' | 'timeZone'>,
 ): Promise<Location> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, fields.timeZone);
-  return await db.transaction().execute((trx) => insertRecord<Location>(trx, act, kind, fields));
+  const named = await withZoneName(db, fields);
+  return await db.transaction().execute((trx) => insertRecord<Location>(trx, act, kind, named));
 }
 
 /**
@@ -94,9 +94,9 @@ export async function changeLocation(
   changes: LocationChanges,
 ): Promise<Location> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, changes.timeZone);
+  const named = await withZoneName(db, changes);
   return await db.transaction().execute((trx) =>
-    changeRecord<Location>(trx, act, kind, { id, expected }, changes, async (found) => {
+    changeRecord<Location>(trx, act, kind, { id, expected }, named, async (found) => {
       if (changes.active === false && found.active) await checkDeserted(trx, act.viewer.mandatorId, id);
       return {};
     }),

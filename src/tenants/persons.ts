@@ -11,7 +11,7 @@ import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
-import { checkTimeZone } from './time-zones.ts';
+import { withZoneName } from './time-zones.ts';
 
 export type PersonRecord = {
   id: number;
@@ -163,8 +163,8 @@ function checkRole(wanted: PersonRecord['role'] | undefined, present: PersonReco
 export async function createPerson(db: Database, act: Act, fields: NewPerson): Promise<PersonRecord> {
   checkAdmin(act.viewer);
   checkRole(fields.role, undefined);
-  await checkTimeZone(db, fields.timeZone);
-  return await db.transaction().execute((trx) => insertRecord<PersonRecord>(trx, act, kind, fields));
+  const named = await withZoneName(db, fields);
+  return await db.transaction().execute((trx) => insertRecord<PersonRecord>(trx, act, kind, named));
 }
 
 /**
@@ -181,12 +181,12 @@ export async function changePerson(
   changes: PersonChanges,
 ): Promise<PersonRecord> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, changes.timeZone);
+  const named = await withZoneName(db, changes);
   const { mandatorId } = act.viewer;
   const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
   return await db.transaction().execute(async (trx) => {
     if (mayDemote) await lockTenant(trx, mandatorId);
-    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async ({ erasedAt, role }) => {
+    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, named, async ({ erasedAt, role }) => {
       if (erasedAt) throw new Conflict('This person has been erased, and stays so; make a new one.');
       checkRole(changes.role, role);
       if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);

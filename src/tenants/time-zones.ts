@@ -4,33 +4,42 @@ import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
 import { currentNameOf } from '../time/zones.ts';
 
-/** The names in lower case, cached because PostgreSQL reads the files of all zones for each query. */
-let names: { known: ReadonlySet<string>; until: number } | undefined;
+/** The names by their lower case, cached because PostgreSQL reads the files of all zones for each query. */
+let names: { known: ReadonlyMap<string, string>; until: number } | undefined;
 const keptMs = 10 * 60_000;
 
-async function namesOf(db: Database): Promise<ReadonlySet<string>> {
+async function namesOf(db: Database): Promise<ReadonlyMap<string, string>> {
   if (names && performance.now() < names.until) return names.known;
-  const { rows } = await sql<{ name: string }>`select lower(name) as name from pg_timezone_names`.execute(db);
-  names = { known: new Set(rows.map(({ name }) => name)), until: performance.now() + keptMs };
+  const { rows } = await sql<{ name: string }>`select name from pg_timezone_names`.execute(db);
+  names = {
+    known: new Map(rows.map(({ name }) => [name.toLowerCase(), name])),
+    until: performance.now() + keptMs,
+  };
   return names.known;
 }
 
-/** Finds the zones that Node.js knows and PostgreSQL does not. @returns the message for each */
-export async function findUnknownZones(db: Database, zones: readonly string[]): Promise<ReadonlyMap<string, string>> {
+/**
+ * Finds the name of a zone that Node.js knows, which may be written in any case, as it is stored. An older name stays: the two
+ * do not agree on which of several names is the present one.
+ */
+export async function openZoneNames(db: Database): Promise<(written: string) => { name: string } | { wrong: string }> {
   const known = await namesOf(db);
-  const isKnown = (zone: string) => known.has(zone.toLowerCase());
-  const wrong = (zone: string) => {
-    const current = currentNameOf(zone);
-    return `must be a time zone that PostgreSQL knows too${isKnown(current) ? `; write ${current}` : ''}`;
+  return (written) => {
+    const name = known.get(written.toLowerCase());
+    if (name !== undefined) return { name };
+    const current = known.get(currentNameOf(written).toLowerCase());
+    return { wrong: `must be a time zone that PostgreSQL knows too${current ? `; write ${current}` : ''}` };
   };
-  return new Map(zones.filter((zone) => !isKnown(zone)).map((zone) => [zone, wrong(zone)]));
 }
 
-/** @throws InvalidInput for a zone that PostgreSQL does not know */
-export async function checkTimeZone(db: Database, name: string | undefined): Promise<void> {
-  if (name === undefined) return;
-  const wrong = (await findUnknownZones(db, [name])).get(name);
-  if (wrong === undefined) return;
-  const message = `TimeZone: ${wrong}.`;
+/** The members of a record with the name of their zone as it is stored. @throws InvalidInput for a zone that PostgreSQL does not know */
+export async function withZoneName<Members extends { timeZone?: string | undefined }>(
+  db: Database,
+  members: Members,
+): Promise<Members> {
+  if (members.timeZone === undefined) return members;
+  const found = (await openZoneNames(db))(members.timeZone);
+  if ('name' in found) return { ...members, timeZone: found.name };
+  const message = `TimeZone: ${found.wrong}.`;
   throw new InvalidInput(message, [{ field: 'TimeZone', pointer: '/TimeZone', code: 'InvalidValue', message }]);
 }

@@ -441,11 +441,16 @@ const scenarios: Record<string, Row[]> = {
       update(
         [
           { ...job('J-3', lesson('L-1', 'R002', 10)), replaceLektionList: true },
-          { ...job('J-3', lesson('L-2', 'R002', 11)), replaceLektionList: true },
+          { ...job('J-3', lesson('L-1', 'R002', 10)), replaceLektionList: true },
+          job('J-3', lesson('L-1', 'R002', 10)),
         ],
         { createMissing: true },
       ),
-      failed('DuplicateJobId 1.jobID'),
+      failed('DuplicateJobId 1.jobID', 'DuplicateJobId 2.jobID'),
+    ],
+    [
+      update([{ ...job('J-3', lesson('L-1', 'R002', 10)), replaceLektionList: 'true' }], { createMissing: true }),
+      { rest: failed('InvalidType 0.replaceLektionList'), graphql: refused('BAD_USER_INPUT') },
     ],
     [
       create([job('J-4', lesson('L-1', 'R002', 12))], { createMissing: true }),

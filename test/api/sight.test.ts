@@ -460,19 +460,19 @@ describe('lesson jobs', () => {
 
   const unseen = { H: 'Unknown JobId: H', J: 'Unknown JobId: J has lessons in rooms that you do not see' };
   const taken = 'is taken by a job that you do not see';
-  const whole = { ReplaceLektionList: true, LektionList: [lesson('1', 'R001', 15)] };
+  const whole = (hour: number) => ({ ReplaceLektionList: true, LektionList: [lesson('1', 'R001', hour)] });
   const refusals: [path: string, field: string, options: object, job: { JobID: 'H' | 'J' } & Tree, told?: string][] = [
     ['update', 'updateLessonJobs', {}, { JobID: 'H', Bezeichnung: 'Mine' }],
     ['update', 'updateLessonJobs', {}, { JobID: 'J', LektionList: [{ LektionId: '1', Titel: 'Mine' }] }],
-    ['update', 'updateLessonJobs', {}, { JobID: 'J', ...whole }],
+    ['update', 'updateLessonJobs', {}, { JobID: 'J', ...whole(15) }],
     ['update?OnConflict=Skip', 'updateLessonJobs', { onConflict: 'Skip' }, { JobID: 'H', Bezeichnung: 'Mine' }],
-    ['update?CreateMissing=true', 'updateLessonJobs', { createMissing: true }, { JobID: 'H', ...whole }, taken],
-    ['update?CreateMissing=true', 'updateLessonJobs', { createMissing: true }, { JobID: 'J', ...whole }, taken],
+    ['update?CreateMissing=true', 'updateLessonJobs', { createMissing: true }, { JobID: 'H', ...whole(15) }, taken],
+    ['update?CreateMissing=true', 'updateLessonJobs', { createMissing: true }, { JobID: 'J', ...whole(10) }, taken],
     ['delete', 'deleteLessonJobs', {}, { JobID: 'H' }],
     ['delete', 'deleteLessonJobs', {}, { JobID: 'J' }],
     ['delete', 'deleteLessonJobs', {}, { JobID: 'J', LektionList: [{ LektionId: '2' }] }],
     ['create', 'createLessonJobs', {}, { JobID: 'H', LektionList: [lesson('1', 'R001', 15)] }, taken],
-    ['create', 'createLessonJobs', {}, { JobID: 'J', LektionList: [lesson('1', 'R001', 15)] }, taken],
+    ['create', 'createLessonJobs', {}, { JobID: 'J', LektionList: [lesson('1', 'R001')] }, taken],
   ];
   /** A job in the words of GraphQL. */
   const words: Record<string, string> = {
@@ -504,7 +504,7 @@ describe('lesson jobs', () => {
       (await Promise.all(['jobs', 'lessons'].map((list) => fetchV2(admin, list)))).map(({ text }) => text);
     const before = await stored();
     const expected = {
-      ImportStatus: 'LessonsImportFailed',
+      ...{ ImportStatus: 'LessonsImportFailed', ErrorCount: 1 },
       ErrorMessages: expect.stringContaining(told),
     };
     const { id } = await sendJobs(other.token, path, [job]);

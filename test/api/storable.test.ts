@@ -1,13 +1,16 @@
 /**
- * What PostgreSQL cannot hold is told to whoever sends it, wherever it stands, also without a credential: the places come
- * from the OpenAPI document.
+ * What PostgreSQL cannot hold, or what cannot be, is told to whoever sends it, wherever it stands, also without a credential: the
+ * places come from the OpenAPI document and the GraphQL schema.
  */
 import fs from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { buildSchema, type GraphQLArgument, getNamedType, isInputObjectType, isObjectType } from 'graphql';
 import { toCursor } from '../../src/db/paging.ts';
 import { mostLongId } from '../../src/storable.ts';
 import { documentFile } from '../_util/contract.ts';
 import { pairDevice } from '../_util/displays.ts';
+import { project } from '../_util/generate.ts';
 import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -51,6 +54,86 @@ describe('a cursor past what ids may be', () => {
       const { status } = await fetch(`${address}?Cursor=${cursor}`, { headers });
       expect({ key, isFault: status >= 500 }).toEqual({ key, isFault: false });
     }
+  });
+});
+
+describe('a period that ends before it begins is refused, also where it would find nothing', () => {
+  const periods = Object.entries(paths).flatMap(([template, { get }]) => {
+    const names = get?.parameters?.map(({ name }) => name) ?? [];
+    return names.includes('From') && names.includes('To') ? [template.replace('/{mandator}', '')] : [];
+  });
+  const days = (text: string) => (text.includes('DateTime') ? ['T01:00:00Z', 'T00:00:00Z'] : ['', '']);
+  const [later, earlier] = ['2031-03-04', '2031-03-03'];
+
+  test.each(periods)('GET %s', async (template) => {
+    const isOfDates = /usage|holidays|opening-hours/.test(template);
+    const [from, to] = isOfDates ? [later, earlier] : [`${later}T00:00:00Z`, `${earlier}T00:00:00Z`];
+    const address = template.replaceAll(/\{\w+\}/g, String(service.tenant.locationId));
+    const headers = { Authorization: `Bearer ${admin.token}` };
+    const answer = await fetch(`${service.url}/school${address}?From=${from}&To=${to}`, { headers });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ Errors: [expect.objectContaining({ Field: 'To', Code: 'InvalidValue' })] }),
+    ]);
+  });
+
+  const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schema.graphql'), 'utf8'));
+  /** The arguments of a period, as they are written; none where the field takes no period. */
+  function periodOf(args: readonly GraphQLArgument[]): string[] {
+    const members = (of: readonly { name: string; type: unknown }[]) => {
+      const [from, to] = ['from', 'to'].map((name) => of.find((one) => one.name === name));
+      if (!from || !to) return [];
+      const [begin = '', end = ''] = days(String(from.type));
+      return [`from: "${later}${begin}", to: "${earlier}${end}"`];
+    };
+    const within = args.flatMap(({ name, type }) => {
+      const named = getNamedType(type);
+      const [found] = isInputObjectType(named) ? members(Object.values(named.getFields())) : [];
+      return found ? [`${name}: { ${found} }`] : [];
+    });
+    return [...members(args), ...within];
+  }
+  const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
+    isObjectType(type) && type.name !== 'Mutation'
+      ? Object.values(type.getFields()).flatMap(({ name, args }) => {
+          const needsPlace = args.some((one) => one.name === 'locationId');
+          return periodOf(args).map((period) => [type.name, name, `${needsPlace ? 'locationId: 1, ' : ''}${period}`]);
+        })
+      : [],
+  );
+  const parents: Record<string, () => string> = {
+    Person: () => `person(id: ${service.tenant.person('User').id})`,
+    Resource: () => `resource(id: ${service.tenant.resources[0]!.id})`,
+  };
+
+  test('of the fields of GraphQL there are those of lists, of edges and of streams', () => {
+    const named = fields.map(([type, name]) => `${type}.${name}`);
+    expect(named).toEqual(
+      expect.arrayContaining(['Query.lessons', 'Query.holidays', 'Subscription.bookings', 'Resource.bookings']),
+    );
+  });
+
+  test.each(fields)('%s.%s', async (type, name, args) => {
+    const field = `${name}(${args}) { __typename ${name === 'usage' ? 'resources { __typename }' : ''} }`;
+    const isRoot = ['Query', 'Subscription'].includes(type!);
+    const query = isRoot ? `${type!.toLowerCase()} { ${field} }` : `{ ${parents[type!]!()} { ${field} } }`;
+    const answer = await fetch(`${service.url}/school/graphql`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${admin.token}`,
+        'Content-Type': 'application/json',
+        Accept: type === 'Subscription' ? 'text/event-stream' : 'application/json',
+      },
+      body: JSON.stringify({ query }),
+    });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      text += next.value;
+      if (/^data: .+\n\n/m.test(text)) break;
+    }
+    await reader.cancel();
+    expect(text).toContain('BAD_USER_INPUT');
   });
 });
 

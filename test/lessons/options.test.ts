@@ -100,7 +100,7 @@ describe('OnConflict=Skip, create', () => {
     const all = await errorsOf('create');
     const left = await errorsOf('create?OnConflict=Skip');
     expect(left).toEqual(all.filter(({ Code }) => Code !== 'ResourceConflict'));
-    expect([left.length, all.length]).toEqual([3, 5]);
+    expect([left.length, all.length]).toEqual([3, 4]);
   });
 });
 

@@ -165,9 +165,9 @@ describe('the members of a job', () => {
       '/0/ReplaceLektionList InvalidType',
       '/1/JobID MissingField',
       ...['/2/JobID UnknownJobId', '/2/LektionList MissingField'],
-      ...['/3/JobID DuplicateJobId', '/3/JobID UnknownJobId', '/3/LektionList MissingField'],
-      ...['/4/JobID DuplicateJobId', '/4/JobID UnknownJobId', '/4/LektionList InvalidType'],
-      ...['/5/JobID DuplicateJobId', '/5/JobID UnknownJobId', '/5/LektionList/0 InvalidType'],
+      ...['/3/JobID DuplicateJobId', '/3/LektionList MissingField'],
+      ...['/4/JobID DuplicateJobId', '/4/LektionList InvalidType'],
+      ...['/5/JobID DuplicateJobId', '/5/LektionList/0 InvalidType'],
     ]);
   });
 });

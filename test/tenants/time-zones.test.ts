@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { examineZoneRules } from '../../src/db/zone-rules.ts';
-import { applyTenantFile, readTenantFile } from '../../src/tenants/service.ts';
+import { applyTenantFile, exportTenant, readTenantFile } from '../../src/tenants/service.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { project } from '../_util/generate.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -61,6 +61,38 @@ describe('a zone that Node.js alone knows is refused with the name that both kno
     const made = await db.selectFrom('mandator').where('code', '=', 'refused').select('id').execute();
     expect(made).toEqual([]);
   });
+});
+
+test('a zone that is written in another case is stored under its own name, and an older name stays', async () => {
+  const { tenant, context } = service;
+  const { db } = context;
+  const made = await admin.post('/locations', { Name: 'Z', TimeZone: 'europe/berlin' });
+  const person = { Name: 'Z', Email: 'z@school.example', Role: 'User', TimeZone: 'ASIA/CALCUTTA' };
+  const answers = [
+    made,
+    await admin.patch(`/locations/${made.body['Id']}`, { TimeZone: 'utc' }),
+    await admin.post('/persons', person),
+    await admin.patch(`/persons/${tenant.person('User').id}`, { TimeZone: 'asia/kolkata' }),
+  ];
+  expect(answers.map(({ body }) => body['TimeZone'])).toEqual([
+    'Europe/Berlin',
+    'UTC',
+    'Asia/Calcutta',
+    'Asia/Kolkata',
+  ]);
+  const { data } = await admin.ask(
+    'mutation ($id: ID!, $input: ChangeLocationInput!) { made: changeLocation(id: $id, version: 2, input: $input) { ... on Location { timeZone } } }',
+    { id: made.body['Id'], input: { timeZone: 'us/eastern' } },
+  );
+  expect(data).toEqual({ made: { timeZone: 'US/Eastern' } });
+  const file = (zone: string) =>
+    readTenantFile({
+      ...{ Mandator: 'cased', Name: 'C', Locations: [{ Name: 'L', TimeZone: zone }] },
+      Persons: [{ Name: 'P', Email: 'p@cased.example', TimeZone: zone, Role: 'Admin' }],
+    });
+  await applyTenantFile(db, file('europe/ZURICH'));
+  expect(await applyTenantFile(db, file('Europe/Zurich'))).toMatchObject({ created: 0, changed: 0 });
+  expect(JSON.stringify(await exportTenant(db, 'cased'))).not.toContain('ZURICH');
 });
 
 test.each([
