@@ -1,15 +1,29 @@
+import type { ArgBuilder } from '@pothos/core';
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import { judgedBy } from '../graphql/body.ts';
-import { type AddTypes, typeNamed } from '../graphql/builder.ts';
+import { type AddTypes, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { describeMember } from '../graphql/names.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
+import { idempotencyKey as keySchema } from '../input.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
+
+const keyArgument = (arg: ArgBuilder<Types>) =>
+  arg.string({
+    description: 'Sent again within 24 hours it makes no second token, and is a ConflictProblem: a token is told once.',
+    validate: { schema: keySchema },
+  });
+
+type WantedToken = { label?: string | null | undefined; idempotencyKey?: string | null | undefined };
+const wantedOf = ({ label, idempotencyKey }: WantedToken) => ({
+  label: label ?? null,
+  idempotencyKey: idempotencyKey ?? undefined,
+});
 
 export const addTypes: AddTypes = (builder) => {
   const token = recordType(
@@ -92,11 +106,12 @@ export const addTypes: AddTypes = (builder) => {
           validate: judgedBy(wire.timetableOf.shape.Lehrperson.nullable()),
         }),
         label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
+        idempotencyKey: keyArgument(t.arg),
       },
       description:
         'Makes an address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it.',
-      resolve: (_root, { label, class: klasse, teacher: lehrperson }, { context, viewer }) =>
-        feed.createToken(context, viewer, given({ klasse, lehrperson }), label ?? null),
+      resolve: (_root, { class: klasse, teacher: lehrperson, ...wanted }, { context, viewer }) =>
+        feed.createToken(context, viewer, given({ klasse, lehrperson }), wantedOf(wanted)),
     }),
     createCalendarToken: t.field({
       type: created,
@@ -110,10 +125,11 @@ export const addTypes: AddTypes = (builder) => {
           description: 'The resource whose feed it shall open.',
         }),
         label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
+        idempotencyKey: keyArgument(t.arg),
       },
       description: 'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
-      resolve: (_root, { resourceId, label }, { context, viewer }) =>
-        feed.createToken(context, viewer, { resourceId }, label ?? null),
+      resolve: (_root, { resourceId, ...wanted }, { context, viewer }) =>
+        feed.createToken(context, viewer, { resourceId }, wantedOf(wanted)),
     }),
     revokeCalendarToken: t.field({
       type: token,

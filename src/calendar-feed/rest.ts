@@ -8,7 +8,7 @@ import { id, paging } from '../query-parameters.ts';
 import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { type Route, route } from '../rest/route.ts';
+import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
@@ -100,7 +100,8 @@ export const routes: Route[] = [
     path: tokensPath,
     summary: 'Make a calendar token',
     description:
-      'An address for calendar programs, which shows the bookings of the resource as you see them. The answer alone tells it, and must not be stored.',
+      'An address for calendar programs, which shows the bookings of the resource as you see them. The answer alone tells it, and must not be stored. With an `Idempotency-Key` a request that is sent again makes no second one, but is answered 409 with the Id of the first.',
+    headers: ['Idempotency-Key'],
     params: z.object({ id: resourceId }),
     body: { schema: wire.newToken, example: wire.examples.new, mayBeEmpty: true },
     answers: {
@@ -108,10 +109,15 @@ export const routes: Route[] = [
     },
     problems: {
       ...forDisplays,
-      409: `You have ${feed.mostTokens} tokens of this feed that count; revoke one of them.`,
+      409: `You have ${feed.mostTokens} tokens of this feed that count: revoke one of them; or the \`Idempotency-Key\` has made one.`,
     },
-    handle: async (context, { viewer, params, body }) => {
-      const made = await feed.createToken(context, viewer, { resourceId: params.id }, body.Label);
+    handle: async (context, { viewer, params, body, request }) => {
+      const made = await feed.createToken(
+        context,
+        viewer,
+        { resourceId: params.id },
+        { label: body.Label, idempotencyKey: readIdempotencyKey(request) },
+      );
       return { status: 201, body: wire.toCreatedRecord(made) };
     },
   }),
@@ -176,18 +182,20 @@ export const routes: Route[] = [
     path: timetableTokensPath,
     summary: 'Make a calendar token of a timetable',
     description:
-      'An address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it. Nobody makes one of the timetable of another person. The answer alone tells it, and must not be stored.',
+      'An address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it. Nobody makes one of the timetable of another person. The answer alone tells it, and must not be stored. With an `Idempotency-Key` a request that is sent again makes no second one, but is answered 409 with the Id of the first.',
+    headers: ['Idempotency-Key'],
     body: { schema: wire.newTimetableToken, example: wire.examples.newOfTimetable, mayBeEmpty: true },
     answers: {
       201: { description: 'The token.', body: wire.createdToken, example: wire.examples.createdOfTimetable },
     },
     problems: {
       ...forDisplays,
-      409: `You have ${feed.mostTokens} tokens of timetables that count; revoke one of them.`,
+      409: `You have ${feed.mostTokens} tokens of timetables that count: revoke one of them; or the \`Idempotency-Key\` has made one.`,
     },
-    handle: async (context, { viewer, body }) => {
+    handle: async (context, { viewer, body, request }) => {
       const { label, ...of } = toFields(body);
-      return { status: 201, body: wire.toCreatedRecord(await feed.createToken(context, viewer, of, label)) };
+      const made = await feed.createToken(context, viewer, of, { label, idempotencyKey: readIdempotencyKey(request) });
+      return { status: 201, body: wire.toCreatedRecord(made) };
     },
   }),
   route({

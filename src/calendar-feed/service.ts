@@ -12,6 +12,7 @@ import { checkReader, maySeeAll, sightColumns } from '../access.ts';
 import { type BookingFilter, filterOfTimetable, hashForFeed, listForFeed } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { claimSecretOnce } from '../db/idempotency.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
@@ -80,16 +81,17 @@ function urlOf(of: FeedOf, token: string): string {
 }
 
 /**
- * Creates a token for a feed, and its URL; neither can be read again. Whoever may read a feed may make one, and it shows what
- * that person may see.
+ * Creates a token for a feed, and its URL; neither can be read again, and a repeated Idempotency-Key makes no second one.
+ * Whoever may read a feed may make one, and it shows what that person may see.
  * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Malformed for a class and a teacher;
- * Conflict when the person has 20 already
+ * Conflict when the person has 20 already, and for a key that has made one before; InvalidInput for a key that came with
+ * another request
  */
 export async function createToken(
   { db, config }: Context,
   viewer: Viewer,
   of: FeedOf,
-  label: string | null,
+  { label, idempotencyKey }: { label: string | null; idempotencyKey: string | undefined },
 ): Promise<CreatedToken> {
   await findFeed(db, viewer, of);
   const token = randomBytes(tokenBytes).toString('base64url');
@@ -97,6 +99,14 @@ export async function createToken(
   const resourceId = isOfResource(of) ? of.resourceId : null;
   const [klasse = null, lehrperson = null] = isOfResource(of) ? [] : [of.klasse, of.lehrperson];
   const record = await db.transaction().execute(async (trx) => {
+    const settle = await claimSecretOnce(
+      trx,
+      viewer,
+      idempotencyKey,
+      ['create calendar token', resourceId, klasse, lehrperson, label],
+      (id) =>
+        `This Idempotency-Key has made the calendar token of Id ${id}, which is told only once; if it was lost, revoke it and make another under a new key.`,
+    );
     // The lock serializes the person's requests, so that each counts the tokens of those before it.
     await trx
       .selectFrom('person')
@@ -116,7 +126,7 @@ export async function createToken(
       throw new Conflict(
         `You have ${mostTokens} tokens for ${resourceId === null ? 'calendars of timetables' : 'the calendar of this resource'} already; revoke one that is not needed any more.`,
       );
-    return await trx
+    const inserted = await trx
       .insertInto('calendar_token')
       .values({
         ...owned,
@@ -128,6 +138,8 @@ export async function createToken(
       })
       .returning(columns)
       .executeTakeFirstOrThrow();
+    await settle(inserted.id);
+    return inserted;
   });
   const url = `${config.BaseUrl}/${viewer.mandator}/api${urlOf(of, token)}`;
   return { token, url, record };

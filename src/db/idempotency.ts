@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { Conflict, InvalidInput } from '../errors.ts';
 import type { Database, Transaction } from './database.ts';
@@ -61,6 +62,27 @@ export async function claimIdempotencyKey<Answer extends object>(
       return undefined;
     },
   };
+}
+
+/**
+ * The same for what is told once, and cannot be told again, because only its hash is stored.
+ * @param request what is asked for
+ * @param conflict what is said of the id that an earlier request with the key has made
+ * @returns stores the id of what was made
+ * @throws Conflict for a key that has made one before; InvalidInput for a key that came with another request
+ */
+export async function claimSecretOnce(
+  trx: Transaction,
+  viewer: { mandatorId: number; personId: number },
+  key: string | undefined,
+  request: readonly unknown[],
+  conflict: (id: number | undefined) => string,
+): Promise<(id: number) => Promise<void>> {
+  if (key === undefined) return async () => {};
+  const claim = await claimIdempotencyKey<{ id: number }>(trx, viewer, key);
+  const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest();
+  if (claim.answered) throw new Conflict(conflict((await claim.settle(fingerprint, { id: 0 }))?.id));
+  return async (id) => void (await claim.settle(fingerprint, { id }));
 }
 
 /** Deletes all answers to a person. */

@@ -2,12 +2,11 @@
  * PINs over the API, for Admins (contract 5.2). A PIN is shown once: a repeated Idempotency-Key makes no second one, and
  * cannot show the first again, because only its hash is stored.
  */
-import { createHash } from 'node:crypto';
 import { checkAdmin } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { claimIdempotencyKey } from '../db/idempotency.ts';
+import { claimSecretOnce } from '../db/idempotency.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
@@ -67,18 +66,14 @@ export async function createPinFor(
   const { label, expiresAt, idempotencyKey } = wanted;
   checkAdmin(viewer);
   return await db.transaction().execute(async (trx) => {
-    const claim = idempotencyKey
-      ? await claimIdempotencyKey<{ pinId: number }>(trx, viewer, idempotencyKey)
-      : undefined;
-    const fingerprint = createHash('sha256')
-      .update(JSON.stringify(['create PIN', personId, label, expiresAt]))
-      .digest();
-    if (claim?.answered) {
-      const earlier = await claim.settle(fingerprint, { pinId: 0 });
-      throw new Conflict(
-        `This Idempotency-Key has made the PIN of PinId ${earlier?.pinId}, which is told only once; if it was lost, revoke it and make another under a new key.`,
-      );
-    }
+    const settle = await claimSecretOnce(
+      trx,
+      viewer,
+      idempotencyKey,
+      ['create PIN', personId, label, expiresAt],
+      (id) =>
+        `This Idempotency-Key has made the PIN of PinId ${id}, which is told only once; if it was lost, revoke it and make another under a new key.`,
+    );
     if (!(await getPersonById(trx, viewer, personId)).active)
       throw new Conflict('The person is not active: a PIN would not count.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), {
@@ -87,7 +82,7 @@ export async function createPinFor(
       ...(label !== null && { label }),
       ...(expiresAt !== null && { expiresAt }),
     });
-    await claim?.settle(fingerprint, { pinId });
+    await settle(pinId);
     const record = await getPin(trx, mandatorId, pinId);
     await recordAct(trx, act, 'create PIN', { noun: 'Pin', id: pinId, personId }, { before: null, after: record });
     return { pin, record };

@@ -536,6 +536,30 @@ describe('calendar-tokens', () => {
     expect((await user.post(address, {})).status).toBe(201);
   });
 
+  test('409 for a key that has made one, of a resource or a timetable: neither a second one, nor the first again', async () => {
+    const room = await makeRoom();
+    const { caller } = await addUser('Twice');
+    const mutation = (create: string) => `mutation { result: ${create} { ... on Problem { code } } }`;
+    for (const [address, twin] of [
+      [`/resources/${room}/calendar-tokens`, `createCalendarToken(resourceId: "${room}", idempotencyKey: "feed-R")`],
+      ['/timetable/calendar-tokens', 'createTimetableToken(idempotencyKey: "feed-T")'],
+    ] as const) {
+      const key = { 'Idempotency-Key': /"(feed-.)"/.exec(twin)?.[1] ?? '' };
+      const [first, ...others] = (
+        await Promise.all(Array.from({ length: 5 }, () => caller.post(address, {}, key)))
+      ).sort((one, next) => one.status - next.status);
+      expect([first?.status, ...others.map(({ status }) => status)]).toEqual([201, 409, 409, 409, 409]);
+      const second = await caller.post(address, {}, key);
+      expect(second.body['detail']).toContain(`Id ${first?.body['Id']}`);
+      expect(second.text).not.toContain(String(first?.body['Token']));
+      expect((await caller.post(address, { Label: 'other' }, key)).status).toBe(422);
+      expect((await caller.ask(mutation(twin))).data).toEqual({ result: { code: 'Conflict' } });
+      expect((await caller.get(address)).body['Items']).toHaveLength(1);
+      const stored = await service.context.db.selectFrom('idempotent_request').select('response').execute();
+      expect(JSON.stringify(stored)).not.toContain(String(first?.body['Token']));
+    }
+  });
+
   test('the twins of GraphQL do the same', async () => {
     const room = await makeRoom();
     const record = 'id resourceId personId label revokedAt';

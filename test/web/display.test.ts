@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { RoomStatus } from '../../src/displays/state.ts';
 import { problemKinds } from '../../src/problems/stored.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
@@ -21,6 +21,8 @@ import { chooseLanguage, type Language, loadText } from '../../src/web/display/l
 import { changeParts, endOf, instantLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
 import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
+import { mostKept, openReports } from '../../src/web/display/reports.ts';
+import type { Session } from '../../src/web/display/session.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
 import { inkOn } from '../../src/web/ink.ts';
 
@@ -661,5 +663,46 @@ describe('the link', () => {
   test('gives snapshots as the state of a room is computed from', () => {
     const snapshot = readSnapshot(parseInstants(sentSnapshot) as Parameters<typeof readSnapshot>[0]);
     expect(snapshot).toMatchObject({ isActive: true, slots: [], end: Date.parse('2026-11-22T23:00:00Z') });
+  });
+});
+
+describe('reports of problems', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
+
+  test('are sent when the server has asked for them again, and not before; too many are not kept, and it is said', async () => {
+    jest.useFakeTimers();
+    const limit = (retryAfterSeconds: number) =>
+      Response.json({ data: { report: { __typename: 'LimitProblem', code: 'LimitExceeded', retryAfterSeconds } } });
+    const sent = () => Response.json({ data: { report: { __typename: 'RoomProblem' } } });
+    const busy = () => new Response('{}', { status: 503, headers: { 'Retry-After': '40' } });
+    const answers = [limit(90), busy(), sent(), sent()];
+    const calls: string[] = [];
+    jest.spyOn(globalThis, 'fetch').mockImplementation(async (_address, init) => {
+      calls.push(JSON.parse(String(init?.body)).variables.input.kind);
+      return answers.shift() ?? limit(60);
+    });
+    const session = { id: '7', tenant: 'school', token: 'x', text: english } as Session;
+    const reports = openReports(session);
+    const pass = async (seconds: number) => {
+      reports.retry();
+      await jest.advanceTimersByTimeAsync(seconds * 1_000);
+      reports.retry();
+      await jest.advanceTimersByTimeAsync(0);
+      return calls.length;
+    };
+    expect(await reports.send('Light', noon)).toBe('kept');
+    expect(await reports.send('Heating', noon)).toBe('kept');
+    expect([await pass(89), await pass(1), await pass(39), await pass(1)]).toEqual([1, 2, 2, 4]);
+    expect(calls).toEqual(['Light', 'Light', 'Light', 'Heating']);
+    for (let count = 0; count < mostKept; count += 1) expect(await reports.send('Other', noon)).toBe('kept');
+    expect(await reports.send('Other', noon)).toBe('full');
+    expect(calls).toHaveLength(5);
+    expect([english, german].map(({ reported }) => reported.full(mostKept))).toEqual([
+      'Full: 20 reports wait to be sent. This one is not kept.',
+      expect.stringContaining('20'),
+    ]);
   });
 });

@@ -1,10 +1,9 @@
 /** The frame of all screens: sections, account, connection, messages. */
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { isSessionLost, lostSince, type Refusal } from './client.ts';
-import { clockText, minutesAt, ownZone } from './clock.ts';
-import { tryNow } from './live.ts';
+import { isSessionLost, type Refusal } from './client.ts';
 import { type Language, language, languages, type Stay, stay, stays, type Theme, theme, themes } from './look.ts';
+import { Connection } from './parts/connection.ts';
 import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';
 import { ScreenLink } from './parts/link.ts';
@@ -61,17 +60,6 @@ const Account = () => html`
     <button type="button" onClick=${() => void signOut()}>${t().signOut}</button>
   </div>
 `;
-
-function Connection() {
-  const since = lostSince.value;
-  if (since === undefined) return null;
-  return html`
-    <div id="connection" role="alert">
-      <span>${t().offline(clockText(minutesAt(ownZone, since)))}</span>
-      <button type="button" onClick=${tryNow}>${t().again}</button>
-    </div>
-  `;
-}
 
 const toContent = (event: Event) => {
   event.preventDefault();

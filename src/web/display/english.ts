@@ -76,6 +76,7 @@ export const english: Text = {
     sent: 'Reported, thank you.',
     kept: 'Kept: it is reported as soon as possible.',
     refused: 'This sign cannot report that now.',
+    full: (n) => `Full: ${n} reports wait to be sent. This one is not kept.`,
   },
   checkIn: 'Check in',
   extend: (n) => `+ ${n} min`,

@@ -48,7 +48,7 @@ export const documents = {
   },
   device: '{ serverTime thisDisplay { mayBook look { colour logo } } }',
   report:
-    'mutation Report($input: ReportRoomProblemInput!) { report: reportRoomProblem(input: $input) { __typename ... on Problem { code } } }',
+    'mutation Report($input: ReportRoomProblemInput!) { report: reportRoomProblem(input: $input) { __typename ... on Problem { code } ... on LimitProblem { retryAfterSeconds } } }',
   health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',
 };
 

@@ -75,6 +75,7 @@ export const german = {
     sent: 'Gemeldet, danke.',
     kept: 'Gemerkt: Es wird gemeldet, sobald es geht.',
     refused: 'Das kann dieses Schild gerade nicht melden.',
+    full: (n: number) => `Voll: ${n} Meldungen warten darauf, gesendet zu werden. Diese ist nicht gemerkt.`,
   },
   checkIn: 'Einchecken',
   extend: (n: number) => `+ ${n} min`,

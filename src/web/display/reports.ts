@@ -7,9 +7,11 @@ import { memory, type Session, within } from './session.ts';
 
 export type ProblemKind = keyof Text['problems'];
 type Report = { key: string; resourceId: string; kind: ProblemKind; reportedAt: string };
-/** `kept` is sent later. */
-export type Outcome = 'sent' | 'kept' | 'refused';
-type Answer = { data?: { report?: { __typename?: string; code?: string } | null } | null };
+/** `kept` is sent later; `full`: so many are kept that this one is not. */
+export type Outcome = 'sent' | 'kept' | 'refused' | 'full';
+type Answer = {
+  data?: { report?: { __typename?: string; code?: string; retryAfterSeconds?: number | null } | null } | null;
+};
 
 export type Reports = {
   /** @param now the corrected time */
@@ -18,14 +20,17 @@ export type Reports = {
   retry(): void;
 };
 
-const mostKept = 20;
+export const mostKept = 20;
 const retryAfterMs = 30_000;
+const mostAskedMs = 3_600_000;
 
 export function openReports(session: Session): Reports {
   const place = `roomgate ${session.tenant} problems`;
   const kept: Report[] = readKept();
   let sending: Promise<Map<string, Outcome>> | undefined;
   let retryAt = 0;
+  /** Until then the server asked not to be called. */
+  let askedUntil = 0;
 
   function readKept(): Report[] {
     try {
@@ -37,12 +42,19 @@ export function openReports(session: Session): Reports {
 
   const keep = () => memory.set(place, kept.length > 0 ? JSON.stringify(kept) : null);
 
+  function heed(seconds: number | null | undefined): void {
+    if (seconds && seconds > 0) askedUntil = performance.now() + Math.min(seconds * 1_000, mostAskedMs);
+  }
+
   async function deliver(report: Report): Promise<Outcome> {
     const response = await callGraphql(session, documents.report, { input: report }, within(8_000)).catch(() => null);
+    heed(Number(response?.headers.get('retry-after')));
     if (!response?.ok) return 'kept';
     const { data } = (await response.json().catch(() => ({}))) as Answer;
     if (data?.report?.__typename === 'RoomProblem') return 'sent';
-    return data?.report?.code && data.report.code !== 'LimitExceeded' ? 'refused' : 'kept';
+    if (data?.report?.code && data.report.code !== 'LimitExceeded') return 'refused';
+    heed(data?.report?.retryAfterSeconds);
+    return 'kept';
   }
 
   /** In order, until one cannot be sent. */
@@ -63,14 +75,15 @@ export function openReports(session: Session): Reports {
 
   return {
     async send(kind, now) {
-      if (kept.length >= mostKept) return 'refused';
+      if (kept.length >= mostKept) return 'full';
       const key = randomKey();
       kept.push({ key, resourceId: session.id, kind, reportedAt: new Date(now).toISOString() });
       keep();
+      if (performance.now() < askedUntil) return 'kept';
       return (await flush()).get(key) ?? 'kept';
     },
     retry() {
-      if (kept.length > 0 && performance.now() >= retryAt) void flush();
+      if (kept.length > 0 && performance.now() >= Math.max(retryAt, askedUntil)) void flush();
     },
   };
 }

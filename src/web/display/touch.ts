@@ -6,7 +6,7 @@ import { icon, make, show } from './dom.ts';
 import type { FreeRoom } from './elsewhere.ts';
 import { instantLine } from './lines.ts';
 import type { Offer } from './offers.ts';
-import type { ProblemKind, Reports } from './reports.ts';
+import { mostKept, type ProblemKind, type Reports } from './reports.ts';
 import { type Session, within } from './session.ts';
 
 type Phase =
@@ -158,7 +158,9 @@ export function makeTouch({ session, reports, box, other, report, changed, acted
   async function sendReport(kind: ProblemKind): Promise<void> {
     if (phase.kind !== 'reporting') return;
     enter({ kind: 'working', what: 'report' });
-    enter({ kind: 'said', line: text.reported[await reports.send(kind, drawnAt)], undo: null }, saidForMs);
+    const outcome = await reports.send(kind, drawnAt);
+    const line = outcome === 'full' ? text.reported.full(mostKept) : text.reported[outcome];
+    enter({ kind: 'said', line, undo: null }, saidForMs);
   }
 
   const problems = () =>

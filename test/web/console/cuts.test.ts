@@ -79,8 +79,8 @@ describeInBrowser('A cut in the middle', () => {
       if (!box) throw new Error(`There is no row ${row}.`);
       return [box.x + (box.width * (hour - opens)) / (closes - opens), box.y + 20] as const;
     };
-    // The banner moves the rows when it goes, and the hours are drawn that are open, not those that are supposed before.
     await isBack();
+    // The hours are drawn that are open, not those that are supposed before.
     await cell(/^free 07:00–21:00/)
       .last()
       .waitFor();

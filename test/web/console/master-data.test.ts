@@ -411,6 +411,22 @@ describeInBrowser('The master data of the console', () => {
     await page.getByRole('link', { name: 'Kalender' }).click();
     await page.getByText('Noch keine Adresse.').waitFor();
     expect(await page.getByRole('link', { name: 'Stammdaten' }).count()).toBe(0);
+    // The first answer is lost: what it was about cannot be shown any more, and there is no second one of it.
+    await page.route(
+      /graphql$/,
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await page.getByLabel('Wofür').fill('Verloren');
+    await page.keyboard.press('Enter');
+    await page.getByText('Der Server ist nicht zu erreichen.').first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('Ihr voriger Versuch ist doch angekommen.').waitFor();
+    await page.getByRole('row', { name: 'Verloren' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
     await page.getByLabel('Wofür').fill('Handy');
     await page.keyboard.press('Enter');
     const address = await page.getByLabel('Die neue Adresse').inputValue();

@@ -202,6 +202,67 @@ describeInBrowser('The screen of rooms', () => {
     await other.close();
   });
 
+  test('a page of bookings that comes after the frames does not bring back what they have taken away', async () => {
+    const at = (room: number, Subject: string) => booking(room, ['19:00', '20:00'], { Subject });
+    const [cancelled, hidden] = [await at(12, 'Cancelled'), await at(13, 'Hidden'), await at(14, 'Kept')];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: read, resolve: hasRead } = Promise.withResolvers<void>();
+    await mine.page.route(/graphql$/, async (route) => {
+      if (!route.request().postData()?.includes('query RoomBookings')) return route.fallback();
+      const response = await route.fetch();
+      if ((await response.text()).includes('Hidden')) hasRead();
+      await released;
+      return await route.fulfill({ response }).catch(() => undefined);
+    });
+    await mine.open(`?screen=rooms&day=${day}`);
+    await read;
+    await send('DELETE', `/bookings/${cancelled['Id']}`, undefined);
+    await send('PATCH', `/bookings/${hidden['Id']}`, { ResourceId: service.tenant.resources[57]?.id });
+    await at(11, 'Behind them');
+    await cell(/^Behind them/).waitFor();
+    release();
+    await cell(/^Kept 20:00–21:00/).waitFor();
+    await mine.page.unrouteAll({ behavior: 'wait' });
+    expect([await cell(/^Cancelled/).count(), await cell(/^Hidden/).count()]).toEqual([0, 0]);
+  });
+
+  test('bookings are read once the subscription is heard, or without it, and then anew', async () => {
+    const calls = `import(new URL('rooms/reading.ts', document.querySelector('script[src]').src)).then(async ({ openReading }) => {
+      const [own, told, ended] = [setTimeout, [], []];
+      const turn = () => new Promise((resolve) => own(resolve, 0));
+      const say = async () => (await turn(), told.splice(0));
+      let impatience;
+      globalThis.setTimeout = (run) => (impatience = run, 0);
+      const read = async (ids, stop) => (told.push(ids.join()), new Promise((resolve) => (ended.push(resolve), stop.addEventListener('abort', resolve))));
+      const open = () => openReading({ size: 2, read, forget: () => told.push('forget'), rest: () => told.push('rest') });
+      const [one, other] = [open(), open()];
+      one.add(['1', '2', '3']);
+      other.close();
+      const said = [await say()];
+      one.heard();
+      said.push(await say());
+      one.restart();
+      said.push(await say());
+      impatience();
+      said.push(await say());
+      one.heard();
+      said.push(await say());
+      for (const end of ended) end();
+      said.push(await say(), one.isLoading.value);
+      globalThis.setTimeout = own;
+      return said;
+    })`;
+    expect(await mine.page.evaluate(calls)).toEqual([
+      [],
+      ['1,2', '3'],
+      ['forget', 'rest'],
+      ['1,2', '3'],
+      ['forget', '1,2', '3'],
+      ['rest'],
+      false,
+    ]);
+  });
+
   test('a conflict says what is in the way, and one press takes what is free', async () => {
     const from = await cell(/Rehearsal/).boundingBox();
     const to = await cell(/Conference/).boundingBox();
@@ -231,9 +292,34 @@ describeInBrowser('The screen of rooms', () => {
   });
 
   test('without a network it says so and refuses; what was missed is drawn when it is back', async () => {
+    const places = () =>
+      mine.page.evaluate(
+        "JSON.stringify([...document.querySelectorAll('#top, #main, [data-row], .bar')].map((each) => each.getBoundingClientRect()))",
+      );
+    const before = await places();
     await mine.context.setOffline(true);
-    await mine.page.getByText(/^No connection/).waitFor();
+    await mine.page
+      .getByRole('status')
+      .getByText(/^No connection/)
+      .waitFor();
     await seen('offline');
+    expect(await places()).toBe(before);
+    // Whatever comes into focus is not below it: the cells at the lower edge, and the sections at the upper one.
+    const isClear = `new Promise((resolve) => (function look() {
+      const [box, over] = [document.activeElement, document.querySelector('#connection')].map((each) => each.getBoundingClientRect());
+      const isCovered = box.bottom > over.top && box.top < over.bottom && box.right > over.left && box.left < over.right;
+      if (isCovered || !document.activeElement.matches('a, [data-cell]')) requestAnimationFrame(look); else resolve();
+    })())`;
+    await mine.page.getByRole('grid').focus();
+    for (let row = 0; row < 14; row += 1) {
+      await press('ArrowDown');
+      await mine.page.evaluate(isClear);
+    }
+    expect(await mine.page.locator('#connection.above').count()).toBe(1);
+    await mine.page.getByRole('link', { name: 'Rooms', exact: true }).focus();
+    await mine.page.evaluate(isClear);
+    await mine.page.getByRole('grid').focus();
+    await press('Control+Home');
     await cell(/Rehearsal/).focus();
     await press('Shift+ArrowRight');
     await mine.page
@@ -245,6 +331,10 @@ describeInBrowser('The screen of rooms', () => {
     await mine.context.setOffline(false);
     await cell(/^Meanwhile 13:00–14:00/).waitFor();
     await mine.page.getByText(/^No connection/).waitFor({ state: 'detached' });
+    await mine.page.getByText('The connection is back.', { exact: true }).waitFor();
+    expect(await mine.page.evaluate("document.querySelector('#main').getBoundingClientRect().top")).toBe(
+      JSON.parse(String(before))[1].top,
+    );
   });
 
   test('a session that ends is asked for again, over what was typed', async () => {

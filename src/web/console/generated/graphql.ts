@@ -859,6 +859,7 @@ export type CreateTimetableFeedMutationVariables = Exact<{
   label?: string | null | undefined;
   class?: string | null | undefined;
   teacher?: string | null | undefined;
+  idempotencyKey?: string | null | undefined;
 }>;
 
 
@@ -872,6 +873,7 @@ export type CreateTimetableFeedMutation = { createTimetableToken:
 export type CreateRoomFeedMutationVariables = Exact<{
   label?: string | null | undefined;
   resourceId: string | number;
+  idempotencyKey?: string | null | undefined;
 }>;
 
 
@@ -2476,8 +2478,13 @@ export const RoomFeedsDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<RoomFeedsQuery, RoomFeedsQueryVariables>;
 export const CreateTimetableFeedDocument = new TypedDocumentString(`
-    mutation CreateTimetableFeed($label: String, $class: String, $teacher: String) {
-  createTimetableToken(label: $label, class: $class, teacher: $teacher) {
+    mutation CreateTimetableFeed($label: String, $class: String, $teacher: String, $idempotencyKey: String) {
+  createTimetableToken(
+    label: $label
+    class: $class
+    teacher: $teacher
+    idempotencyKey: $idempotencyKey
+  ) {
     __typename
     ... on CalendarTokenCreated {
       url
@@ -2519,8 +2526,12 @@ export const CreateTimetableFeedDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<CreateTimetableFeedMutation, CreateTimetableFeedMutationVariables>;
 export const CreateRoomFeedDocument = new TypedDocumentString(`
-    mutation CreateRoomFeed($label: String, $resourceId: ID!) {
-  createCalendarToken(label: $label, resourceId: $resourceId) {
+    mutation CreateRoomFeed($label: String, $resourceId: ID!, $idempotencyKey: String) {
+  createCalendarToken(
+    label: $label
+    resourceId: $resourceId
+    idempotencyKey: $idempotencyKey
+  ) {
     __typename
     ... on CalendarTokenCreated {
       url

@@ -1,6 +1,6 @@
 /** The PINs of a person: made, shown once, listed, revoked. */
 import { useState } from 'preact/hooks';
-import { act, ask, isUnanswered, newKey, type Refusal } from '../client.ts';
+import { act, ask } from '../client.ts';
 import { addDays, instantOf, momentText, ownZone } from '../clock.ts';
 import {
   CreatePinDocument,
@@ -14,7 +14,7 @@ import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { useRevocation } from '../parts/revoke.ts';
-import { Secret } from '../parts/secret.ts';
+import { Secret, useMaking } from '../parts/secret.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
@@ -26,14 +26,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
   const asked = useAsked(async (stop) => (await ask(MasterPinsDocument, { personId }, stop)).pins?.nodes ?? [], []);
   const [label, setLabel] = useState('');
   const [last, setLast] = useState('');
-  const [made, setMade] = useState<string>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isBusy, setBusy] = useState(false);
-  const [idempotencyKey, setKey] = useState(newKey);
-
-  async function make(): Promise<void> {
-    if (isBusy) return;
-    setBusy(true);
+  const { make, made, refusal, isBusy } = useMaking(async (idempotencyKey) => {
     const { done, refused } = await act(CreatePinDocument, {
       personId,
       idempotencyKey,
@@ -41,15 +34,8 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
       // To the end of that day.
       ...(last && { expiresAt: new Date(instantOf(ownZone, addDays(last, 1), 0)).toISOString() }),
     });
-    setBusy(false);
-    setRefusal(refused);
-    // Without an answer it is sent again, and makes no second one.
-    if (!refused || !isUnanswered(refused)) setKey(newKey());
-    if (!done) return;
-    setMade(done.pin);
-    setLabel('');
-    asked.reload();
-  }
+    return { secret: done?.pin, refused };
+  }, asked.reload);
   const { revoke, isGoing } = useRevocation((which) => act(RevokePinDocument, which), t().willRevoke, asked.reload);
   const stateOf = (pin: MasterPinFragment) =>
     pin.revokedAt
@@ -74,7 +60,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
       </table></div>`,
       { when: (pins) => pins.length === 0, text: t().noPins },
     )}
-    <form onSubmit=${submit(make)}>
+    <form onSubmit=${submit(async () => void ((await make()) && setLabel('')))}>
       <div class="fields">
         ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: 100, fault: faultAt(refusal, 'label') })}
         ${h(Field, { label: t().lastDay, type: 'date', value: last, onInput: setLast, fault: faultAt(refusal, 'expiresAt') })}

@@ -1,5 +1,6 @@
-/** What is shown once and never again, with a button that copies it. */
-import { useRef } from 'preact/hooks';
+/** What is shown once and never again: made once, though the answer was lost, and with a button that copies it. */
+import { useRef, useState } from 'preact/hooks';
+import { isUnanswered, newKey, type Refusal } from '../client.ts';
 import { t } from '../texts/shell.ts';
 import { html } from './html.ts';
 import { announce } from './toast.ts';
@@ -21,4 +22,34 @@ export function Secret({ label, value, hint }: { label: string; value: string; h
       <p class="hint">${hint}</p>
     </div>
   `;
+}
+
+type Made = { secret?: string | undefined; refused?: Refusal | undefined };
+
+/**
+ * Makes a secret: sent again without an answer it makes no second one, and the first cannot be shown any more.
+ * @param send with an Idempotency-Key
+ * @param reload reads the list in which it stands then
+ */
+export function useMaking(send: (idempotencyKey: string) => Promise<Made>, reload: () => void) {
+  const [key, setKey] = useState(newKey);
+  const [made, setMade] = useState<string>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setBusy] = useState(false);
+  /** @returns whether it is made */
+  async function make(): Promise<boolean> {
+    if (isBusy) return false;
+    setBusy(true);
+    const { secret, refused } = await send(key);
+    setBusy(false);
+    // The server knows the key: as it is now, or with what was typed before.
+    const isKnown = refused?.code === 'Conflict' || (refused?.code === 'InvalidInput' && refused.faults.length === 0);
+    const wasMade = isKnown && refusal !== undefined && isUnanswered(refusal);
+    setRefusal(refused && wasMade ? { ...refused, code: 'WasMade', message: '' } : refused);
+    if (!refused || !isUnanswered(refused)) setKey(newKey());
+    if (secret !== undefined) setMade(secret);
+    if (secret !== undefined || wasMade) reload();
+    return secret !== undefined;
+  }
+  return { make, made, refusal, isBusy };
 }

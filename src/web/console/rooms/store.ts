@@ -1,9 +1,9 @@
 /**
- * The rooms and bookings of some days: read room by room, the visible ones first, and kept fresh by a subscription that begins
- * before anything is read, so that nothing falls between. A change of one's own is drawn at once and taken back when refused.
+ * The rooms and bookings of some days: read room by room, and kept fresh by a subscription, which is heard before. A change of
+ * one's own is drawn at once and taken back when refused.
  */
 import { type Signal, signal } from '@preact/signals';
-import { ask, type Outcome, pages, type Refusal, Refused } from '../client.ts';
+import { ask, type Outcome, pages } from '../client.ts';
 import { addDays, instantOf, minute } from '../clock.ts';
 import {
   FollowBookingsDocument,
@@ -17,6 +17,7 @@ import {
 } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import type { Span } from './geometry.ts';
+import { openReading } from './reading.ts';
 
 export type Room = NonNullable<RoomsQuery['resources']>['nodes'][number] & { timeZone: string; locationName: string };
 /** What waits until nobody can take it back any more. */
@@ -54,7 +55,6 @@ export const spanOf = ({ start, end }: { start: string; end: string }): Span => 
 const nothing: readonly Booking[] = [];
 /** So many bookings of a room on a day are usual; a page holds 200. */
 const usual = 10;
-const atOnce = 3;
 
 export type Store = ReturnType<typeof openStore>;
 
@@ -67,14 +67,10 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const leaving = new Map<string, Leaving>();
   /** What the server said of a booking while a change of it was under way. */
   const heard = new Map<string, Booking>();
+  /** The version with which a booking went while pages were read: a page that comes later may still have it. */
+  const away = new Map<string, number>();
   const hours = new Map<string, Signal<readonly Span[] | undefined>>();
   const stop = new AbortController();
-  const isLoading = signal(true);
-  /** Why not all could be read; it is tried again. */
-  const refusal = signal<Refusal | undefined>(undefined);
-  let waiting: string[] = [];
-  let running = 0;
-  let isHalted = false;
   let made = 0;
 
   function ofRoom(id: string): Signal<readonly Booking[]> {
@@ -94,13 +90,19 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     const list = ofRoom(before.resourceId);
     list.value = list.value.filter((booking) => booking.id !== id);
   }
+  function takeAway(id: string, version: number): void {
+    if (reading.isUnderWay()) away.set(id, version);
+  }
   /** Draws a booking as it is, or takes it away. */
   function put(booking: Booking): void {
     const before = known.get(booking.id);
     const { start, end } = spanOf(booking);
     const isShown = occupies(booking) && end > from && start < to;
     if (before && (before.resourceId !== booking.resourceId || !isShown)) remove(booking.id);
-    if (!isShown) return;
+    if (!isShown) {
+      takeAway(booking.id, booking.version);
+      return;
+    }
     const drawn = { ...booking, leaving: leaving.get(booking.id) };
     known.set(booking.id, drawn);
     const list = ofRoom(booking.resourceId);
@@ -115,7 +117,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   /** What the server says, unless something newer is known. */
   function hear(booking: Booking): void {
     const before = known.get(booking.id);
-    if (before && before.version > booking.version) return;
+    if ((before && before.version > booking.version) || (away.get(booking.id) ?? 0) >= booking.version) return;
     if (before?.isPending) heard.set(booking.id, booking);
     else put(booking);
   }
@@ -123,7 +125,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   function hearAll(bookings: readonly Booking[]): void {
     const fresh = new Map<string, Booking[]>();
     for (const booking of bookings) {
-      if (known.has(booking.id) || leaving.has(booking.id)) {
+      if (known.has(booking.id) || leaving.has(booking.id) || away.has(booking.id)) {
         hear(booking);
         continue;
       }
@@ -135,71 +137,45 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     for (const [id, list] of fresh) ofRoom(id).value = [...ofRoom(id).value, ...list];
   }
 
-  async function readSome(resourceId: string[]): Promise<void> {
-    const filter = { ...window, resourceId, occupying: true };
-    const read = async (after: string | null) =>
-      (await ask(RoomBookingsDocument, { filter, after }, stop.signal)).bookings;
-    for await (const nodes of pages(read)) hearAll(nodes);
-  }
-  const size = Math.max(3, Math.floor(200 / (usual * days)));
-  function readOn(): void {
-    while (!isHalted && running < atOnce && waiting.length > 0) {
-      const some = waiting.splice(0, size);
-      running += 1;
-      readSome(some)
-        .then(
-          () => {
-            refusal.value = undefined;
-          },
-          (error: unknown) => {
-            if (stop.signal.aborted) return;
-            if (!(error instanceof Refused)) throw error;
-            waiting.unshift(...some);
-            isHalted = true;
-            refusal.value = error.refusal;
-            setTimeout(readAgain, (error.refusal.retryAfterSeconds ?? 5) * 1_000);
-          },
-        )
-        .finally(() => {
-          running -= 1;
-          if (running === 0 && waiting.length === 0) isLoading.value = false;
-          readOn();
-        });
-    }
-  }
+  const reading = openReading({
+    size: Math.max(3, Math.floor(200 / (usual * days))),
+    async read(resourceId, stop) {
+      const filter = { ...window, resourceId: [...resourceId], occupying: true };
+      const read = async (after: string | null) => (await ask(RoomBookingsDocument, { filter, after }, stop)).bookings;
+      for await (const nodes of pages(read)) hearAll(nodes);
+    },
+    forget() {
+      for (const id of [...known.keys()]) remove(id);
+      away.clear();
+    },
+    rest: () => away.clear(),
+  });
   const endFollowing = follow(
     FollowBookingsDocument,
     { filter: window },
     {
       next: ({ bookings }) => {
-        for (const booking of bookings.bookings) hear(booking);
-        for (const id of bookings.gone) remove(id);
-        readAgain();
+        for (const booking of bookings.bookings) {
+          if (away.get(booking.id) === Number.POSITIVE_INFINITY) away.delete(booking.id);
+          hear(booking);
+        }
+        for (const id of bookings.gone) {
+          takeAway(id, Number.POSITIVE_INFINITY);
+          remove(id);
+        }
+        reading.heard();
       },
       cursor: ({ bookings }) => bookings.cursor,
-      restart: () => reload(),
+      restart: reading.restart,
     },
   );
-  let all: readonly string[] = [];
-  /** What could not be read is read when the server is heard again. */
-  function readAgain(): void {
-    if (!isHalted || stop.signal.aborted) return;
-    isHalted = false;
-    readOn();
-  }
-  function reload(): void {
-    for (const id of [...known.keys()]) remove(id);
-    waiting = [...all];
-    isHalted = false;
-    readOn();
-  }
 
   return {
     day,
     days,
     window,
-    isLoading,
-    refusal,
+    isLoading: reading.isLoading,
+    refusal: reading.refusal,
     ofRoom,
     hoursOf,
     put,
@@ -226,18 +202,8 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
           Date.parse(other.end) > Date.now());
       return [...known.values()].filter(isMeant).map((each) => each.id);
     },
-    /** The rooms that will be shown, the first ones first. */
-    read(ids: readonly string[]): void {
-      const before = new Set(all);
-      all = [...all, ...ids.filter((id) => !before.has(id))];
-      waiting.push(...ids.filter((id) => !before.has(id)));
-      readOn();
-    },
-    /** These are looked at now. */
-    prefer(ids: readonly string[]): void {
-      const wanted = new Set(ids);
-      waiting.sort((one, other) => Number(wanted.has(other)) - Number(wanted.has(one)));
-    },
+    read: reading.add,
+    prefer: reading.prefer,
     async readHours(locationIds: readonly string[]): Promise<void> {
       const lastDay = addDays(day, days - 1);
       await Promise.all(
@@ -273,6 +239,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     newId: () => `new-${(made += 1)}`,
     close() {
       stop.abort();
+      reading.close();
       endFollowing();
     },
   };

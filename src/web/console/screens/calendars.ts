@@ -1,7 +1,7 @@
 /** Calendar addresses: a timetable or a room in one's own calendar program. Made, shown once, listed, revoked. */
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
-import { act, ask, pages, type Refusal } from '../client.ts';
+import { act, ask, pages } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import {
   CreateRoomFeedDocument,
@@ -17,7 +17,7 @@ import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { useRevocation } from '../parts/revoke.ts';
-import { Secret } from '../parts/secret.ts';
+import { Secret, useMaking } from '../parts/secret.ts';
 import { table } from '../parts/table.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/calendars.ts';
@@ -40,13 +40,9 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
   const asked = useAsked((stop) => readFeeds(room?.id, stop), []);
   const [name, setName] = useState('');
   const [label, setLabel] = useState('');
-  const [made, setMade] = useState<string>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isBusy, setBusy] = useState(false);
-  async function make(): Promise<void> {
-    if (isBusy) return;
-    setBusy(true);
+  const { make, made, refusal, isBusy } = useMaking(async (idempotencyKey) => {
     const of = {
+      idempotencyKey,
       ...(label && { label }),
       ...(kind === 'class' && { class: name }),
       ...(kind === 'teacher' && { teacher: name }),
@@ -54,13 +50,8 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
     const { done, refused } = await (room
       ? act(CreateRoomFeedDocument, { resourceId: room.id, ...of })
       : act(CreateTimetableFeedDocument, of));
-    setBusy(false);
-    setRefusal(refused);
-    if (!done) return;
-    setMade(done.url);
-    setLabel('');
-    asked.reload();
-  }
+    return { secret: done?.url, refused };
+  }, asked.reload);
   const { revoke, isGoing } = useRevocation((which) => act(RevokeFeedDocument, which), t().willRevoke, asked.reload);
   const ofText = (feed: FeedFragment) =>
     room?.name ?? (feed.class ? t().ofClass(feed.class) : feed.teacher ? t().ofTeacher(feed.teacher) : t().kinds.mine);
@@ -69,7 +60,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
     <div class="panel form">
       <h2>${t().make}</h2>
       ${made && h(Secret, { label: t().address, value: made, hint: t().once })}
-      <form onSubmit=${submit(make)}>
+      <form onSubmit=${submit(async () => void ((await make()) && setLabel('')))}>
         <div class="fields">
           ${(kind === 'class' || kind === 'teacher') && h(Field, { label: t().names[kind], value: name, onInput: setName, required: true, maxLength: 100, fault: faultAt(refusal, kind) })}
           ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: 100, placeholder: t().labelHint, fault: faultAt(refusal, 'label') })}

@@ -9,6 +9,8 @@ export const problemTexts = texts<Problems>(
       'Der Server ist nicht zu erreichen. Was Sie eingegeben haben, bleibt stehen; versuchen Sie es noch einmal, wenn die Verbindung wieder da ist.',
     WasBooked:
       'Ihr voriger Versuch ist doch angekommen, und so gebucht, wie er war. Schließen Sie das Formular; der Zeitplan zeigt die Buchung.',
+    WasMade:
+      'Ihr voriger Versuch ist doch angekommen. Was er gemacht hat, steht in der Liste und kann nicht mehr gezeigt werden: Widerrufen Sie es, und machen Sie ein neues.',
     NotAuthenticated: 'Sie sind nicht mehr angemeldet. Melden Sie sich an; Ihre Eingaben bleiben stehen.',
     Forbidden: 'Das dürfen Sie nicht. Fragen Sie jemanden, der diesen Raum verwaltet.',
     NotFound: 'Das gibt es nicht mehr. Laden Sie die Ansicht neu.',
@@ -31,6 +33,8 @@ export const problemTexts = texts<Problems>(
     Offline: 'The server cannot be reached. What you have typed stays; try again when the connection is back.',
     WasBooked:
       'Your earlier attempt has arrived, and is booked as it was then. Close the form; the timeline shows the booking.',
+    WasMade:
+      'Your earlier attempt has arrived. What it made stands in the list, and cannot be shown any more: revoke it, and make another.',
     NotAuthenticated: 'You are no longer signed in. Sign in; what you have typed stays.',
     Forbidden: 'You may not do this. Ask somebody who manages this room.',
     NotFound: 'This is no longer there. Load the view again.',

@@ -1,0 +1,40 @@
+/**
+ * Says that the server is not heard. It lies over the page, so that nothing moves away below a pointer, and at that edge where
+ * it does not cover what has the focus.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { lostSince } from '../client.ts';
+import { clockText, minutesAt, ownZone } from '../clock.ts';
+import { tryNow } from '../live.ts';
+import { t } from '../texts/shell.ts';
+import { html } from './html.ts';
+
+export function Connection() {
+  const self = useRef<HTMLDivElement>(null);
+  const [wasLost, setWasLost] = useState(false);
+  const [isAbove, setAbove] = useState(false);
+  const since = lostSince.value;
+  const isLost = since !== undefined;
+  useEffect(() => {
+    if (!isLost) return undefined;
+    setWasLost(true);
+    // What comes into focus may be scrolled there.
+    const evade = () =>
+      requestAnimationFrame(() => {
+        const box = document.activeElement?.getBoundingClientRect();
+        const height = (self.current?.offsetHeight ?? 0) + 16;
+        if (box && !self.current?.contains(document.activeElement))
+          setAbove(box.bottom > innerHeight - height && box.top > height);
+      });
+    evade();
+    addEventListener('focusin', evade);
+    return () => removeEventListener('focusin', evade);
+  }, [isLost]);
+  // The status is there before it says something, or readers of the screen would not hear it.
+  return html`
+    <div id="connection" ref=${self} class=${isLost ? (isAbove ? 'above' : '') : 'unseen'}>
+      <span role="status">${isLost ? t().offline(clockText(minutesAt(ownZone, since))) : wasLost && t().online}</span>
+      ${isLost && html`<button type="button" onClick=${tryNow}>${t().again}</button>`}
+    </div>
+  `;
+}

@@ -1,0 +1,122 @@
+/**
+ * Reads the bookings of rooms, of some rooms at a time, the visible ones first. It begins with the first frame of the
+ * subscription, so that nothing falls between; where none comes it reads all the same, and once more when one has come.
+ */
+import { signal } from '@preact/signals';
+import { type Refusal, Refused } from '../client.ts';
+
+const atOnce = 3;
+const patienceMs = 2_000;
+
+type Reader = {
+  /** Rooms of one question. */
+  size: number;
+  read: (roomIds: readonly string[], stop: AbortSignal) => Promise<void>;
+  /** All is read anew. */
+  forget: () => void;
+  /** Nothing is under way. */
+  rest: () => void;
+};
+
+export function openReading({ size, read, forget, rest }: Reader) {
+  const isLoading = signal(true);
+  /** Why not all could be read; it is tried again. */
+  const refusal = signal<Refusal | undefined>(undefined);
+  let stop = new AbortController();
+  let all: readonly string[] = [];
+  let waiting: string[] = [];
+  let running = 0;
+  let isHalted = false;
+  /** `early`: without having heard of the subscription. */
+  let state: 'waiting' | 'early' | 'followed' = 'waiting';
+  let impatience = beImpatient();
+  let again: ReturnType<typeof setTimeout> | undefined;
+
+  function beImpatient(): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      state = 'early';
+      readOn();
+    }, patienceMs);
+  }
+
+  function readOn(): void {
+    while (state !== 'waiting' && !isHalted && running < atOnce && waiting.length > 0) {
+      const some = waiting.splice(0, size);
+      const { signal } = stop;
+      running += 1;
+      read(some, signal)
+        .then(
+          () => {
+            refusal.value = undefined;
+          },
+          (error: unknown) => {
+            if (signal.aborted) return;
+            if (!(error instanceof Refused)) throw error;
+            waiting.unshift(...some);
+            isHalted = true;
+            refusal.value = error.refusal;
+            again = setTimeout(readAgain, (error.refusal.retryAfterSeconds ?? 5) * 1_000);
+          },
+        )
+        .finally(() => {
+          running -= 1;
+          if (running === 0) rest();
+          if (running === 0 && waiting.length === 0) isLoading.value = false;
+          readOn();
+        });
+    }
+  }
+  /** What could not be read is read when the server is heard again. */
+  function readAgain(): void {
+    clearTimeout(again);
+    isHalted = false;
+    readOn();
+  }
+  function readAll(): void {
+    stop.abort();
+    stop = new AbortController();
+    forget();
+    waiting = [...all];
+    readAgain();
+  }
+
+  return {
+    isLoading,
+    refusal,
+    isUnderWay: () => running > 0,
+    /** The subscription has told something. */
+    heard(): void {
+      const before = state;
+      state = 'followed';
+      clearTimeout(impatience);
+      if (before === 'early') readAll();
+      else readAgain();
+    },
+    /** What was missed cannot be told any more. */
+    restart(): void {
+      state = 'waiting';
+      clearTimeout(impatience);
+      impatience = beImpatient();
+      readAll();
+    },
+    /** The rooms that will be shown, the first ones first. */
+    add(ids: readonly string[]): void {
+      const before = new Set(all);
+      const added = ids.filter((id) => !before.has(id));
+      all = [...all, ...added];
+      waiting.push(...added);
+      readOn();
+    },
+    /** These are looked at now. */
+    prefer(ids: readonly string[]): void {
+      const wanted = new Set(ids);
+      waiting.sort((one, other) => Number(wanted.has(other)) - Number(wanted.has(one)));
+    },
+    close(): void {
+      stop.abort();
+      waiting = [];
+      clearTimeout(impatience);
+      clearTimeout(again);
+    },
+  };
+}
