@@ -138,7 +138,7 @@ module.exports = {
     ]),
     onlyTo('worker', { path: '^src/worker/', pathNot: '^src/worker/runner\\.ts$' }, [
       '^src/(worker|db|flow)/',
-      '^src/(errors|finding|context|config|log)\\.ts$',
+      '^src/(errors|finding|context|config|containment|log)\\.ts$',
     ]),
     onlyTo('worker-runner', '^src/worker/runner\\.ts$', [
       '^src/(worker|db|flow)/',

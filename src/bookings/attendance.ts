@@ -73,6 +73,9 @@ async function attend(
 }
 
 const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and status in ('Confirmed', 'Tentative')`;
+/** SQL: whether there are no-shows to release. */
+export const hasNoShows = sql<boolean>`exists (select from booking where ${isNoShow})`;
+
 const releasedPerSweep = 1_000;
 
 /**

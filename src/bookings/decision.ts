@@ -87,6 +87,9 @@ async function write(
   }
 }
 
+const isOverdue = sql<boolean>`${isRequested} and lower(occupied) + make_interval(mins => setup_minutes) <= now()`;
+/** SQL: whether there are requests to decline. */
+export const hasOverdue = sql<boolean>`exists (select from booking where ${isOverdue})`;
 const declinedPerSweep = 1_000;
 
 /**
@@ -98,7 +101,7 @@ export async function declineOverdue(db: Database): Promise<number> {
   const { numAffectedRows } = await sql`
     with due as materialized (
       select mandator_id, id from booking
-      where ${isRequested} and lower(occupied) + make_interval(mins => setup_minutes) <= now()
+      where ${isOverdue}
       order by lower(occupied) limit ${declinedPerSweep} for no key update skip locked
     )
     update booking set status = 'Cancelled', approval = 'Declined', decided_at = now(),

@@ -15,12 +15,12 @@
  * - Only the organizer, the creator, Admins, and who decides about it see the content of a private booking; a display sees only the content of
  *   bookings that it made.
  */
-export { checkIn, countNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
+export { checkIn, countNoShows, hasNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
 export { type Booking, type BookingFilter, type BookingKind, isActive } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
 export { type Created, createBooking } from './creation.ts';
-export { decideBooking, declineOverdue } from './decision.ts';
+export { decideBooking, declineOverdue, hasOverdue } from './decision.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
 export {
   bookMailItems,

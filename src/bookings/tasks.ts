@@ -1,9 +1,10 @@
 import type { Sweep } from '../worker/task.ts';
-import { countNoShows, declineOverdue, forgetOldUndos, releaseNoShows } from './service.ts';
+import { countNoShows, declineOverdue, forgetOldUndos, hasNoShows, hasOverdue, releaseNoShows } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {
     name: 'release no-shows',
+    isDue: () => hasNoShows,
     async run({ work, log }) {
       const released = await releaseNoShows(work);
       if (released > 0) log.info({ released }, 'no-shows released');
@@ -17,6 +18,7 @@ export const sweeps: readonly Sweep[] = [
   },
   {
     name: 'decline overdue requests',
+    isDue: () => hasOverdue,
     async run({ work, log }) {
       const declined = await declineOverdue(work);
       if (declined > 0) log.info({ declined }, 'overdue requests declined');

@@ -34,7 +34,7 @@ export {
   findEnd,
   readStretch,
 } from './feed.ts';
-export { changeFigures, forgetOldChanges, placeChanges } from './upkeep.ts';
+export { changeFigures, forgetOldChanges, mayHaveUnplaced, placeChanges } from './upkeep.ts';
 
 /** `nextCursor` continues the feed, also when there are no further changes yet. */
 export type ChangePage = { items: FeedChange[]; nextCursor: string; hasMore: boolean };

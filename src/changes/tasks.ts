@@ -1,9 +1,10 @@
 import type { Sweep } from '../worker/task.ts';
-import { changeFigures, forgetOldChanges, placeChanges } from './service.ts';
+import { changeFigures, forgetOldChanges, mayHaveUnplaced, placeChanges } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {
     name: 'place changes',
+    isDue: ({ work }) => mayHaveUnplaced(work),
     run: ({ work, signal }) => placeChanges(work, signal),
     figures: changeFigures,
   },

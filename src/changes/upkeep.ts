@@ -1,5 +1,5 @@
 /** Background work on the feed: gives positions to changes that no reader has placed yet, and deletes old changes. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Database, stateIn } from '../db/database.ts';
 import { findEnd } from './feed.ts';
 
@@ -15,6 +15,14 @@ type Placed = { placed: number; last: number; awaited?: { id: number; ends: stri
 
 const openPlaced = (): Placed => ({ placed: 0, last: 0 });
 
+const lastGiven = sql`coalesce(pg_sequence_last_value(pg_get_serial_sequence('change', 'id')::regclass), 0)`;
+
+/** SQL: whether there may be changes without positions. */
+export function mayHaveUnplaced(db: Database): RawBuilder<unknown> {
+  const { placed, last, awaited } = stateIn(db, openPlaced);
+  return awaited || placed !== last ? sql`true` : sql`${lastGiven} <> ${last}::bigint`;
+}
+
 /**
  * Gives positions to all changes that have none. It looks behind those that all have theirs: the index of the others keeps the
  * entries of all that ever had none until PostgreSQL cleans it up, thousands of pages after an import. An id counts as seen when
@@ -25,7 +33,7 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
   const unplaced = sql`
     select from change where mandator_id = mandator.id and position is null and change.id > ${state.placed}`;
   const { rows } = await sql<{ last: number; begun: string; areOver: boolean | null; tenants: number[] }>`
-    select coalesce(pg_sequence_last_value(pg_get_serial_sequence('change', 'id')::regclass), 0) as last,
+    select ${lastGiven} as last,
       pg_snapshot_xmax(pg_current_snapshot())::text as begun,
       pg_snapshot_xmin(pg_current_snapshot()) >= ${state.awaited?.ends ?? null}::xid8
         and not exists (select from mandator where exists (${unplaced} and change.id <= ${state.awaited?.id ?? null}))

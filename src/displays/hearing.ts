@@ -122,12 +122,16 @@ async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Prom
     from held where display.mandator_id = held.mandator_id and display.id = held.id`.execute(db);
 }
 
+const isLate = sql<boolean>`revoked_at is null and silent_since is null and due_at < now() - make_interval(mins => ${silentAfterMinutes})`;
+/** SQL: whether there are displays to mark as silent. */
+export const hasLate = sql<boolean>`exists (select from display where ${isLate})`;
+
 /** Marks the displays that have become silent, which the feed of changes reports. @returns how many */
 export async function findSilent(db: Database, log: Log): Promise<number> {
   const { rows } = await sql<{ id: number; name: string; mandator: string }>`
     with late as materialized (
       select mandator_id, id from display
-      where revoked_at is null and silent_since is null and due_at < now() - make_interval(mins => ${silentAfterMinutes})
+      where ${isLate}
       order by id limit ${mostAtOnce} for no key update skip locked
     )
     update display set silent_since = now()

@@ -1,13 +1,14 @@
 import type { Sweep } from '../worker/task.ts';
-import { displayFigures, findSilent, forgetPairings } from './service.ts';
+import { displayFigures, findSilent, forgetPairings, hasLate } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {
     name: 'find silent displays',
+    isDue: () => hasLate,
     async run({ work, log }) {
       await findSilent(work, log);
     },
     figures: displayFigures,
   },
-  { name: 'forget old pairings', every: 10_000, run: ({ work }) => forgetPairings(work) },
+  { name: 'forget old pairings', every: 60_000, run: ({ work }) => forgetPairings(work) },
 ];

@@ -17,6 +17,10 @@ const mostRounds = 20;
 
 type Due = { mandatorId: number; id: number; url: string; etag: string | null };
 
+const isDue = sql<boolean>`due_at <= now()`;
+/** SQL: whether there are calendars to read. */
+export const hasDueCalendars = sql<boolean>`exists (select from holiday_calendar where ${isDue})`;
+
 /**
  * Takes calendars that are due, of each tenant one, so that nobody waits for all those of a tenant whose servers hang. They are
  * due again a minute later, unless they are read until then.
@@ -25,9 +29,9 @@ async function takeDue(db: Database): Promise<Due[]> {
   const { rows } = await sql<Due>`
     update holiday_calendar as taken set due_at = now() + interval '1 minute'
     from (select mandator_id, id from holiday_calendar
-      where due_at <= now() and (mandator_id, id) in (
+      where ${isDue} and (mandator_id, id) in (
         select distinct on (mandator_id) mandator_id, id from holiday_calendar
-        where due_at <= now() order by mandator_id, due_at, id)
+        where ${isDue} order by mandator_id, due_at, id)
       order by due_at limit ${mostAtOnce} for no key update skip locked) as due
     where taken.mandator_id = due.mandator_id and taken.id = due.id
     returning taken.mandator_id as "mandatorId", taken.id, taken.url, taken.etag`.execute(db);

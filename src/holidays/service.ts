@@ -20,7 +20,7 @@ export {
   type NewCalendar,
 } from './calendars.ts';
 export { type ClosedBooking, closedBookingList, listClosedBookings } from './closed-bookings.ts';
-export { readDueCalendars } from './fetching.ts';
+export { hasDueCalendars, readDueCalendars } from './fetching.ts';
 export { applyCalendars, readSources, tellSource } from './files.ts';
 export type { HolidayReading } from './reading.ts';
 export { sourceMembers, type WrittenSource } from './schema.ts';

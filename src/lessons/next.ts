@@ -9,6 +9,10 @@ import { lessonList, member, replaceField } from './fields.ts';
 /** The greatest weight of a short batch, about a second's work: see submission. Lessons that go with whole jobs count too. */
 const shortUpTo = 1_000;
 
+export const isOpen = sql<boolean>`import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')`;
+/** SQL: whether there are batches to import. */
+export const hasOpen = sql<boolean>`exists (select from batch where ${isOpen})`;
+
 /** Whether a batch waits for nothing but a worker. The pause after a failed start does not delay a cancellation. */
 export const isDue = sql<boolean>`(cancel_requested or coalesce(not_before <= now(), true))`;
 
@@ -38,7 +42,7 @@ export async function findNext(db: Database | Transaction, mandatorId: number): 
             limit ${shortUpTo + 1}) as unlisted)
       end as "isLong"
     from batch
-    where mandator_id = ${mandatorId} and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+    where mandator_id = ${mandatorId} and ${isOpen}
     order by arrival limit 1`.execute(db);
   return rows[0];
 }

@@ -16,7 +16,7 @@ import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
 import { batchTasks, cancelText, fail, nudge } from './lifecycle.ts';
-import { findNext, isDue, isWorkedOn } from './next.ts';
+import { findNext, isDue, isOpen, isWorkedOn } from './next.ts';
 import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
 import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
 
@@ -63,8 +63,9 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
 /** Ended batches that one sweep deletes; each may have many errors. */
 const forgottenAtOnce = 20;
 
-/** Deletes batches that ended long ago, with their errors; what they imported stays. */
+/** Deletes batches that ended long ago, with their errors, and the answers to keys; what was imported stays. */
 export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'work' | 'config'>): Promise<void> {
+  await dropExpiredKeys(work);
   await sql`
     delete from batch where (mandator_id, id) in (
       select mandator_id, id from batch
@@ -74,11 +75,10 @@ export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'wo
 
 /** Queues the tenants whose next batch is due and has no worker: its process died, or its job was lost. */
 export async function recoverBatches(db: Database): Promise<void> {
-  await dropExpiredKeys(db);
   const { rows } = await sql<{ mandatorId: number }>`
     select mandator_id as "mandatorId" from (
       select distinct on (mandator_id) mandator_id, ${isDue} as due from batch
-      where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+      where ${isOpen}
       order by mandator_id, arrival) as next
     where due and not ${isWaiting(sql`${sql.lit(`${batchTasks.long}:`)} || mandator_id`)} and not ${isWorkedOn}`.execute(
     db,
@@ -93,7 +93,7 @@ async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running 
       not_before = now() + ${pauseAfter(sql`(attempts + 1)`)}
     where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
-      and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+      and ${isOpen}
     returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
       take_over as "takeOver", create_missing as "createMissing",
       replaces_quelle as "replacesQuelle", replaces_since as "replacesSince", allow_removal as "allowRemoval",

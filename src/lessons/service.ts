@@ -28,6 +28,7 @@ export { cancelBatch, findBatch, getBatch, listBatches, listErrors } from './bat
 export { examineBatches } from './diagnosis.ts';
 export { readDifference } from './difference.ts';
 export { batchTasks } from './lifecycle.ts';
+export { hasOpen } from './next.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool, openSpool, type Spool } from './spool.ts';
 export { findLessonsNaming, removeTeachers } from './teachers.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineTask, type Sweep } from '../worker/task.ts';
-import { batchFigures, batchTasks, forgetOldBatches, recoverBatches, runNextBatch } from './service.ts';
+import { batchFigures, batchTasks, forgetOldBatches, hasOpen, recoverBatches, runNextBatch } from './service.ts';
 
 const payload = z.object({ mandatorId: z.int().positive() });
 
@@ -14,6 +14,6 @@ export const tasks = (['short', 'long'] as const).map((lane) =>
 );
 
 export const sweeps: readonly Sweep[] = [
-  { name: 'recover batches', run: ({ work }) => recoverBatches(work), figures: batchFigures },
-  { name: 'forget old batches', every: 10_000, run: forgetOldBatches },
+  { name: 'recover batches', isDue: () => hasOpen, run: ({ work }) => recoverBatches(work), figures: batchFigures },
+  { name: 'forget old batches', every: 60_000, run: forgetOldBatches },
 ];

@@ -35,21 +35,19 @@ const mostAtOnce = 4;
 /** After this time a job leaves the rest to the next job. */
 const askWithinMs = 3_000;
 
+const hasServers = ({ MailServer }: Config) => Object.keys(MailServer).length > 0;
+/** SQL: whether there are settings to follow, or subscriptions to disable. */
+export const mayDeviate = (config: Config): RawBuilder<unknown> =>
+  hasServers(config) ? sql`true` : sql`exists (select from mail_subscription as one where ${isLive('one')})`;
+
 /** Brings the subscriptions in line with the settings and the time. */
 export async function sweepSubscriptions({ work, config }: Pick<MailWork, 'work' | 'config'>): Promise<void> {
-  const hasServers = Object.keys(config.MailServer).length > 0;
-  if (!hasServers && !(await hasLive(work))) return;
   await disableUnwanted(work, config);
-  if (!hasServers) return;
+  if (!hasServers(config)) return;
   await replaceOlder(work, null);
   await alignTenantWide(work, config);
   await queueProvisioning(work, config);
   await queueManagement(work, config);
-}
-
-async function hasLive(db: Database): Promise<boolean> {
-  const { rows } = await sql`select from mail_subscription as one where ${isLive('one')} limit 1`.execute(db);
-  return rows.length > 0;
 }
 
 /** Disables subscriptions whose calendar the settings have dropped, or given another server, kind or mailbox. */

@@ -19,6 +19,7 @@ export {
   forgetOldSubscriptions,
   manageSubscriptions,
   manageTask,
+  mayDeviate,
   sweepSubscriptions,
 } from './management.ts';
 export { type DirtyBy, markAllCalendars, markCalendars } from './marks.ts';

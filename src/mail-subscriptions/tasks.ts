@@ -5,6 +5,7 @@ import {
   forgetOldSubscriptions,
   manageSubscriptions,
   manageTask,
+  mayDeviate,
   provisionSubscription,
   provisionTask,
   sweepSubscriptions,
@@ -29,6 +30,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'mail subscriptions follow the settings and the time',
     follows: followedSettings,
+    isDue: ({ config }) => mayDeviate(config),
     run: sweepSubscriptions,
   },
   { name: 'forget old mail subscriptions', every: 60_000, run: ({ work }) => forgetOldSubscriptions(work) },

@@ -1,5 +1,5 @@
 /** Keeps the calendars in line with the settings (contract 7). */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type BookableRoom, cancelMailItems, lockRooms } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
@@ -12,6 +12,12 @@ import { forgetSteps, noContinuation, noFault } from './reading.ts';
 
 /** The settings that `alignCalendars` follows. */
 export const followedSettings = calendarSettings;
+
+/** SQL: whether there are calendars that are read. */
+export const hasCalendars = sql<boolean>`exists (select from mail_calendar where retired_at is null)`;
+/** SQL: whether there are settings to follow, or calendars to retire. */
+export const mayDeviate = ({ MailServer }: Config): RawBuilder<boolean> =>
+  Object.keys(MailServer).length > 0 ? sql`true` : hasCalendars;
 
 /** Why a calendar of the settings is not read. */
 export type SettingsFault = {

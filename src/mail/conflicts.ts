@@ -11,6 +11,10 @@ const lockWithinMs = 200;
 
 type WaitingCalendar = { mandatorId: number; calendarId: number; resourceId: number };
 
+const isWaiting = sql<boolean>`item.state = 'Conflict' and upper(item.occupied) > now()`;
+/** SQL: whether there are items in conflict. */
+export const hasConflicts = sql<boolean>`exists (select from mail_item as item where ${isWaiting})`;
+
 /** @returns how many items got their bookings */
 export async function bookConflicts(db: Database): Promise<number> {
   // A partial index finds the items in conflict, and that of the exclusion constraint the bookings in their way.
@@ -18,7 +22,7 @@ export async function bookConflicts(db: Database): Promise<number> {
     select distinct item.mandator_id as "mandatorId", item.calendar_id as "calendarId", calendar.resource_id as "resourceId"
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
-    where item.state = 'Conflict' and upper(item.occupied) > now() and calendar.retired_at is null
+    where ${isWaiting} and calendar.retired_at is null
       and not exists (
         select from booking
         left join mail_item as holder on holder.mandator_id = booking.mandator_id and holder.booking_id = booking.id

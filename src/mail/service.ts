@@ -9,9 +9,9 @@
  * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
  * - A calendar stays marked as changed until a reading that began after the mark has ended well.
  */
-export { alignCalendars, followedSettings, openFaultLog } from './calendars.ts';
+export { alignCalendars, followedSettings, hasCalendars, mayDeviate, openFaultLog } from './calendars.ts';
 export { openCallback } from './callback.ts';
-export { bookConflicts } from './conflicts.ts';
+export { bookConflicts, hasConflicts } from './conflicts.ts';
 export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
 export { pollCalendars, requestReadings } from './polling.ts';

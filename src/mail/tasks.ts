@@ -4,7 +4,10 @@ import {
   alignCalendars,
   bookConflicts,
   followedSettings,
+  hasCalendars,
+  hasConflicts,
   mailFigures,
+  mayDeviate,
   openFaultLog,
   pollCalendars,
   synchroniseCalendar,
@@ -23,12 +26,14 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'mail calendars follow the settings',
     follows: followedSettings,
+    isDue: ({ config }) => mayDeviate(config),
     run: ({ work, config, once }) => alignCalendars(work, config, once(openFaultLog)),
     figures: mailFigures,
   },
-  { name: 'mail calendars that are due', run: pollCalendars },
+  { name: 'mail calendars that are due', isDue: () => hasCalendars, run: pollCalendars },
   {
     name: 'book mail items whose room is free',
+    isDue: () => hasConflicts,
     async run({ work, log }) {
       const booked = await bookConflicts(work);
       if (booked > 0) log.info({ booked }, 'mail items booked whose room had been occupied');

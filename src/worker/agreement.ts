@@ -21,9 +21,6 @@ export async function holdFingerprint(session: Database, fingerprint: number): P
   await sql`select pg_advisory_lock_shared(${lockClasses.settings}, ${fingerprint})`.execute(session);
 }
 
-/** Whether a living worker has another fingerprint. */
-export async function isDisputed(db: Database, fingerprint: number): Promise<boolean> {
-  const { rows } = await sql`
-    select from ${heldLocks(lockClasses.settings)} as followed where number <> ${fingerprint} limit 1`.execute(db);
-  return rows.length > 0;
-}
+/** SQL: whether a living worker has another fingerprint. */
+export const isDisputed = (fingerprint: number) =>
+  sql<boolean>`exists (select from ${heldLocks(lockClasses.settings)} as followed where number <> ${fingerprint}::integer)`;

@@ -1,7 +1,8 @@
 import { runMigrations } from 'graphile-worker';
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
-import type { Figure } from './task.ts';
+import { mostCounted } from './leases.ts';
+import type { Sweep } from './task.ts';
 
 /** Brings the queue's own schema up to date; safe for many processes at once. */
 export async function migrateQueue(db: Database): Promise<void> {
@@ -56,14 +57,40 @@ const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   return rows[0]?.n ?? 0;
 };
 
-/** The metrics of the queue. */
-export const queueFigures: Record<string, Figure> = {
-  roomgate_queue_jobs_waiting: {
-    help: 'Jobs that are due and not taken',
-    read: (db) => countJobs(db, sql`locked_at is null and run_at <= now() and is_available`),
+/** A job that is queued again while it runs loses its key to the new job. If it then fails, it would stay for ever. */
+const isReplaced = sql<boolean>`key is null and locked_at is null`;
+const isOvercounted = sql<boolean>`attempts > ${mostCounted} and key is not null and locked_at is null`;
+const hasJobs = (condition: RawBuilder<boolean>) =>
+  sql<boolean>`exists (select from graphile_worker._private_jobs where ${condition})`;
+
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'complete replaced jobs',
+    isDue: () => hasJobs(isReplaced),
+    async run({ work }) {
+      await sql`
+        select graphile_worker.complete_jobs(array(
+          select id from graphile_worker._private_jobs where ${isReplaced}))`.execute(work);
+    },
+    figures: {
+      roomgate_queue_jobs_waiting: {
+        help: 'Jobs that are due and not taken',
+        read: (db) => countJobs(db, sql`locked_at is null and run_at <= now() and is_available`),
+      },
+      roomgate_queue_jobs_failing: {
+        help: 'Jobs whose last attempt has failed, and that wait for the next',
+        read: (db) => countJobs(db, sql`attempts > 0 and locked_at is null and key is not null`),
+      },
+    },
   },
-  roomgate_queue_jobs_failing: {
-    help: 'Jobs whose last attempt has failed, and that wait for the next',
-    read: (db) => countJobs(db, sql`attempts > 0 and locked_at is null and key is not null`),
+  {
+    // So that no job is given up, and none waits longer than seven minutes for its next run.
+    name: 'limit the recorded attempts of jobs',
+    isDue: () => hasJobs(isOvercounted),
+    async run({ work }) {
+      await sql`update graphile_worker._private_jobs set attempts = ${mostCounted} where ${isOvercounted}`.execute(
+        work,
+      );
+    },
   },
-};
+];

@@ -5,7 +5,7 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'graphile-worker';
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import * as audit from '../audit/tasks.ts';
 import * as bookings from '../bookings/tasks.ts';
 import * as changes from '../changes/tasks.ts';
@@ -14,7 +14,6 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
-import { isOutage } from '../flow/database-errors.ts';
 import { keepDoing, pause } from '../flow/retry.ts';
 import { openTurns, type Turns } from '../flow/turns.ts';
 import * as holidays from '../holidays/tasks.ts';
@@ -25,11 +24,12 @@ import * as mail from '../mail/tasks.ts';
 import * as mailInbox from '../mail-inbox/tasks.ts';
 import * as mailSubscriptions from '../mail-subscriptions/tasks.ts';
 import * as problems from '../problems/tasks.ts';
-import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
+import { fingerprintOf, holdFingerprint } from './agreement.ts';
 import { openAlarm } from './alarm.ts';
-import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './leases.ts';
+import { areHeld, holdRunner, releaseTheDead, unlockAll } from './leases.ts';
 import { watchPulse } from './pulse.ts';
-import { openQueuePool, queueFigures } from './queue.ts';
+import { openQueuePool, sweeps as queueSweeps } from './queue.ts';
+import { keepSweeping } from './sweeping.ts';
 import type { Figure, Lane, Sweep, SweepContext, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
@@ -41,6 +41,7 @@ export type WorkerHandle = {
 
 const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks, ...mailSubscriptions.tasks];
 const allSweeps: readonly Sweep[] = [
+  ...queueSweeps,
   ...lessons.sweeps,
   ...bookings.sweeps,
   ...changes.sweeps,
@@ -63,10 +64,7 @@ const lanes: Record<Lane, { places: number }> = {
 const pollInterval = 120_000;
 /** Connections for the queue's own statements; each lane listens on one more. */
 const queueConnections = 5;
-const sweepEvery = 2_000;
 const tidyEvery = 5_000;
-const disagreement =
-  'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
 /** Milliseconds for tasks to return their jobs, and for sweeps to end. */
 const stopTimeout = 5_000;
 /** Milliseconds within which the queue library must start, and look for jobs again; else it is started again. */
@@ -76,11 +74,10 @@ const mostIdle = 30_000;
 export function openFigures(
   db: Database,
 ): Record<string, Pick<Figure, 'help' | 'label'> & { read(): ReturnType<Figure['read']> }> {
-  const figures = Object.assign(
-    {},
-    queueFigures,
-    ...[...allTasks, ...allSweeps].map(({ figures }) => figures),
-  ) as Record<string, Figure>;
+  const figures = Object.assign({}, ...[...allTasks, ...allSweeps].map(({ figures }) => figures)) as Record<
+    string,
+    Figure
+  >;
   return Object.fromEntries(
     Object.entries(figures).map(([name, { read, ...told }]) => [name, { ...told, read: () => read(db) }]),
   );
@@ -94,11 +91,7 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
   const state: State = { turns: openTurns(lanes.outside.places) };
   // Sweeps run beside the queue, and go on when it fails.
-  const sweeping = allSweeps.map(async (sweep, place) => {
-    // One after the other, so that they share a few connections.
-    await pause((place * sweepEvery) / allSweeps.length, stopping.signal);
-    await repeat(sweep, { ...context, work, signal: stopping.signal });
-  });
+  const sweeping = keepSweeping(allSweeps, { ...context, work, signal: stopping.signal });
   const supervised = keepDoing(stopping.signal, () => serve(context, work, stopping.signal, state), {
     onError: (error) => context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
     wellAfterMs: 60_000,
@@ -109,10 +102,7 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
     },
     async stop() {
       stopping.abort();
-      await Promise.all([
-        supervised,
-        Promise.race([Promise.all(sweeping), sleep(stopTimeout, undefined, { ref: false })]),
-      ]);
+      await Promise.all([supervised, Promise.race([sweeping, sleep(stopTimeout, undefined, { ref: false })])]);
     },
   };
 }
@@ -205,26 +195,7 @@ async function stopRunner(runner: Runner): Promise<void> {
   await runner.promise.catch(() => {});
 }
 
-/** Repeats a sweep until the process stops. Work that failed is found again by the next round. */
-async function repeat(sweep: Sweep, context: SweepContext): Promise<void> {
-  const { name, every = sweepEvery, follows } = sweep;
-  const fingerprint = fingerprintOf(context.config, allSweeps);
-  let rests = false;
-  while (!context.signal.aborted) {
-    try {
-      const rested = rests;
-      rests = follows !== undefined && (await isDisputed(context.work, fingerprint));
-      if (rests && !rested) context.log.error({ sweep: name }, disagreement);
-      if (!rests) await contain(() => sweep.run(context));
-    } catch (error) {
-      const level = isOutage(error) ? 'warn' : 'error';
-      context.log[level]({ sweep: name, err: (error as Error).stack }, 'sweep failed');
-    }
-    await pause(every, context.signal);
-  }
-}
-
-/** Releases the work of dead runners and cleans up the queue until the runner ends or the process stops. */
+/** Releases the work of dead runners until the runner ends or the process stops. */
 async function tidyUntilEnd(
   context: SweepContext,
   session: Kysely<DB>,
@@ -235,24 +206,8 @@ async function tidyUntilEnd(
     if (isBeating()) beatAt = performance.now();
     if (performance.now() - beatAt > mostIdle) throw new Error('the queue library looks for no jobs any more');
     await releaseTheDead(session, own, context.log);
-    await removeReplacedJobs(session);
-    await forgetAttempts(session);
     await pause(tidyEvery, context.signal);
   }
-}
-
-/** A job that is queued again while it runs loses its key to the new job. If it then fails, it would stay for ever. */
-async function removeReplacedJobs(session: Kysely<DB>): Promise<void> {
-  await sql`
-    select graphile_worker.complete_jobs(array(
-      select id from graphile_worker._private_jobs where key is null and locked_at is null))`.execute(session);
-}
-
-/** Limits the recorded attempts, so that no job is given up, and none waits longer than seven minutes for its next run. */
-async function forgetAttempts(session: Kysely<DB>): Promise<void> {
-  await sql`
-    update graphile_worker._private_jobs set attempts = ${mostCounted}
-    where attempts > ${mostCounted} and key is not null and locked_at is null`.execute(session);
 }
 
 function queueLogger(log: Log): Logger {

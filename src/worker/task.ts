@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
@@ -52,6 +53,8 @@ export type Sweep = {
   name: string;
   /** Milliseconds between two rounds; 2,000 if absent. */
   every?: number;
+  /** SQL: whether there may be work. All sweeps are asked in one statement; one without a condition runs in each round. */
+  isDue?(context: SweepContext): RawBuilder<unknown>;
   /**
    * The settings, without secrets, that the sweep applies to the database. It pauses while living workers differ in them,
    * because they would undo each other's work.

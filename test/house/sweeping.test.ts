@@ -1,0 +1,73 @@
+/** The sweeps of a worker: one statement asks which have work, and none of them stops another. */
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type RawBuilder, sql } from 'kysely';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { openLog } from '../../src/log.ts';
+import { keepSweeping } from '../../src/worker/sweeping.ts';
+import type { Sweep, SweepContext } from '../../src/worker/task.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let db: Database;
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = openDatabase(database.url, { max: 4, log: openLog('silent'), statementTimeout: 0 });
+});
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+/** Sweeps until `last` has run three times. @returns how often each has run, and the lines of the log */
+async function sweepUntil(last: string, sweeps: readonly Omit<Sweep, 'run'>[], run?: Sweep['run']) {
+  const stopping = new AbortController();
+  const runs = Object.fromEntries(sweeps.map(({ name }) => [name, 0]));
+  const lines: { msg: string; sweep?: string }[] = [];
+  const log = openLog('warn', { write: (line: string) => lines.push(JSON.parse(line)) });
+  const context = { config: {}, log, db, work: db, signal: stopping.signal } as unknown as SweepContext;
+  const counted = sweeps.map((sweep) => ({
+    ...sweep,
+    async run() {
+      runs[sweep.name] = (runs[sweep.name] ?? 0) + 1;
+      if (runs[last] === 3) stopping.abort();
+      if (sweep.name !== last) await run?.(context);
+    },
+  }));
+  await keepSweeping(counted, context, 1);
+  return { runs, told: lines.map(({ msg, sweep }) => [msg, sweep]) };
+}
+
+const isDue = (condition: string) => (): RawBuilder<unknown> => sql.raw(condition);
+
+test('a sweep runs while its condition holds, and in each round without one', async () => {
+  const { runs } = await sweepUntil('always', [
+    { name: 'never', isDue: isDue('1 = 2') },
+    { name: 'unknown', isDue: isDue('null') },
+    { name: 'now', isDue: isDue('1 = 1') },
+    { name: 'rarely', every: 60_000 },
+    { name: 'always' },
+  ]);
+  expect(runs).toEqual({ never: 0, unknown: 0, now: 3, rarely: 1, always: 3 });
+});
+
+test('the wrong condition of one leaves the others running, and the wrong one shows what it finds', async () => {
+  const { runs, told } = await sweepUntil('always', [{ name: 'wrong', isDue: isDue('1 / 0 = 1') }, { name: 'always' }]);
+  expect(runs).toEqual({ wrong: 3, always: 3 });
+  expect(told).toEqual(Array.from({ length: 3 }, () => ['asking which sweeps are due failed', undefined]));
+});
+
+test('one that fails is told and runs again', async () => {
+  const { runs, told } = await sweepUntil('always', [{ name: 'failing' }, { name: 'always' }], async () => {
+    throw new Error('it fails');
+  });
+  expect(runs).toEqual({ failing: 3, always: 3 });
+  expect(told).toEqual(Array.from({ length: 3 }, () => ['sweep failed', 'failing']));
+});
+
+test('one that hangs runs once, and holds no other', async () => {
+  const { runs } = await sweepUntil('always', [{ name: 'hanging' }, { name: 'always' }], async ({ signal }) => {
+    await once(signal, 'abort');
+  });
+  expect(runs).toEqual({ hanging: 1, always: 3 });
+});
