@@ -9,6 +9,7 @@
  * positions of lost changes to others.
  */
 import { setImmediate } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { checkReader, mayShow } from '../access.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
@@ -98,10 +99,32 @@ const isShown = (viewer: Viewer, { kind, id, resourceId }: FeedChange): boolean 
   return resource === null || mayShow(viewer, resource);
 };
 
-/** `readStretch` without what is hidden from the caller: a stretch may be empty and have more behind it. */
+/** The batches of these changes that the viewer has sent. */
+async function ownBatchesAmong(db: Database, viewer: Viewer, changes: readonly FeedChange[]): Promise<Set<string>> {
+  const ids = changes.filter(({ kind }) => kind === 'Batch').map(({ id }) => id);
+  if (ids.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('batch')
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where('created_by', '=', viewer.personId)
+    .where('id', '=', sql<string>`any (${ids}::uuid[])`)
+    .select('id')
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * `readStretch` without what is hidden from the caller: a stretch may be empty and have more behind it. Who does not see all
+ * resources is told of no display, which may hang at any, and of no batches of others.
+ */
 async function readSeen(db: Database, viewer: Viewer, place: Parameters<typeof readStretch>[2]): Promise<FeedStretch> {
   const stretch = await readStretch(db, viewer.mandatorId, place);
-  return { ...stretch, changes: stretch.changes.filter((change) => isShown(viewer, change)) };
+  if (viewer.hiddenRooms.length === 0) return stretch;
+  const own = await ownBatchesAmong(db, viewer, stretch.changes);
+  const changes = stretch.changes.filter((change) =>
+    change.kind === 'Batch' ? own.has(change.id) : change.kind !== 'Display' && isShown(viewer, change),
+  );
+  return { ...stretch, changes };
 }
 
 const toChangePage = ({ changes, end, hasMore }: FeedStretch): ChangePage => ({

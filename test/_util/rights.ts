@@ -270,7 +270,8 @@ ${table('Operation', rights)}
 
 Whether they tell of the resource, its bookings, lessons and problems: \`unknown\` is an answer without them. The batch has been
 sent by an Admin; of its own batches a User reads the jobs and lessons in resources that it sees. \`gone\` has what was moved to
-the resource from one that the caller sees.
+the resource from one that the caller sees. Who does not see all resources is told by \`changes\` of no display, and of no batches
+of others.
 
 ${table('In the answer of', told)}
 

@@ -233,6 +233,18 @@ const readers: Record<string, (who: MasterData) => Promise<string>> = {
       })),
     );
   },
+  'GET changes: of batches and displays': async (who) => {
+    const { body, text } = await who.get('/changes?Limit=200');
+    const own = await validate(other.token);
+    await endOf(own.id, other.token);
+    const { body: later } = await who.get(`/changes?Cursor=${body['NextCursor']}`);
+    // Of its own batches everybody hears.
+    expect([who === sign, JSON.stringify(later).includes(own.id)]).toEqual([who === sign, who !== sign]);
+    if (!body['Items']) return text;
+    // The only display hangs at the hidden room.
+    const told = itemsOf({ body }).some(({ Kind, Id }) => Kind === 'Display' || Id === batchId);
+    return `"ResourceId":${open},${told ? `"ResourceId":${hidden},` : ''}`;
+  },
   'Query.changes': graphql(() => '{ changes(first: 200) { items { resourceId booking { resourceId } } } }'),
   'GET timetable': rest(() => `/timetable?${window}&Klasse=1a`),
   'Query.timetable': graphql(
