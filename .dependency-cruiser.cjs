@@ -157,13 +157,15 @@ module.exports = {
     onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
     onlyTo('flow', '^src/flow/', ['^src/flow/', '^src/(config|errors|log)\\.ts$']),
     onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log)\\.ts$']),
-    onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable)\\.ts$']),
-    onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
+    onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable|wording)\\.ts$']),
+    onlyTo('config', '^src/config\\.ts$', ['^src/(settings|wording)\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
     onlyTo('fields', '^src/fields\\.ts$', ['^src/(nouns|storable)\\.ts$']),
     onlyTo('nouns', '^src/nouns\\.ts$', ['^src/storable\\.ts$']),
     onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|nouns|storable)\\.ts$', paging]),
-    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable)\\.ts$', ['^src/names\\.ts$']),
+    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable|wording)\\.ts$', [
+      '^src/names\\.ts$',
+    ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

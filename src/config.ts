@@ -16,6 +16,7 @@ import {
   sessionSettings,
   settings,
 } from './settings.ts';
+import { wordingOf } from './wording.ts';
 
 export type Client = z.output<typeof clientSettings>;
 export type MailServerSettings = z.output<typeof mailServer>;
@@ -193,10 +194,10 @@ function describe(
   if (issue.code === 'invalid_key') return [[name, issue.issues[0]?.message ?? issue.message]];
   if (issue.code === 'custom' && issue.params?.['isAboutName']) return [[name, issue.message]];
   const value = valueAt(input, issue.path);
-  const allowed = issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
-  if (value !== undefined) return [[name, `is ${show(name, value)}; ${allowed}`]];
-  // The parser's own message would repeat that it is missing.
-  return [[name, issue.message.endsWith('received undefined') ? 'is missing' : `is missing; ${allowed}`]];
+  if (value !== undefined) return [[name, `is ${show(name, value)}; ${issue.message}`]];
+  // What a setting's schema says of it is told, and a mere type is not.
+  const isMereType = issue.code === 'invalid_type' && issue.message === wordingOf(issue);
+  return [[name, isMereType ? 'is missing' : `is missing; ${issue.message}`]];
 }
 
 /** Where a setting was written: in a variable, inside the list of a variable, or in the file. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
 import { lowerFirst, upperFirst } from './fields.ts';
 import { isStorable, mostId } from './storable.ts';
+import './wording.ts';
 
 const deepest = 32;
 /** More than any schema has; to check more takes long. */

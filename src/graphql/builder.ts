@@ -70,8 +70,8 @@ export function createBuilder() {
       ID: { Input: string; Output: string | number };
     };
   }>({
-    // The errors plugin comes first, so that it also sees the errors of argument checks, which have GraphQL's names already.
-    plugins: [ErrorsPlugin, ZodPlugin, FaultsPlugin, ComplexityPlugin, CostsPlugin],
+    // The outermost first: that of errors sees what that of faults has respelled, and that what the check of arguments finds.
+    plugins: [ErrorsPlugin, FaultsPlugin, ZodPlugin, ComplexityPlugin, CostsPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },
     zod: { validationError: invalidArguments },

@@ -40,7 +40,7 @@ type PageArguments = {
 };
 
 const bothEnds = 'first, last: give one of them, `first` to read forward and `last` to read backward.';
-const misplaced = (name: string) => `${name}: pass a cursor of this list as it stands, or none.`;
+const misplaced = (name: string) => `${name}: pass a cursor of this list as it stands, or none for the first page.`;
 
 /** @throws Malformed for a cursor that was not made for this list, and for both ends together */
 export function pageOf<Key extends SortKey>(

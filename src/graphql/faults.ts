@@ -1,7 +1,21 @@
-/** Respells the faults that services find in a body of REST: GraphQL's names, and pointers that begin at the arguments. */
+/**
+ * Respells what services say of a call of REST: in messages GraphQL's names, and pointers that begin at the arguments. It is
+ * done once for all fields, from the arguments that each has in the schema.
+ */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
-import type { GraphQLFieldResolver } from 'graphql';
+import {
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLInputField,
+  type GraphQLResolveInfo,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
 import { DomainError, type FieldError } from '../errors.ts';
+import { upperFirst } from '../fields.ts';
 import { inNames, nameOf } from './names.ts';
 
 declare global {
@@ -17,16 +31,124 @@ const pluginName = 'faults';
 /** Arguments that are the body of REST as a whole; others are members of it. */
 const bodies = ['input', 'jobs'];
 
-function respell(fault: FieldError, body: string): void {
-  const { field, pointer, message } = fault;
-  if (pointer !== null) fault.pointer = `${body}${inNames(pointer)}`;
-  if (field === null) return;
-  fault.field = nameOf(field);
-  if (message.startsWith(`${field}: `)) fault.message = `${fault.field}${message.slice(field.length)}`;
+/** What REST calls otherwise, besides German members. */
+const ofPages: ReadonlyMap<string, string> = new Map([
+  ['Cursor', 'after'],
+  ['Limit', 'first'],
+]);
+
+type Spelling = {
+  /** The names of the arguments and of all members below them. */
+  names: ReadonlySet<string>;
+  /** Where each stands, the outermost of its name; none of those in lists. */
+  places: ReadonlyMap<string, string>;
+  /** The pointer to the body of REST. */
+  body: string;
+};
+
+type Part = GraphQLArgument | GraphQLInputField;
+
+function readArguments(args: readonly Part[]): Spelling {
+  const names = new Set<string>();
+  const places = new Map<string, string>();
+  const seen = new Set<unknown>();
+  let level = args.map((part) => ({ part, place: `/${part.name}` as string | undefined }));
+  while (level.length > 0)
+    level = level.flatMap(({ part: { name, type }, place }) => {
+      names.add(name);
+      if (place !== undefined && !places.has(name)) places.set(name, place);
+      const inner = getNamedType(type);
+      if (!isInputObjectType(inner) || seen.has(inner)) return [];
+      seen.add(inner);
+      const within = isListType(getNullableType(type)) ? undefined : place;
+      return Object.values(inner.getFields()).map((below) => ({
+        part: below,
+        place: within === undefined ? undefined : `${within}/${below.name}`,
+      }));
+    });
+  const body = bodies.find((name) => args.some((argument) => argument.name === name));
+  return { names, places, body: body === undefined ? '' : `/${body}` };
+}
+
+const spellings = new WeakMap<object, Spelling>();
+
+function spellingOf({ parentType, fieldName }: GraphQLResolveInfo): Spelling {
+  const field = parentType.getFields()[fieldName] as GraphQLField<unknown, unknown>;
+  const known = spellings.get(field);
+  if (known) return known;
+  const spelling = readArguments(field.args);
+  spellings.set(field, spelling);
+  return spelling;
+}
+
+/** The name of a member of REST, if the field has an argument or a member of it. */
+function ownName(word: string, { names }: Spelling): string | undefined {
+  if (word !== upperFirst(word)) return undefined;
+  return [nameOf(word), ofPages.get(word)].find((name) => name !== undefined && names.has(name));
+}
+
+/** What is in quotes is the caller's. */
+const quotedOrWord = /"(?:[^"\\]|\\.)*"|[A-Za-z]\w*/g;
+
+const respellText = (text: string, spelling: Spelling): string =>
+  text.replaceAll(quotedOrWord, (word) => ownName(word, spelling) ?? word);
+
+/** A pointer into a body of REST, or none, as one into the arguments. One that is already is left as it is. */
+function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | null {
+  const { names, places, body } = spelling;
+  const ofField = field === null ? undefined : places.get(ownName(field, spelling) ?? field);
+  if (pointer === null) return ofField ?? null;
+  const first = pointer.split('/', 2)[1] ?? '';
+  if (places.get(first) === `/${first}`) return pointer;
+  const respelled = inNames(pointer);
+  const name = respelled.split('/', 2)[1] ?? '';
+  const outer = body === '' && names.has(name) ? places.get(name) : undefined;
+  return outer === undefined ? `${body}${respelled}` : `${outer}${respelled.slice(name.length + 1)}`;
+}
+
+const leadingNames = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
+
+/** The faults of an error whose message alone names the members. */
+function faultsOf({ message, code }: DomainError, { places }: Spelling): FieldError[] {
+  const paths = leadingNames.exec(message)?.[1]?.split(', ') ?? [];
+  return paths.flatMap((path) => {
+    const [first = '', ...others] = path.split(/[.[\]]+/).filter((part) => part !== '');
+    const place = places.get(first);
+    if (place === undefined) return [];
+    const field = [first, ...others].findLast((part) => !/^\d/.test(part)) ?? first;
+    return [
+      { field, pointer: [place, ...others].join('/'), code: code === 'Malformed' ? code : 'InvalidValue', message },
+    ];
+  });
+}
+
+function respell(error: DomainError, spelling: Spelling): void {
+  error.message = respellText(error.message, spelling);
+  for (const fault of error.errors) {
+    fault.pointer = placeOf(fault, spelling);
+    fault.message = respellText(fault.message, spelling);
+    if (fault.field !== null)
+      fault.field = ofPages.has(fault.field) ? (ownName(fault.field, spelling) ?? fault.field) : nameOf(fault.field);
+  }
+  if (error.errors.length === 0 && (error.code === 'Malformed' || error.code === 'InvalidInput'))
+    error.errors.push(...faultsOf(error, spelling));
 }
 
 /** Queries that whoever is authenticated may ask. Any other may be refused, and is null then, so that the others are answered. */
 const alwaysAnswered = new Set(['me', 'serverTime', 'tenant']);
+
+type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
+
+const respelling =
+  <Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> =>
+  async (...call) => {
+    try {
+      return await resolver(...call);
+    } catch (error) {
+      if (error instanceof DomainError) respell(error, spellingOf(call[3]));
+      throw error;
+    }
+  };
 
 class FaultsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
@@ -34,20 +156,15 @@ class FaultsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return { ...field, type: { ...field.type, nullable: true } };
   }
 
-  override wrapResolve(
-    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
+  override wrapResolve(resolver: Resolver<Types>, { args }: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    return Object.keys(args).length === 0 ? resolver : respelling(resolver);
+  }
+
+  override wrapSubscribe(
+    subscribe: Resolver<Types> | undefined,
     { args }: PothosOutputFieldConfig<Types>,
-  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    if (Object.keys(args).length === 0) return resolver;
-    const body = bodies.find((name) => name in args);
-    return async (...call) => {
-      try {
-        return await resolver(...call);
-      } catch (error) {
-        if (error instanceof DomainError) for (const fault of error.errors) respell(fault, body ? `/${body}` : '');
-        throw error;
-      }
-    };
+  ): Resolver<Types> | undefined {
+    return subscribe === undefined || Object.keys(args).length === 0 ? subscribe : respelling(subscribe);
   }
 }
 

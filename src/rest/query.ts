@@ -25,7 +25,7 @@ function splitQuery({ url }: Request): Record<string, unknown> {
   return query;
 }
 
-function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
+function faultsOf(issue: z.core.$ZodIssue, query: Record<string, unknown>): FieldError[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
       field: key,
@@ -34,7 +34,9 @@ function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
       message: `${key} is not a query parameter of this route.`,
     }));
   const field = issue.path.join('.');
-  return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${issue.message}.` }];
+  const isRepeated = issue.code === 'invalid_type' && Array.isArray(query[field]);
+  const text = isRepeated ? 'is sent more than once; send it once' : issue.message;
+  return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${text}.` }];
 }
 
 /** Whether the caller asks for an error instead of ignored parameters (RFC 7240, 4.4). */
@@ -72,7 +74,7 @@ export function readQuery<T extends z.ZodType>(
       code: 'InvalidType',
       message: `${field}: must not hold U+0000 or half of a surrogate pair.`,
     })),
-    ...(result.error?.issues ?? []).flatMap(faultsOf),
+    ...(result.error?.issues ?? []).flatMap((issue) => faultsOf(issue, query)),
   ];
   throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
 }

@@ -13,7 +13,7 @@ export const addTypes: AddTypes = (builder) => {
   const resource = recordType(builder, 'ResourceUse', wire.resourceUse, wire.toResourceUse);
   const hour = recordType(builder, 'HourUse', wire.hourUse, wire.toHourUse);
   const week = recordType(builder, 'WeekUse', wire.weekUse, wire.toWeekUse);
-  const whole = builder.objectRef<usage.UsageQuery>('Usage').implement({
+  const whole = builder.objectRef<usage.UsageOf>('Usage').implement({
     description:
       'How much resources are used, in the local dates and hours of each location, against its present opening hours.',
     fields: (t) => ({
@@ -21,19 +21,19 @@ export const addTypes: AddTypes = (builder) => {
         type: [resource],
         complexity: cost,
         description: 'Of each resource, by their ids.',
-        resolve: (query, _args, { context, viewer }) => usage.listResourceUse(context.db, viewer, query),
+        resolve: (of, _args, { context, viewer }) => usage.listResourceUse(context.db, viewer, of),
       }),
       hours: t.field({
         type: [hour],
         complexity: cost,
         description: 'Of all these resources together, for each weekday and hour: always 168, from Monday on.',
-        resolve: (query, _args, { context, viewer }) => usage.listHourUse(context.db, viewer, query),
+        resolve: (of, _args, { context, viewer }) => usage.listHourUse(context.db, viewer, of),
       }),
       weeks: t.field({
         type: [week],
         complexity: cost,
         description: 'Of all these resources of each location, for each week; the first and the last may be parts.',
-        resolve: (query, _args, { context, viewer }) => usage.listWeekUse(context.db, viewer, query),
+        resolve: (of, _args, { context, viewer }) => usage.listWeekUse(context.db, viewer, of),
       }),
     }),
   });
@@ -48,7 +48,8 @@ export const addTypes: AddTypes = (builder) => {
       type: whole,
       args: { input: t.arg({ type: input, required: true, description: 'Which resources, and when.' }) },
       description: 'How much resources are used; for Admins.',
-      resolve: (_root, { input: { from, to, ...others } }) => ({ from, to, ...given(others) }),
+      resolve: (_root, { input: { from, to, ...others } }, { context, viewer }) =>
+        usage.findUsageOf(context.db, viewer, { from, to, ...given(others) }),
     }),
   );
 };

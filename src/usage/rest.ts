@@ -14,7 +14,7 @@ function usageRoute<Found>(list: {
   most: number;
   record: z.ZodType;
   example: object;
-  run(db: Context['db'], viewer: Viewer, query: usage.UsageQuery): Promise<Found[]>;
+  run(db: Context['db'], viewer: Viewer, of: usage.UsageOf): Promise<Found[]>;
   toRecord(found: Found): object;
 }): Route {
   return route({
@@ -33,7 +33,7 @@ function usageRoute<Found>(list: {
     },
     problems: { 403: 'Only an Admin reads them.' },
     handle: async ({ db }, { viewer, query }) => {
-      const found = await list.run(db, viewer, toFields(query));
+      const found = await list.run(db, viewer, await usage.findUsageOf(db, viewer, toFields(query)));
       return { status: 200, body: { Items: found.map(list.toRecord), NextCursor: null } };
     },
   });

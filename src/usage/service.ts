@@ -37,12 +37,13 @@ export type HourUse = { weekday: number; hour: number; use: Use };
 export type WeekUse = { locationId: number; locationName: string; week: string; use: Use };
 
 type Room = { id: number; name: string; locationId: number };
+/** The dates that are asked for, and the resources of the query. */
+export type UsageOf = Pick<UsageQuery, 'from' | 'to'> & { rooms: readonly Room[] };
 
-/** The use of each resource, by its id. @throws as `readRooms` */
-export async function listResourceUse(db: Database, viewer: Viewer, query: UsageQuery): Promise<ResourceUse[]> {
-  const rooms = await readRooms(db, viewer, query);
-  const found = await readUse(db, viewer, query, rooms, 'resource');
-  return rooms.map(({ id, name, locationId }) => ({
+/** The use of each resource, by its id. */
+export async function listResourceUse(db: Database, viewer: Viewer, of: UsageOf): Promise<ResourceUse[]> {
+  const found = await readUse(db, viewer, of, 'resource');
+  return of.rooms.map(({ id, name, locationId }) => ({
     resourceId: id,
     resourceName: name,
     locationId,
@@ -50,25 +51,23 @@ export async function listResourceUse(db: Database, viewer: Viewer, query: Usage
   }));
 }
 
-/** The use in each of the 168 hours of a week, of all resources together. @throws as `readRooms` */
-export async function listHourUse(db: Database, viewer: Viewer, query: UsageQuery): Promise<HourUse[]> {
-  const rooms = await readRooms(db, viewer, query);
-  const found = await readUse(db, viewer, query, rooms, 'hour');
+/** The use in each of the 168 hours of a week, of all resources together. */
+export async function listHourUse(db: Database, viewer: Viewer, of: UsageOf): Promise<HourUse[]> {
+  const found = await readUse(db, viewer, of, 'hour');
   return Array.from({ length: 7 * 24 }, (_, index) => {
     const [weekday, hour] = [Math.floor(index / 24) + 1, index % 24];
     return { weekday, hour, use: found.get(`${weekday} ${hour}`) ?? noUse };
   });
 }
 
-/** The use of each location in each week that begins on a Monday; the first and the last may be parts. @throws as `readRooms` */
-export async function listWeekUse(db: Database, viewer: Viewer, query: UsageQuery): Promise<WeekUse[]> {
-  const rooms = await readRooms(db, viewer, query);
-  const found = await readUse(db, viewer, query, rooms, 'week');
-  const named = new Set(rooms.map(({ locationId }) => locationId));
+/** The use of each location in each week that begins on a Monday; the first and the last may be parts. */
+export async function listWeekUse(db: Database, viewer: Viewer, of: UsageOf): Promise<WeekUse[]> {
+  const found = await readUse(db, viewer, of, 'week');
+  const named = new Set(of.rooms.map(({ locationId }) => locationId));
   const locations = (await listAllLocations(db, viewer)).filter(({ id }) => named.has(id));
-  const first = readDate(query.from) - ((weekdayOf(readDate(query.from)) + 6) % 7);
+  const first = readDate(of.from) - ((weekdayOf(readDate(of.from)) + 6) % 7);
   const weeks: string[] = [];
-  for (let day = first; day <= readDate(query.to); day += 7) weeks.push(dateText(day));
+  for (let day = first; day <= readDate(of.to); day += 7) weeks.push(dateText(day));
   return locations.flatMap(({ id, name }) =>
     weeks.map((week) => ({
       locationId: id,
@@ -80,11 +79,11 @@ export async function listWeekUse(db: Database, viewer: Viewer, query: UsageQuer
 }
 
 /**
- * The resources that are asked for, by id.
+ * What is asked for, with the resources by id.
  * @throws Forbidden unless the caller is an Admin; Malformed for dates that cannot be, more than 366 days, more than 500
  * resources, or too many days of too many resources
  */
-async function readRooms(db: Database, viewer: Viewer, query: UsageQuery): Promise<Room[]> {
+export async function findUsageOf(db: Database, viewer: Viewer, query: UsageQuery): Promise<UsageOf> {
   checkUsageReader(viewer);
   const { from, to, resourceIds: ids, ...filter } = query;
   const days = checkDates(from, to);
@@ -101,7 +100,7 @@ async function readRooms(db: Database, viewer: Viewer, query: UsageQuery): Promi
       'To',
       `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources.`,
     );
-  return rooms;
+  return { from, to, rooms };
 }
 
 /** @returns the number of days @throws Malformed */
@@ -126,8 +125,7 @@ function refuse(field: string | null, text: string): Malformed {
 async function readUse(
   db: Database,
   viewer: Viewer,
-  { from, to }: UsageQuery,
-  rooms: readonly Room[],
+  { from, to, rooms }: UsageOf,
   step: Grouping,
 ): Promise<Map<string, Use>> {
   if (rooms.length === 0) return new Map();

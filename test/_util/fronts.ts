@@ -82,7 +82,7 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [rename(name), renamed(item, rename)]));
 }
 
-/** Both fronts tell the same text, but for what was wrong with the words of a call: each speaks of its own. */
+/** Both fronts tell the same text, members in their own spelling, but for what was wrong with the words of a call. */
 const sameText = new Set(['CONFLICT', 'FORBIDDEN', 'LIMIT']);
 
 type OfBookings = { conflicts?: unknown[]; alternatives?: unknown[] };
@@ -95,7 +95,7 @@ function failure(
 ) {
   return {
     failed: code,
-    ...(sameText.has(code) && { message }),
+    ...(sameText.has(code) && { message: message.replaceAll(/\b[A-Z]\w*[a-z][A-Z]\w*/g, lowerFirst) }),
     ...(retryAfter != null && { retryAfter }),
     ...(conflicts.length > 0 && { conflicts, alternatives }),
   };
