@@ -29,6 +29,8 @@ type Told = { message: string; faults: Fault[]; code?: unknown };
 const source = path.join(import.meta.dirname, '..', '..', 'src');
 const schema = buildSchema(fs.readFileSync(path.join(source, 'graphql', 'schema.graphql'), 'utf8'));
 
+const openapi = JSON.parse(fs.readFileSync(path.join(source, 'rest', 'openapi.json'), 'utf8'));
+
 /** The members and query parameters of REST, of all its schemas. */
 const wire = new Set<string>();
 (function collect(node: unknown): void {
@@ -37,7 +39,7 @@ const wire = new Set<string>();
   for (const member of Object.keys(properties ?? {})) wire.add(member);
   if (place === 'query') wire.add(String(name));
   for (const inner of Object.values(node)) collect(inner);
-})(JSON.parse(fs.readFileSync(path.join(source, 'rest', 'openapi.json'), 'utf8')));
+})(openapi);
 
 let service: Service;
 let admin: ReturnType<typeof masterData>;
@@ -93,7 +95,7 @@ function namesBelow(parts: readonly (GraphQLArgument | GraphQLInputField)[], nam
 }
 
 const ofZod =
-  /Too (small|big)|Invalid (input|option|string|[A-Z]\w+)\b|>=|<=|expected (string|number|array|object|int)/;
+  /Too (small|big)|Invalid [a-zA-Z]|>=|<=|expected (string|number|array|object|int)|must have (the|another) form|is not allowed here/;
 
 /** What is wrong with the spelling of what is told; nothing where all is right. */
 function wrongIn(told: Told[], field: Field): string[] {
@@ -240,4 +242,82 @@ describe('what a service finds', () => {
     expect(wrongIn(told, field)).toEqual([]);
     if (places.length > 0) expect(told.flatMap(({ faults }) => faults.map(({ pointer }) => pointer))).toEqual(places);
   });
+});
+
+test.each<[string, Tree, string]>([
+  ['bookings', { filter: {}, after: 'x' }, '/after'],
+  ['timetable', { filter: { class: '7a', teacher: 'MUE' } }, '/filter/class'],
+  ['timetable', { after: 'x' }, '/after'],
+])('the subscription %s %j', async (name, args, place) => {
+  const field = schema.getSubscriptionType()!.getFields()[name]!;
+  const given = field.args.filter((argument) => argument.name in args);
+  const query = `subscription (${given.map((one) => `$${one.name}: ${one.type}`)}) {
+    ${name}(${given.map((one) => `${one.name}: $${one.name}`)}) { __typename } }`;
+  const answer = await fetch(`${service.url}/school/graphql`, {
+    method: 'POST',
+    headers: { ...headers(), Accept: 'text/event-stream' },
+    body: JSON.stringify({ query, variables: args }),
+  });
+  const errors: { message: string; extensions: { errors?: Fault[] } }[] = JSON.parse(
+    /\{.*\}/.exec(await answer.text())?.[0] ?? '{}',
+  ).errors;
+  const told = errors.map(({ message, extensions }) => ({ message, faults: extensions.errors ?? [] }));
+  expect(wrongIn(told, field)).toEqual([]);
+  expect(told[0]?.faults[0]?.pointer).toBe(place);
+});
+
+test.each([
+  ['a rule of a value', 'Int', '0', 'persons(first: §) { nodes { id } }', 'BAD_USER_INPUT', 'BAD_USER_INPUT'],
+  ['a scalar', 'DateTime', '"x"', 'bookings(filter: { from: § }) { nodes { id } }'],
+  ['an enumeration', 'SortOrder', '"Upward"', 'bookings(filter: {}, order: §) { nodes { id } }'],
+  ['a member that is missing', 'UsageInput!', '{}', 'usage(input: §) { hours { hour } }'],
+])(
+  '%s is judged by the same rule in a variable and in the document, which is then no valid one',
+  async (_what, type, value, use, ofVariable = 'BAD_USER_INPUT', ofDocument = 'GRAPHQL_VALIDATION_FAILED') => {
+    const codesOf = ({ errors = [] }: { errors?: Tree[] }) => [
+      ...new Set(errors.map(({ extensions }) => (extensions as Tree)['code'])),
+    ];
+    const asVariable = await admin.ask(`query ($v: ${type}) { ${use.replace('§', '$v')} }`, { v: JSON.parse(value) });
+    const asLiteral = await admin.ask(`{ ${use.replace('§', type === 'SortOrder' ? 'Upward' : value)} }`);
+    expect([codesOf(asVariable), codesOf(asLiteral)]).toEqual([[ofVariable], [ofDocument]]);
+  },
+);
+
+const headers = () => ({ Authorization: `Bearer ${admin.token}`, 'Content-Type': 'application/json' });
+
+test('a value that breaks a rule is answered in our own words by every operation of REST', async () => {
+  type Operation = { parameters?: { name: string; in: string }[]; requestBody?: { content: Tree } };
+  const texts = new Set<string>();
+  const follow = (schema: Tree): Tree =>
+    typeof schema['$ref'] === 'string' ? openapi.components.schemas[schema['$ref'].split('/').at(-1) ?? ''] : schema;
+  async function send(method: string, at: string, query: string, body?: unknown): Promise<void> {
+    const answer = await fetch(`${service.url}${at}?${query}`, {
+      method,
+      headers: { ...headers(), 'If-Match': '"1"' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const { detail = '', Errors = [] } = await answer.json().catch(() => ({}));
+    for (const text of [detail, ...Errors.map(({ Message }: { Message: string }) => Message)]) texts.add(text);
+  }
+  const values = [true, -1, 1.5, 'x'.repeat(3_000), '', [], {}, ['x'.repeat(3_000)], [{}], null];
+  for (const [template, operations] of Object.entries(openapi.paths as Record<string, Record<string, Operation>>)) {
+    const at = template.replaceAll('{mandator}', 'school').replaceAll(/\{\w+\}/g, '999999');
+    for (const [method, { parameters = [], requestBody }] of Object.entries(operations)) {
+      const queries = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+      if (method === 'get' && queries.length > 0)
+        for (const value of ['', '-1', 'x'.repeat(3_000), '1850-01-01', '9999-01-01T00:00:00Z', 'a&§=b'])
+          await send('GET', at, queries.map((name) => `${name}=${value.replace('§', name)}`).join('&'));
+      const json = requestBody?.content['application/json'] as { schema: Tree } | undefined;
+      if (!json) continue;
+      const schema = follow(json.schema);
+      const item = follow((schema['items'] as Tree | undefined) ?? schema);
+      const names = Object.keys((item['properties'] as Tree | undefined) ?? {});
+      for (const value of values) {
+        const members = Object.fromEntries(names.map((name) => [name, value]));
+        await send(method.toUpperCase(), at, '', schema === item ? members : [members]);
+      }
+    }
+  }
+  expect([...texts].filter((text) => ofZod.test(text))).toEqual([]);
+  expect(texts.size).toBeGreaterThan(100);
 });
