@@ -83,6 +83,7 @@ export interface BatchError {
   job_id: string | null;
   lektion_id: string | null;
   lektion_index: number | null;
+  line: number | null;
   mandator_id: number;
   message: string;
   number: number;

@@ -58,6 +58,8 @@ export type LessonError = {
   code: string;
   message: string;
   pointer: string | null;
+  /** Of the file of a timetable that `pointer` leads to. */
+  line: number | null;
 };
 
 /** How many errors or warnings of one code are not kept. */

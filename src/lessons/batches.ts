@@ -72,7 +72,7 @@ export async function listErrors(
     .where('mandator_id', '=', viewer.mandatorId)
     .where('batch_id', '=', batchId)
     .select(['number', 'severity', 'index', 'job_id as jobID', 'lektion_index as lektionIndex'])
-    .select(['lektion_id as lektionId', 'field', 'code', 'message', 'pointer'])
+    .select(['lektion_id as lektionId', 'field', 'code', 'message', 'line', 'pointer'])
     .$narrowType<Pick<LessonError, 'severity'>>()
     .$call(pageById('number', page))
     .execute();

@@ -34,6 +34,7 @@ const error = {
   Code: 'DuplicateJobId',
   Message: 'Duplicate JobId: MA-1A-2027',
   Pointer: '/0/JobID',
+  Line: null,
 };
 
 const failed = {

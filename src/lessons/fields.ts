@@ -76,7 +76,11 @@ const known = (fields: readonly Field[], ...more: string[]) =>
 
 export const knownJobMembers = (operation: JobOperation) =>
   known(jobFields, listField, ...(operation === 'Update' ? [replaceField.name] : []));
-export const knownLessonMembers = known(lessonFields);
+/** Where a lesson stands in the files of a timetable, `[file, line]`; of batches that replace their source alone. */
+export const fileLineMember = 'Zeile';
+
+export const knownLessonMembers = ({ replacesQuelle }: { replacesQuelle: string | null }) =>
+  known(lessonFields, ...(replacesQuelle === null ? [] : [fileLineMember]));
 
 /** The member of a jsonb object, in any spelling. */
 export function member(object: RawBuilder<unknown>, name: string): RawBuilder<unknown> {

@@ -5,10 +5,18 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { BatchKey, JobOperation, Omission, Running } from './batch.ts';
+import type { BatchKey, Omission, Running } from './batch.ts';
 import { stageClaims } from './conflicts.ts';
 import { errorsOf, type FaultQuery, named, none, occupant, severity } from './faults.ts';
-import { fieldsOf, knownJobMembers, knownLessonMembers, lessonList, rawColumns, sentName } from './fields.ts';
+import {
+  fieldsOf,
+  fileLineMember,
+  knownJobMembers,
+  knownLessonMembers,
+  lessonList,
+  rawColumns,
+  sentName,
+} from './fields.ts';
 import { outsideOpeningHours } from './hours.ts';
 
 /** The body as it was sent; staged only for batches with errors or warnings. */
@@ -40,11 +48,11 @@ const unknownNames = (object: RawBuilder<unknown>, known: string[]) => sql`
     where name <> all (${sql.lit(`{${known.join(',')}}`)}::text[]) limit ${sql.lit(unknownShown)}
   ) as unknown`;
 
-const unknownFieldWarnings = (operation: JobOperation): FaultQuery[] => [
+const unknownFieldWarnings = (batch: Running): FaultQuery[] => [
   sql`select ${severity.warning}, index, ${none}, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a job and was left out'
-      from body_job ${unknownNames(sql`body`, knownJobMembers(operation))}`,
+      from body_job ${unknownNames(sql`body`, knownJobMembers(batch.operation))}`,
   sql`select ${severity.warning}, index, lektion_index, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a lesson and was left out'
-      from body_lesson ${unknownNames(sql`lesson`, knownLessonMembers)}`,
+      from body_lesson ${unknownNames(sql`lesson`, knownLessonMembers(batch))}`,
 ];
 
 const assumedUtcWarnings: FaultQuery[] = (['Beginn', 'Ende'] as const).map((field) => {
@@ -98,6 +106,20 @@ const first = (kinds: readonly FaultQuery[]) => sql`
   (select * from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)
    order by ${order} limit ${sql.lit(mostKept)})`;
 
+/** Where a finding stands in the jobs that were sent. */
+const memberPointer = sql`
+        '/' || finding.index
+        || case when finding.lektion_index is null then '' else '/' || job.list_name || '/' || finding.lektion_index end
+        -- A name that is cut has no pointer: it would lead to another member.
+        || case when length(field) > ${sql.lit(longestName)} then '' else coalesce('/' || replace(replace(case
+             when code = 'UnknownField' then field
+             when finding.lektion_index is null then ${sentName(sql`job.body`, sql`field`)}
+             else ${sentName(sql`lesson.lesson`, sql`field`)} end, '~', '~0'), '/', '~1'), '') end`;
+
+/** The line and the file of the timetable that a lesson comes from. */
+const filePlace = sql`(lesson.lesson -> ${sql.lit(fileLineMember)} ->> 1)::integer,
+        '/Files/' || (lesson.lesson -> ${sql.lit(fileLineMember)} ->> 0)`;
+
 /**
  * Stores every warning of `staged_lesson`, and with `diagnose` every error.
  * @param wanted.hours whether opening hours are staged
@@ -111,7 +133,7 @@ export async function recordFindings(
   const errors = wanted.diagnose ? errorsOf(batch) : [];
   const warnings = [
     ...(wanted.settled ? settledConflictWarnings(batch) : []),
-    ...unknownFieldWarnings(batch.operation),
+    ...unknownFieldWarnings(batch),
     ...assumedUtcWarnings,
     pastLessonWarning,
     ...(wanted.hours ? [outsideOpeningHoursWarning] : []),
@@ -122,18 +144,12 @@ export async function recordFindings(
     with finding as (
       ${sql.join([errors, warnings].filter(({ length }) => length > 0).map(first), sql` union all `)}
     ), stored as (
-      insert into batch_error (mandator_id, batch_id, number, severity, index, job_id, lektion_index, lektion_id, field, code, message, pointer)
+      insert into batch_error (mandator_id, batch_id, number, severity, index, job_id, lektion_index, lektion_id, field, code, message, line, pointer)
       select ${batch.mandatorId}, ${batch.id},
         row_number() over (order by finding.index, finding.lektion_index nulls first, rank, field, code),
         severity, finding.index, left(job.job_id #>> '{}', 128), finding.lektion_index, left(lesson.lektion_id #>> '{}', 128),
         left(field, ${sql.lit(longestName)}), code, message,
-        '/' || finding.index
-        || case when finding.lektion_index is null then '' else '/' || job.list_name || '/' || finding.lektion_index end
-        -- A name that is cut has no pointer: it would lead to another member.
-        || case when length(field) > ${sql.lit(longestName)} then '' else coalesce('/' || replace(replace(case
-             when code = 'UnknownField' then field
-             when finding.lektion_index is null then ${sentName(sql`job.body`, sql`field`)}
-             else ${sentName(sql`lesson.lesson`, sql`field`)} end, '~', '~0'), '/', '~1'), '') end
+        ${batch.replacesQuelle === null ? sql`null::integer, ${memberPointer}` : filePlace}
       from finding
       join body_job as job on job.index = finding.index
       left join body_lesson as lesson on lesson.index = finding.index and lesson.lektion_index = finding.lektion_index

@@ -27,7 +27,11 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
   const difference = recordType(builder, 'BatchDifference', wire.differences.batchDifference, wire.toDifference);
   const lessonError = recordType(builder, 'LessonError', wire.lessonError, (error: lessons.LessonError) => {
     const { Field, Pointer, ...others } = wire.toErrorEntry(error);
-    return { ...others, Field: Field && nameOf(Field), Pointer: Pointer && `/jobs${inNames(Pointer)}` };
+    return {
+      ...others,
+      Field: Field && nameOf(Field),
+      Pointer: Pointer && `/${error.line === null ? 'jobs' : 'input'}${inNames(Pointer)}`,
+    };
   });
   const lessonErrors = connectionType(builder, lessonError, lessons.errorList);
   const record = wire.batchRecord.omit({ BatchId: true, Errors: true, Difference: true });

@@ -167,7 +167,7 @@ export const typedLessons = (batch: Running, slice: LessonSlice) => {
   const fields = fieldsOf[batch.operation].lesson;
   return typedRows(
     sql`select index, number - 1 as lektion_index, jsonb_typeof(lesson) = 'object' as is_object,
-      ${unknownMembers(sql`lesson`, knownLessonMembers)} as has_unknown, ${rawColumns(sql`lesson`, fields)}
+      ${unknownMembers(sql`lesson`, knownLessonMembers(batch))} as has_unknown, ${rawColumns(sql`lesson`, fields)}
       from batch_job cross join jsonb_array_elements(${listOrEmpty}) with ordinality as list (lesson, number)
       where ${ofBatch(batch)} and index between ${slice.firstJob} and ${slice.lastJob}
         and number > ${slice.firstLesson} and number <= ${slice.lastLesson}`,

@@ -79,6 +79,7 @@ export const lessonError = z
     Code: text(40, 'The kind of fault, for programs: for example DuplicateJobId or ResourceConflict.'),
     Message: text(4_000, 'For people.'),
     Pointer: maybeText(500, 'JSON pointer (RFC 6901) into the body that was sent.'),
+    Line: maybeCount('The line of the file of a timetable that `Pointer` leads to.'),
   })
   .meta({ id: 'LessonError', description: 'One error or warning of a batch.' });
 

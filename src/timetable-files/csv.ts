@@ -17,6 +17,7 @@ const headings: Record<ColumnName, readonly string[]> = {
   End: ['end', 'ende', 'bis', 'to', 'until'],
   Room: ['room', 'raum', 'ressourcename', 'zimmer', 'ort', 'location'],
   Subject: ['subject', 'fach', 'titel', 'title'],
+  Title: ['titel', 'title', 'bezeichnung', 'thema'],
   Classes: ['classes', 'class', 'klasse', 'klassen', 'students sets', 'gruppe'],
   Teachers: ['teachers', 'teacher', 'lehrkraft', 'lehrkräfte', 'lehrer', 'lehrperson', 'lehrpersonen'],
   Remark: ['remark', 'bemerkung', 'comments', 'comment', 'notiz', 'text'],
@@ -91,13 +92,17 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
     found.set(name, at);
   }
   const columns = new Map<ColumnName, number>();
+  /** A title alone is the subject. */
+  const taken = new Set<number>();
   for (const name of columnNames) {
     const wanted = mapping?.[name];
     const at = wanted
       ? found.get(wanted.trim().toLowerCase())
-      : headings[name].map((each) => found.get(each)).find((each) => each !== undefined);
-    if (at !== undefined) columns.set(name, at);
-    else if (wanted) {
+      : headings[name].map((each) => found.get(each)).find((each) => each !== undefined && !taken.has(each));
+    if (at !== undefined) {
+      columns.set(name, at);
+      taken.add(at);
+    } else if (wanted) {
       report.fault(
         { file, line, field: name },
         'UnknownColumn',
@@ -145,6 +150,7 @@ export function openCsv(
       subject: cell('Subject'),
       classes: listOf(cell('Classes'), parts),
       teachers: listOf(cell('Teachers'), parts),
+      ...(cell('Title') && { title: cell('Title') }),
       ...(cell('Remark') && { remark: cell('Remark') }),
     };
     const status = cell('Status') === '' ? undefined : statuses[cell('Status').toLowerCase()];

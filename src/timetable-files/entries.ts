@@ -11,6 +11,7 @@ type EntryContent = {
   subject: string;
   classes: readonly string[];
   teachers: readonly string[];
+  title?: string | undefined;
   remark?: string | undefined;
 };
 

@@ -120,11 +120,26 @@ const mostNames = 200;
 
 /** Why PostgreSQL, or the contract of lessons, would refuse an entry. */
 function faultOf(entry: TimetableEntry): string | undefined {
-  const { subject, classes, remark } = { subject: '', classes: [] as readonly string[], remark: '', ...entry };
+  const { subject, title, classes, remark } = {
+    subject: '',
+    title: '',
+    classes: [] as readonly string[],
+    remark: '',
+    ...entry,
+  };
   const teachers = 'teachers' in entry ? entry.teachers : [];
   const room = 'room' in entry ? entry.room : '';
   const id = entry.kind === 'dated' ? entry.id : '';
-  const texts = [subject, remark ?? '', room, id, ...classes, ...teachers, ...('text' in entry ? [entry.text] : [])];
+  const texts = [
+    subject,
+    title ?? '',
+    remark ?? '',
+    room,
+    id,
+    ...classes,
+    ...teachers,
+    ...('text' in entry ? [entry.text] : []),
+  ];
   if (!texts.every(isStorable)) return 'a text holds half of a character; export the file as UTF-8';
   if (room.length > longest.room) return `the room has more than ${longest.room} characters`;
   if (id.length > longest.key) return `the id has more than ${longest.key} characters`;
@@ -184,6 +199,8 @@ function lessonRecord({
   status,
   remark,
   coupling,
+  file,
+  line,
 }: PlannedLesson) {
   return {
     LektionId: keyOf(id),
@@ -197,6 +214,7 @@ function lessonRecord({
     Lehrpersonen: teachers.length > 0 ? teachers : null,
     Status: status,
     KopplungId: coupling ?? null,
+    Zeile: [file, line],
   };
 }
 

@@ -38,6 +38,7 @@ function lessonsAt(slots: readonly SlotEntry[], day: number, jobID: string, { te
       subject: sorted(same.map(({ subject }) => subject).filter(Boolean)).join('/'),
       classes: sorted(same.flatMap(({ classes }) => classes)),
       teachers: sorted(same.flatMap(({ teachers }) => teachers)),
+      ...(first.title && { title: first.title }),
       ...(remark && { remark }),
       ...(several && { coupling: keyOf(`${jobID}-${key}`) }),
     };
@@ -98,6 +99,7 @@ function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): Plann
         room: room as string,
         status,
         subject: first.subject,
+        title: first.title,
         remark: sorted(there.flatMap(({ remark }) => remark ?? [])).join('; '),
         classes: sorted(there.flatMap(({ classes }) => classes)),
         teachers: sorted(there.flatMap(({ teachers }) => teachers)),

@@ -69,7 +69,7 @@ export const room = z
 /** The columns of a CSV, by the names of its header. */
 export const columnNames = [
   ...['Key', 'Date', 'Day', 'Period', 'Weeks', 'Begin', 'End', 'Room'],
-  ...['Subject', 'Classes', 'Teachers', 'Remark', 'Status'],
+  ...['Subject', 'Title', 'Classes', 'Teachers', 'Remark', 'Status'],
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 const column = (what: string) => text(200, `The heading of the column with ${what}.`).nullish();
@@ -84,6 +84,7 @@ export const mapping = z
     End: column('the time at which it ends'),
     Room: column('the room'),
     Subject: column('the subject'),
+    Title: column('the title'),
     Classes: column('the classes'),
     Teachers: column('the teachers'),
     Remark: column('the remark'),

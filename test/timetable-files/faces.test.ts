@@ -81,5 +81,17 @@ test('importTimetable: the batch, how files were read, and faults by line', asyn
   expect(await ask(`${head}\n01.03.2031;8:00;8:99;R101;M;5a`)).toMatchObject({
     errors: [{ line: 2, column: 3, code: 'InvalidTime', pointer: '/input/files/0' }],
   });
+  const twice = await ask(`${head}\n02.03.2031;8:00;8:45;R101;D;5a\n02.03.2031;8:00;8:45;R101;E;5b`, {
+    allowRemoval: true,
+  });
+  await school.client.end(twice.batch.id.replace(/^batch_/, ''));
+  const told = await fetch(`${service.url}/${school.tenant.code}/graphql`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${school.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ query: `{ batch(id: "${twice.batch.id}") { errors { nodes { line pointer } } } }` }),
+  });
+  expect((await told.json()).data.batch.errors.nodes).toEqual([
+    { line: expect.any(Number), pointer: '/input/files/0' },
+  ]);
   expect(await ask(fixture('gpu014-small.txt'))).toMatchObject({ __typename: 'ValidationProblem' });
 });

@@ -88,6 +88,19 @@ describe('the published example', () => {
     expect(await school.jobs()).toEqual(asSets(expected.Jobs));
   });
 
+  test('what is wrong with a lesson is told with the line of its file by the batch, too', async () => {
+    const school = await enterSchool(service, ['R101', 'Küche']);
+    const row = (begin: string, room: string, subject: string) =>
+      `14.06.2027;${begin};9:30;${room};${subject};Titel ${subject}`;
+    const head = 'Datum;Von;Bis;Raum;Fach;Titel';
+    const rows = [row('8:00', 'R101', 'M'), '', row('8:00', 'Küche', 'D')];
+    const files = { 'a.csv': head, 'b.csv': [head, ...rows, row('9:00', 'R101', 'E')].join('\n') };
+    const { Errors } = await school.client.end((await school.accept(files, {})).BatchId);
+    expect(Errors).toMatchObject([{ Code: 'ResourceConflict', JobID: 'csv-E', Line: 5, Pointer: '/Files/1' }]);
+    await school.imports({ 'b.csv': [head, ...rows].join('\n') }, {});
+    expect((await school.client.lessons('JobID=csv-M')).Items).toMatchObject([{ Fach: 'M', Titel: 'Titel M' }]);
+  });
+
   test('a CSV with weekdays and periods, one line for each hour', async () => {
     const school = await enterSchool(service);
     const { accepted } = await school.imports(

@@ -1060,9 +1060,9 @@ export type ListOrganizersQuery = { organizers: { nodes: Array<{ personId: strin
 
 export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
 
-export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
+export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
 
-export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
+export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
@@ -1124,7 +1124,7 @@ export type CancelWholeMutationVariables = Exact<{
 
 
 export type CancelWholeMutation = { result:
-    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -1135,7 +1135,7 @@ export type ReadBatchQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
+export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
 
 export type ReadErrorsQueryVariables = Exact<{
   id: string | number;
@@ -1144,7 +1144,7 @@ export type ReadErrorsQueryVariables = Exact<{
 }>;
 
 
-export type ReadErrorsQuery = { batch: { omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+export type ReadErrorsQuery = { batch: { omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type ReadBatchesQueryVariables = Exact<{
   filter?: BatchFilter | null | undefined;
@@ -1463,6 +1463,7 @@ export const LessonErrorPageFragmentDoc = new TypedDocumentString(`
     field
     code
     message
+    line
     pointer
   }
   pageInfo {
@@ -1540,6 +1541,7 @@ fragment LessonErrorPage on LessonErrorConnection {
     field
     code
     message
+    line
     pointer
   }
   pageInfo {
@@ -3599,6 +3601,7 @@ fragment LessonErrorPage on LessonErrorConnection {
     field
     code
     message
+    line
     pointer
   }
   pageInfo {
@@ -3680,6 +3683,7 @@ fragment LessonErrorPage on LessonErrorConnection {
     field
     code
     message
+    line
     pointer
   }
   pageInfo {
@@ -3747,6 +3751,7 @@ export const ReadErrorsDocument = new TypedDocumentString(`
     field
     code
     message
+    line
     pointer
   }
   pageInfo {
