@@ -140,7 +140,7 @@ export function createApp(context: Context, health: Health): App {
   app.use(sessionRoutes(identity));
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   // Pages ask GraphQL as soon as they run.
-  app.use(beforePages(graphql.prepare), consoleRoutes(), pageRoutes(context.config.BaseUrl));
+  app.use(beforePages(graphql.prepare), consoleRoutes(context.config.Limits), pageRoutes(context.config.BaseUrl));
   app.use(logoRoutes((mandator) => tenants.findLogo(context, mandator)));
   app.use(entryRoutes(context.config, () => tenants.findOnlyTenant(context), showEntry));
   return {

@@ -96,6 +96,7 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
   const taken = new Set<number>();
   for (const name of columnNames) {
     const wanted = mapping?.[name];
+    if (wanted === null) continue;
     const at = wanted
       ? found.get(wanted.trim().toLowerCase())
       : headings[name].map((each) => found.get(each)).find((each) => each !== undefined && !taken.has(each));

@@ -90,7 +90,10 @@ export const mapping = z
     Remark: column('the remark'),
     Status: column('the status'),
   } satisfies Record<ColumnName, z.ZodType>)
-  .meta({ id: 'TimetableMapping', description: 'Which column is which; what is left out is found by usual headings.' });
+  .meta({
+    id: 'TimetableMapping',
+    description: 'Which column is which; what is left out is found by usual headings, and null is in no column.',
+  });
 
 export const file = z
   .strictObject({

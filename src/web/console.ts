@@ -5,6 +5,7 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type Response, Router } from 'express';
+import type { Config } from '../config.ts';
 import { NotFound } from '../errors.ts';
 import { isMandator } from '../names.ts';
 import { makeWebFile, refuseMethod, sendWebFile } from './files.ts';
@@ -36,20 +37,26 @@ async function readConsole() {
   return { modules, version, markup };
 }
 
+/** Of the files that it sends. */
+type ConsoleLimits = Pick<Config['Limits'], 'JobBodyBytes' | 'LessonsPerBatch'>;
+
 /** The page, whose addresses are relative, so that it also works below a path prefix of a proxy. */
 async function renderPage(
   { version, markup }: Awaited<ReturnType<typeof readConsole>>,
   mandator: string,
   root: string,
+  { JobBodyBytes, LessonsPerBatch }: ConsoleLimits,
 ) {
   const text = markup
+    .replaceAll('{{jobBodyBytes}}', String(JobBodyBytes))
+    .replaceAll('{{lessonsPerBatch}}', String(LessonsPerBatch))
     .replaceAll('{{console}}', `${root}assets/console/${version}/${folder}`)
     .replaceAll('{{root}}', root)
     .replaceAll('{{mandator}}', mandator);
   return await makeWebFile('html', text);
 }
 
-export function consoleRoutes(): Router {
+export function consoleRoutes(limits: ConsoleLimits): Router {
   const router = Router({ strict: true });
   const read = readOnce(readConsole);
   const guard = (response: Response) =>
@@ -66,7 +73,8 @@ export function consoleRoutes(): Router {
     if (!isMandator(mandator)) return next();
     const root = '../'.repeat(request.path.split('/').length - 2);
     const name = mandator.toLowerCase();
-    if (name === mandator) return sendWebFile(request, guard(response), await renderPage(await read(), name, root));
+    if (name === mandator)
+      return sendWebFile(request, guard(response), await renderPage(await read(), name, root, limits));
     // The cookie of a session counts below the tenant's name in lower case.
     const { search } = new URL(request.originalUrl, 'http://console.invalid');
     response.redirect(`${root}${name}/console${search}`);

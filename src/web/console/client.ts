@@ -5,7 +5,15 @@
 import { signal } from '@preact/signals';
 import type { TypedDocumentString } from './generated/graphql.ts';
 
-export type Fault = { field: string | null; pointer: string | null; code: string; message: string };
+export type Fault = {
+  field: string | null;
+  pointer: string | null;
+  code: string;
+  message: string;
+  /** Of a file that was sent. */
+  line?: number | null;
+  column?: number | null;
+};
 export type Conflict = {
   bookingId: string;
   kind: string;
@@ -41,9 +49,14 @@ const page = document.documentElement.dataset;
 /** Where the service is; taken before the address changes. */
 const root = new URL(page['root'] || '../', location.href);
 export const mandator = page['mandator'] ?? '';
+/** Of the files that are sent. */
+export const limits = {
+  jobBodyBytes: Number(page['jobBodyBytes']),
+  lessonsPerBatch: Number(page['lessonsPerBatch']),
+};
 export const addressOf = (path: string): URL => new URL(`${mandator}/${path}`, root);
 
-const without = { message: '', faults: [], conflicts: [], alternatives: [] };
+export const without = { message: '', faults: [], conflicts: [], alternatives: [] };
 
 /** Since when nothing is heard of the server; undefined: it is heard. */
 export const lostSince = signal<number | undefined>(undefined);
@@ -75,7 +88,12 @@ type CallOptions = {
 };
 
 /** Any call of the console's own server. @param body JSON @throws Refused `Offline` when there is no answer */
-export async function call(method: string, path: string, body?: string, options: CallOptions = {}): Promise<Response> {
+export async function call(
+  method: string,
+  path: string,
+  body?: string | Blob,
+  options: CallOptions = {},
+): Promise<Response> {
   const { signal, headers, outlives = false } = options;
   try {
     const answer = await fetch(addressOf(path), {
@@ -83,7 +101,7 @@ export async function call(method: string, path: string, body?: string, options:
       headers: { 'X-Roomgate-Console': '1', ...(body && { 'Content-Type': 'application/json' }), ...headers },
       ...(body && { body }),
       ...(signal && { signal }),
-      keepalive: outlives && (body ?? '').length < 16_000,
+      keepalive: outlives && typeof body === 'string' && body.length < 16_000,
     });
     hear();
     return answer;
@@ -94,7 +112,7 @@ export async function call(method: string, path: string, body?: string, options:
 }
 
 /** What an answer says; nothing where it is not JSON. @throws Refused `Offline` when it is cut in the middle */
-async function readAnswer(answer: Response, signal?: AbortSignal): Promise<object> {
+export async function readAnswer(answer: Response, signal?: AbortSignal): Promise<object> {
   try {
     return (await answer.json()) as object;
   } catch (error) {
@@ -107,7 +125,7 @@ async function readAnswer(answer: Response, signal?: AbortSignal): Promise<objec
 /** A session was there and has ended. */
 export const isSessionLost = signal(false);
 
-const untilSignedIn = () =>
+export const untilSignedIn = () =>
   new Promise<void>((resolve) => {
     const end = isSessionLost.subscribe((lost) => {
       if (lost) return;
@@ -240,42 +258,5 @@ async function attempt<Result extends object, Variables>(
   } catch (error) {
     if (error instanceof Refused) return { refused: error.refusal };
     throw error;
-  }
-}
-
-type RestProblem = { detail?: string; Code?: string; TraceId?: string };
-
-/** Sends lesson jobs over REST: a file may be larger than a call of GraphQL. @returns the id of the batch, as GraphQL has it */
-export async function sendJobs(
-  path: string,
-  body: string,
-  idempotencyKey: string,
-): Promise<{ batchId: string; refused?: never } | { refused: Refusal; batchId?: never }> {
-  const headers = { 'Idempotency-Key': idempotencyKey };
-  for (;;) {
-    let answer: Response;
-    let told: { BatchId?: string } & RestProblem;
-    try {
-      answer = await call('POST', path, body, { headers });
-      told = await readAnswer(answer);
-    } catch (error) {
-      if (error instanceof Refused) return { refused: error.refusal };
-      throw error;
-    }
-    if (answer.status === 401) {
-      isSessionLost.value = true;
-      await untilSignedIn();
-      continue;
-    }
-    if (told.BatchId) return { batchId: `batch_${told.BatchId}` };
-    return {
-      refused: {
-        ...without,
-        code: told.Code ?? (answer.status === 503 ? 'Unavailable' : 'INTERNAL_ERROR'),
-        message: told.detail ?? `HTTP ${answer.status}`,
-        traceId: told.TraceId,
-        retryAfterSeconds: Number(answer.headers.get('Retry-After')) || undefined,
-      },
-    };
   }
 }

@@ -97,7 +97,7 @@ describeInBrowser('The screen of timetables', () => {
     });
     await open('?screen=timetables&file=new');
     await signIn();
-    await page.getByText('Ziehen Sie eine Datei hierher').waitFor();
+    await page.getByText('Ziehen Sie Dateien hierher').waitFor();
     expect(await violations()).toEqual([]);
     const sent = csvOf(1_000, faults);
     // As Windows writes it: without a mark, and not in UTF-8.
@@ -118,13 +118,13 @@ describeInBrowser('The screen of timetables', () => {
       const column = ['Datum', 'Von', 'Bis', 'Raum', 'Fach', 'Klasse'].indexOf(name);
       const row = page
         .getByRole('row')
-        .filter({ has: page.getByRole('rowheader', { name: String(n + 1), exact: true }) });
+        .filter({ has: page.getByRole('rowheader', { name: String(n + 2), exact: true }) });
       const cell = row.getByRole('gridcell').nth(column);
       expect(await cell.getAttribute('aria-invalid')).toBe('true');
       await cell.focus();
       await page.keyboard.press('F2');
       await page
-        .getByLabel(`${name}, Zeile ${n + 1}`)
+        .getByLabel(`${name}, Zeile ${n + 2}`)
         .fill((right[n] ?? '').replaceAll('"', '').split(';')[column] ?? '');
       await page.keyboard.press('Enter');
       await row.getByText('(geändert)').waitFor();
@@ -137,7 +137,7 @@ describeInBrowser('The screen of timetables', () => {
     expect(await violations()).toEqual([]);
     // The answer is lost, though the batch is stored.
     await page.route(
-      /jobs\/update/,
+      /v2\.0\/timetables/,
       async (route) => {
         expect((await route.fetch()).status()).toBe(202);
         await route.abort();
@@ -159,9 +159,80 @@ describeInBrowser('The screen of timetables', () => {
     await context.setOffline(false);
     await page.getByText('Der Stundenplan ist importiert.').first().waitFor();
     expect(Items).toHaveLength(1);
-    expect((await client.lessons('JobID=1A&Limit=1')).Items).toMatchObject([
-      { Beginn: '2031-06-02T06:00:00.000Z', Fach: 'Mathematik; Übung' },
-    ]);
+    expect(
+      (await client.lessons(`JobID=${encodeURIComponent('csv-Mathematik; Übung-1A')}&Limit=1`)).Items,
+    ).toMatchObject([{ Beginn: '2031-06-02T06:00:00.000Z', Fach: 'Mathematik; Übung' }]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('files of Untis and a calendar are read by the server: faults at their cells, corrected there; limits are told before', async () => {
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
+    await open('?screen=timetables&file=new');
+    await signIn();
+    const drop = (...files: [name: string, text: string][]) =>
+      page
+        .getByLabel('Choose a file')
+        .setInputFiles(files.map(([name, text]) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) })));
+    const calendar = (room: string) =>
+      ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', 'UID:a', 'DTSTART:20310310T090000Z', 'DTEND:20310310T100000Z']
+        .concat(`SUMMARY:Chor`, `LOCATION:${room}`, 'END:VEVENT', 'END:VCALENDAR', '')
+        .join('\r\n');
+    await drop(['a.ics', calendar('HS 101')], ['b.csv', 'Datum;Von\n1;2\n']);
+    await page.getByText('These files are of different kinds.').waitFor();
+    await drop(['long.csv', `Datum;Von\n${'1;2\n'.repeat(100_001)}`]);
+    await page.getByText('The file has more than 100,000 lessons. Split it').waitFor();
+    expect(await violations()).toEqual([]);
+
+    const rows = [
+      '1,"1A","Noe","M","HS 101",1,1,,',
+      '1,"1A","Noe","M","HS 101",1,9,,',
+      '2,"1B","Abt","D","Nowhere",1,2,,',
+    ];
+    await drop(['GPU001.TXT', `${rows.join('\r\n')}\r\n`]);
+    await page.getByText('Read as Untis: 3 rows.').waitFor();
+    await page.getByLabel('Name of the term').fill('31-1');
+    await page.getByLabel('First day').fill('2031-02-03');
+    await page.getByLabel('Last day').fill('2031-02-14');
+    await page.getByLabel('Time grid', { exact: true }).fill('1 08:00');
+    await page.getByText('Line 1 is not understood').waitFor();
+    expect(await page.getByRole('button', { name: 'Check' }).isDisabled()).toBe(true);
+    await page.getByLabel('Time grid', { exact: true }).fill('1 08:00 08:45\n2 08:50 09:35');
+    expect(await violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('2 rows have faults.').waitFor();
+    expect(await violations()).toEqual([]);
+    const correct = async (line: number, title: string, column: number, text: string) => {
+      const row = page
+        .getByRole('row')
+        .filter({ has: page.getByRole('rowheader', { name: String(line), exact: true }) });
+      const cell = row.getByRole('gridcell').nth(column);
+      expect(await cell.getAttribute('aria-invalid')).toBe('true');
+      await cell.focus();
+      await page.keyboard.press('F2');
+      await page.getByLabel(`${title}, row ${line}`).fill(text);
+      await page.keyboard.press('Enter');
+      await row.getByText('(changed)').waitFor();
+    };
+    await correct(2, 'Period', 6, '2');
+    await correct(3, 'Room', 4, 'HS 102');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('6 new, 0 changed, 0 moved, 0 removed').waitFor();
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByText('The timetable is imported.').first().waitFor();
+    expect((await client.lessons('JobID=untis-2-31-1')).Items).toHaveLength(2);
+
+    await page.getByRole('link', { name: '← All imports' }).click();
+    await page.getByRole('link', { name: 'Import a file …' }).click();
+    await drop(['a.ics', calendar('HS 101, HS 102, Nowhere')]);
+    await page.getByText('Read as iCalendar').waitFor();
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page
+      .getByText(/1 row|row has faults|One row has faults/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Drop files here').waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

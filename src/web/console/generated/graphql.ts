@@ -1774,7 +1774,7 @@ export type BatchErrorsQueryVariables = Exact<{
 }>;
 
 
-export type BatchErrorsQuery = { batch: { __typename: 'Batch', id: string, errors: { __typename: 'LessonErrorConnection', nodes: Array<{ __typename: 'LessonError', severity: Severity, index: number | null, jobKey: string | null, lessonIndex: number | null, lessonKey: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } } | null };
+export type BatchErrorsQuery = { batch: { __typename: 'Batch', id: string, errors: { __typename: 'LessonErrorConnection', nodes: Array<{ __typename: 'LessonError', severity: Severity, index: number | null, jobKey: string | null, lessonIndex: number | null, lessonKey: string | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type FollowBatchSubscriptionVariables = Exact<{
   batchId: string | number;
@@ -5740,6 +5740,7 @@ export const BatchErrorsDocument = new TypedDocumentString(`
         field
         code
         message
+        line
         pointer
       }
       pageInfo {

@@ -1,61 +1,36 @@
 /** Which column of a file is what: guessed by its name, and remembered for files with the same columns. */
 import { mandator } from '../client.ts';
 
-/** As GraphQL names them, but for `date`, which is a part of `start` and `end`. */
-export const fields = [
-  'jobKey',
-  'lessonKey',
-  'date',
-  'start',
-  'end',
-  'resourceName',
-  'subject',
-  'title',
-  'classes',
-  'teachers',
-  'status',
-  'remark',
-  'couplingKey',
-  'isPrivate',
-  'resourceId',
+/** As `Mapping` of POST timetables names them. */
+export const columnNames = [
+  ...['Key', 'Date', 'Day', 'Period', 'Weeks', 'Begin', 'End', 'Room'],
+  ...['Subject', 'Title', 'Classes', 'Teachers', 'Remark', 'Status'],
 ] as const;
-export type FieldName = (typeof fields)[number];
+export type ColumnName = (typeof columnNames)[number];
 
-/** The column of each field; -1: none. */
-export type Mapping = Record<FieldName, number>;
+/** The column of each; -1: none. */
+export type Mapping = Record<ColumnName, number>;
 
-const guesses: Record<FieldName, string[]> = {
-  jobKey: ['jobid', 'jobkey', 'job'],
-  lessonKey: ['lektionid', 'lessonkey', 'lessonid', 'id', 'nr', 'nummer', 'number', 'unr', 'lektionsnummer'],
-  date: ['datum', 'date', 'tag', 'day'],
-  start: ['beginn', 'start', 'von', 'from', 'anfang', 'begin', 'startzeit', 'starttime', 'beginnzeit'],
-  end: ['ende', 'end', 'bis', 'to', 'until', 'endzeit', 'endtime'],
-  resourceName: ['raum', 'room', 'ressourcename', 'resourcename', 'ressource', 'resource', 'zimmer', 'saal'],
-  subject: ['fach', 'subject', 'modul', 'module', 'kurs', 'course'],
-  title: ['titel', 'title', 'bezeichnung', 'thema', 'name'],
-  classes: ['klasse', 'klassen', 'class', 'classes', 'gruppe', 'group'],
-  teachers: [
-    'lehrperson',
-    'lehrpersonen',
-    'lehrer',
-    'lehrkraft',
-    'teacher',
-    'teachers',
-    'dozent',
-    'dozentin',
-    'dozierende',
-    'lecturer',
-  ],
-  status: ['status', 'zustand'],
-  remark: ['bemerkung', 'bemerkungen', 'remark', 'remarks', 'notiz', 'note', 'kommentar', 'comment'],
-  couplingKey: ['kopplungid', 'couplingkey', 'kopplung', 'coupling'],
-  isPrivate: ['privat', 'private', 'isprivate'],
-  resourceId: ['ressourceid', 'resourceid'],
+const guesses: Record<string, string> = {
+  Key: 'lektionid lessonkey lessonid id nr nummer number unr lektionsnummer activityid',
+  Date: 'datum date',
+  Day: 'tag day wochentag weekday',
+  Period: 'stunde std unterrichtsstunde period hour',
+  Weeks: 'woche wochen week weeks turnus unterrichtsgruppe',
+  Begin: 'beginn start von from anfang begin startzeit starttime beginnzeit',
+  End: 'ende end bis to until endzeit endtime',
+  Room: 'raum room ressourcename resourcename ressource resource zimmer saal ort location',
+  Subject: 'fach subject modul module kurs course',
+  Title: 'titel title bezeichnung thema name',
+  Classes: 'klasse klassen class classes gruppe group studentssets',
+  Teachers: 'lehrperson lehrpersonen lehrer lehrkraft lehrkräfte teacher teachers dozent dozentin dozierende lecturer',
+  Remark: 'bemerkung bemerkungen remark remarks notiz note kommentar comment comments',
+  Status: 'status zustand',
 };
 
 const plain = (header: string) => header.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
-const storageKey = `roomgate columns ${mandator}`;
+const storageKey = `roomgate columns of ${mandator}`;
 const mostRemembered = 20;
 
 function remembered(): [headers: string, mapping: Mapping][] {
@@ -74,12 +49,11 @@ export function mappingOf(headers: readonly string[]): Mapping {
   const known = remembered().find(([key]) => key === keyOf(headers))?.[1];
   const names = headers.map(plain);
   return Object.fromEntries(
-    fields.map((field) => {
-      const kept = known?.[field];
-      return [
-        field,
-        kept !== undefined && kept < headers.length ? kept : names.findIndex((name) => guesses[field].includes(name)),
-      ];
+    columnNames.map((name) => {
+      const kept = known?.[name];
+      const usual = (guesses[name] ?? '').split(' ');
+      const isKept = kept !== undefined && kept < headers.length;
+      return [name, isKept ? kept : names.findIndex((each) => usual.includes(each))];
     }),
   ) as Mapping;
 }

@@ -1,4 +1,4 @@
-/** Reads CSV of any kind that spreadsheets and timetable programs write. */
+/** Reads what spreadsheets and timetable programs write into rows, to show and to correct: what it says, the server reads. */
 import { openSlices } from './slices.ts';
 
 /** UTF-8, UTF-16 with its mark, or what Windows programs of western Europe write. */
@@ -26,25 +26,37 @@ function separatorOf(text: string): string {
 
 export class TooManyRows extends Error {}
 
-/** The rows of a CSV, without those that are empty. @throws TooManyRows */
-export async function parseCsv(text: string, mostRows: number): Promise<string[][]> {
-  const separator = separatorOf(text);
+/** Rows, without those that are empty, each with the line of the file in which it begins. */
+export type Rows = { separator: string; rows: string[][]; lines: number[] };
+
+/** @throws TooManyRows */
+export async function parseCsv(text: string, mostRows: number): Promise<Rows> {
+  const said = /^\ufeff?sep=([;,\t])\r?\n/i.exec(text);
+  const separator = said?.[1] ?? separatorOf(text);
   const giveWay = openSlices();
   const rows: string[][] = [];
+  const lines: number[] = [];
+  let [line, firstLine] = said ? [2, 2] : [1, 1];
   let row: string[] = [];
   const endRow = () => {
-    if (row.some((cell) => cell.trim() !== '')) rows.push(row);
+    if (row.some((cell) => cell.trim() !== '')) {
+      rows.push(row);
+      lines.push(firstLine);
+    }
     row = [];
+    firstLine = ++line;
     if (rows.length > mostRows) throw new TooManyRows();
   };
-  for (let at = text.charCodeAt(0) === 0xfeff ? 1 : 0; at < text.length; ) {
+  for (let at = said?.[0].length ?? (text.charCodeAt(0) === 0xfeff ? 1 : 0); at < text.length; ) {
     let cell = '';
     if (text[at] === '"') {
       for (at++; at < text.length; at++) {
         if (text[at] !== '"') {
           const quote = text.indexOf('"', at);
           const end = quote < 0 ? text.length : quote;
-          cell += text.slice(at, end);
+          const part = text.slice(at, end);
+          line += part.split(/\r\n|\r|\n/).length - 1;
+          cell += part;
           at = end - 1;
         } else if (text[at + 1] === '"') cell += text[++at];
         else break;
@@ -65,5 +77,5 @@ export async function parseCsv(text: string, mostRows: number): Promise<string[]
     at++;
     await giveWay();
   }
-  return rows;
+  return { separator, rows, lines };
 }

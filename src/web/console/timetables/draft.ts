@@ -1,28 +1,38 @@
 /**
- * A file that was dropped, and what was corrected in it: kept in this browser for the person until it is imported, or for a day.
- * The rows are written once; the rest with each change.
+ * The files that were dropped, and what was corrected in them: kept in this browser for the person until they are imported, or
+ * for a day. The files are written once, as they are; the rest with each change.
  */
 import { mandator } from '../client.ts';
 import { person } from '../session.ts';
 import type { Mapping } from './columns.ts';
+import type { Reading } from './reading.ts';
 
 export type JobMembers = { Bezeichnung?: unknown; Quelle?: unknown; Standort?: unknown; Bemerkung?: unknown };
 
-export type DroppedFile = {
+export type Format = 'Csv' | 'Untis' | 'ICalendar' | 'Json';
+
+/** The rows of a file, as they are shown. */
+export type Sheet = {
   name: string;
+  /** Empty where the file has none. */
   headers: readonly string[];
   rows: readonly (readonly string[])[];
-  /** What JSON says of its jobs; undefined for CSV. */
-  jobs?: Readonly<Record<string, JobMembers>> | undefined;
+  /** The line of each row; none of JSON. */
+  lines: readonly number[];
+  /** Null: each line is one cell. */
+  separator: string | null;
+  /** The line of the headers. */
+  headLine: number;
 };
 
+export type KeptFile = { name: string; content: Blob };
+
 export type Work = {
+  /** Of a CSV. */
   mapping: Mapping;
-  /** Whether each class is a job, or the file is one. */
-  jobBy: 'class' | 'file';
-  jobKey: string;
+  reading: Reading;
   locationId: string;
-  /** By row and column: `12 3`. */
+  /** By file, row and column: `0 12 3`. */
   corrected: Readonly<Record<string, string>>;
   /** Grows with each change: what was sent is known by it. */
   version: number;
@@ -30,16 +40,34 @@ export type Work = {
   sending?: (Sent & { key: string }) | undefined;
   /** The batch under way. */
   sent?: (Sent & { batchId: string }) | undefined;
-  /** What came of the last one. */
-  result?: Sent & { batchId: string; isRight: boolean; warnings: number; omitted: number };
+  /** What came of the last one; without a batch where the files could not be read. */
+  result?: (Sent & Result) | undefined;
   /** What was wrong, but for what was corrected since. */
   faults: readonly RowFault[];
-  /** Rows that were corrected since: they stay in sight. */
-  touched: readonly number[];
+  /** Rows that were corrected since, by file and row: they stay in sight. */
+  touched: readonly string[];
 };
 type Sent = { isCheck: boolean; version: number };
-export type RowFault = { row: number; column: number; code: string; message: string };
-export type Draft = { file: DroppedFile; work: Work };
+type Result = {
+  batchId?: string | undefined;
+  isRight: boolean;
+  warnings: number;
+  omitted: number;
+  /** What is wrong with no row. */
+  others: readonly string[];
+};
+export type RowFault = { sheet: number; row: number; column: number; code: string; message: string };
+export type Draft = {
+  format: Format;
+  files: readonly KeptFile[];
+  sheets: readonly Sheet[];
+  /** What JSON says of its jobs. */
+  jobs?: Readonly<Record<string, JobMembers>> | undefined;
+  work: Work;
+};
+
+export const cellAt = ({ sheets, work }: Draft, sheet: number, row: number, column: number): string =>
+  work.corrected[`${sheet} ${row} ${column}`] ?? sheets[sheet]?.rows[row]?.[column] ?? '';
 
 const dayMs = 86_400_000;
 const stores = ['file', 'work'] as const;
@@ -75,26 +103,24 @@ async function transact<Result>(
 const key = () => `${mandator} ${person.value?.id}`;
 
 /** What is kept; undefined without anything, and where this browser keeps nothing. */
-export async function readDraft(): Promise<Draft | undefined> {
+export async function readKept(): Promise<{ files: readonly KeptFile[]; work: Work } | undefined> {
   try {
     const found = await transact<Work & { savedAt: number }>('readonly', (store) => store('work').get(key()));
     if (!found) return undefined;
     const { savedAt, ...work } = found;
-    if (Date.now() - savedAt > dayMs) {
-      await forgetDraft();
-      return undefined;
-    }
-    const file = await transact<DroppedFile>('readonly', (store) => store('file').get(key()));
-    return file && { file, work };
+    const files = await transact<readonly KeptFile[]>('readonly', (store) => store('file').get(key()));
+    if (Date.now() - savedAt <= dayMs && Array.isArray(files)) return { files, work };
+    await forgetDraft();
+    return undefined;
   } catch {
     return undefined;
   }
 }
 
-/** @returns whether it is kept now */
-export async function keepFile(file: DroppedFile): Promise<boolean> {
+/** @returns whether they are kept now */
+export async function keepFiles(files: readonly KeptFile[]): Promise<boolean> {
   try {
-    await transact('readwrite', (store) => store('file').put(file, key()));
+    await transact('readwrite', (store) => store('file').put(files, key()));
     return true;
   } catch {
     return false;

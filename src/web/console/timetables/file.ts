@@ -4,79 +4,83 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
-import { ask, lostSince, newKey, type Refusal, Refused, sendJobs } from '../client.ts';
+import { ask, lostSince, newKey, type Refusal, Refused } from '../client.ts';
 import { LocationsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
+import { download, toCsv } from '../parts/csv.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { announce, toast } from '../parts/toast.ts';
+import { t as files } from '../texts/timetable-files.ts';
 import { t } from '../texts/timetables.ts';
 import { type Batch, hasEnded, Progress, stateText } from './batch.ts';
 import { rememberMapping } from './columns.ts';
 import { Difference } from './difference.ts';
-import { type Draft, forgetDraft, keepFile, keepWork, type RowFault, readDraft, type Work } from './draft.ts';
+import { cellAt, type Draft, forgetDraft, keepFiles, keepWork, readKept, type Work } from './draft.ts';
+import { atLines, ofBatch } from './faults.ts';
 import { Grid } from './grid.ts';
-import { readDropped, Unreadable } from './intake.ts';
-import { type Built, buildJobs, cellAt, dayOf } from './jobs.ts';
+import { most, readDropped, reopen, Unreadable } from './intake.ts';
+import { isUnderstood, rememberReading } from './reading.ts';
+import { writeRequest } from './request.ts';
+import { sendJobs } from './send.ts';
 import { Settings } from './settings.ts';
 import { type BatchError, CancelButton, readErrors, useBatch } from './story.ts';
 
 type Location = { id: string; name: string; timeZone: string };
 
-/** The cell of a fault. A time stands in two columns where the date has one of its own. */
-function faultOf(error: BatchError, draft: Draft, { rowOf }: Built): RowFault | undefined {
-  const row = error.index === null ? undefined : rowOf(error.index, error.lessonIndex ?? 0);
-  if (row === undefined) return undefined;
-  const { mapping } = draft.work;
-  const isDate =
-    error.code === 'InvalidTime' && mapping.date >= 0 && dayOf(cellAt(draft, row, mapping.date).trim()) === undefined;
-  const field = isDate ? 'date' : (error.field as keyof typeof mapping);
-  return { row, column: mapping[field] ?? -1, code: error.code, message: error.message };
-}
-
 const isOf = (work: Work, sent: { version: number } | undefined) => sent?.version === work.version;
 
 /** What came of a batch, in the draft: faults at their cells. @throws Refused */
-async function readResult(draft: Draft, batch: Batch, location: Location): Promise<Partial<Work>> {
+async function readResult(draft: Draft, batch: Batch): Promise<Partial<Work>> {
   const sent = draft.work.sent;
   const isRight = batch.importStatus === 'LessonsCreated';
   const { isCheck = batch.validateOnly, version = draft.work.version } = sent ?? {};
-  const faults: RowFault[] = [];
-  let omitted = 0;
-  if (!isRight && batch.failureKind === 'Data') {
-    const built = await buildJobs(draft, location);
-    for await (const errors of readErrors(batch.id))
-      for (const error of errors) {
-        if (error.severity !== 'Error') continue;
-        const fault = faultOf(error, draft, built);
-        if (fault) faults.push(fault);
-      }
-    omitted = batch.errorCount - faults.length;
-  }
-  return {
-    faults,
-    touched: [],
-    sent: undefined,
-    sending: undefined,
-    result: { batchId: batch.id, isCheck, version, isRight, warnings: batch.warningCount, omitted },
-  };
+  const errors: BatchError[] = [];
+  if (!isRight && batch.failureKind === 'Data')
+    for await (const some of readErrors(batch.id)) errors.push(...some.filter(({ severity }) => severity === 'Error'));
+  const { faults, others } = await ofBatch(draft, errors);
+  const omitted = isRight || batch.failureKind !== 'Data' ? 0 : batch.errorCount - errors.length;
+  const result = { batchId: batch.id, isCheck, version, isRight, warnings: batch.warningCount, omitted, others };
+  return { faults, touched: [], sent: undefined, sending: undefined, result };
+}
+
+/** What is wrong with no row, that is shown. */
+const mostOthers = 50;
+
+/** Faults with their place, to take along. */
+function saveFaults(draft: Draft): void {
+  const rows = draft.work.faults.map(({ sheet, row, column, code, message }) => {
+    const { name = '', lines = [], headers = [] } = draft.sheets[sheet] ?? {};
+    const title = headers[column] || (column < 0 ? '' : files().column(column + 1));
+    return [name, lines[row] ?? row + 1, title, cellAt(draft, sheet, row, column), code, message];
+  });
+  download(
+    'faults.csv',
+    toCsv([[files().file, files().line, t().field, files().cell, t().code, t().message], ...rows]),
+  );
 }
 
 const Result: Component<{
-  work: Work;
+  draft: Draft;
   timeZone: string;
   batch: Batch | undefined;
   asked: ReturnType<typeof useBatch>['asked'];
-}> = ({ work, timeZone, batch, asked }) => {
+}> = ({ draft, timeZone, batch, asked }) => {
+  const { work } = draft;
   const { result, faults } = work;
-  if (!result) return html`<p role="status">${t().checkFirst}</p>`;
+  if (!result) return html`<p role="status">${files().checkFirst}</p>`;
   const isCurrent = isOf(work, result);
-  const rows = new Set(faults.map(({ row }) => row)).size;
+  const rows = new Set(faults.map(({ sheet, row }) => `${sheet} ${row}`)).size;
   const data = asked.data?.id === result.batchId ? asked.data : undefined;
-  const said = result.isRight ? t().right : batch && batch.failureKind !== 'Data' ? stateText(batch) : t().wrong(rows);
+  const said = result.isRight
+    ? files().right
+    : result.batchId && batch && batch.failureKind !== 'Data'
+      ? stateText(batch)
+      : files().wrong(rows);
   return html`
-    <p role="status">${result.isRight && !isCurrent ? t().checkFirst : said} ${result.warnings > 0 && html`<small>${t().someWarnings(result.warnings)}</small>`}</p>
-    ${result.omitted > 0 && html`<div class="refused"><p>${t().moreFaults(result.omitted)}</p><p>${data?.errorMessages}</p></div>`}
+    <p role="status">${result.isRight && !isCurrent ? files().checkFirst : said} ${result.warnings > 0 && html`<small>${files().someWarnings(result.warnings)}</small>`}</p>
+    ${result.others.length + result.omitted > 0 && html`<div class="refused"><p>${files().moreFaults(result.others.length + result.omitted)}</p><ul>${result.others.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></div>`}
+    ${faults.length > 0 && html`<p><button type="button" onClick=${() => saveFaults(draft)}>${files().faultsAsCsv}</button></p>`}
     ${data && !result.isRight && data.failureKind !== 'Data' && html`<p class="refused">${data.errorMessages}</p>`}
     ${isCurrent && data?.difference && h(Difference, { difference: data.difference, timeZone })}
   `;
@@ -90,7 +94,7 @@ type EditorProperties = {
 };
 
 const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone }) => {
-  const { file, work } = draft;
+  const { sheets, work } = draft;
   const [isSending, setSending] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const location = locations.find(({ id }) => id === work.locationId) ?? locations[0];
@@ -105,13 +109,13 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
       setRefusal(undefined);
       if (!batch.validateOnly && batch.importStatus === 'LessonsCreated') {
         await forgetDraft();
-        toast(t().imported);
+        toast(files().imported);
         onGone();
         go({ file: undefined, sent: undefined, batch: batch.id }, 'replace');
         return;
       }
-      await change(await readResult(draft, batch, location));
-      announce(batch.importStatus === 'LessonsCreated' ? t().right : stateText(batch));
+      await change(await readResult(draft, batch));
+      announce(batch.importStatus === 'LessonsCreated' ? files().right : stateText(batch));
     };
     finish().catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
@@ -128,44 +132,57 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
     const { version } = work;
     // Written first: whatever happens from here on, sent again it is the same batch.
     await change({ sending: { isCheck, version, key } });
-    rememberMapping(file.headers, work.mapping);
-    const { body } = await buildJobs(draft, location);
-    const path = `api/v2.0/jobs/update?CreateMissing=true${isCheck ? '&ValidateOnly=true' : ''}`;
+    if (draft.format === 'Csv') rememberMapping(sheets[0]?.headers ?? [], work.mapping);
+    if (draft.format !== 'Json') rememberReading(work.reading);
+    const { path, body } = await writeRequest(draft, location, isCheck);
     const { batchId, refused } = await sendJobs(path, body, key);
     if (batchId) {
       await change({ sent: { isCheck, version, batchId }, sending: undefined });
       go({ sent: batchId }, 'replace');
     }
-    setRefusal(refused);
+    const unread = refused?.faults.filter(({ line }) => line) ?? [];
+    if (refused && unread.length > 0) {
+      // A long file has many more faults than it lists.
+      const omitted = Math.max(0, Number(/^(\d+) faults/.exec(refused.message)?.[1] ?? 0) - unread.length);
+      const found = await atLines(draft, unread);
+      const result = { isCheck, version, isRight: false, warnings: 0, omitted, others: found.others };
+      await change({ faults: found.faults, touched: [], sending: undefined, result });
+    } else setRefusal(refused);
     setSending(false);
   }
-  const correct = (row: number, column: number, text: string) =>
+  const correct = (sheet: number, row: number, column: number, text: string) =>
     void change({
-      corrected: { ...work.corrected, [`${row} ${column}`]: text },
+      corrected: { ...work.corrected, [`${sheet} ${row} ${column}`]: text },
       version: work.version + 1,
-      faults: work.faults.filter((fault) => fault.row !== row || (fault.column !== column && fault.column >= 0)),
-      touched: [...new Set([...work.touched, row])],
+      faults: work.faults.filter(
+        (fault) => fault.sheet !== sheet || fault.row !== row || (fault.column !== column && fault.column >= 0),
+      ),
+      touched: [...new Set([...work.touched, `${sheet} ${row}`])],
     });
   const discard = async () => {
     await forgetDraft();
-    announce(t().discarded);
+    announce(files().discarded);
     onGone();
     go({ sent: undefined }, 'replace');
   };
+  const name = draft.files.map((file) => file.name).join(', ');
+  const rowCount = sheets.reduce((sum, { rows }) => sum + rows.length, 0);
+  const isReadable = isUnderstood(work.reading);
   const mayImport = work.result?.isRight && isOf(work, work.result);
   const wasSending = work.sending && isOf(work, work.sending) && !underWay && !isSending;
   return html`
-    <section class="panel" aria-label=${file.name}>
-      <h2>${file.name}</h2>
+    <section class="panel" aria-label=${name}>
+      <h2>${name}</h2>
+      <p>${files().readAs(files().formats[draft.format], rowCount)}</p>
       ${h(RefusedBox, { refusal: refusal ?? asked.refusal })}
-      ${wasSending && html`<p class="notice">${t().wasSending}</p>`}
-      ${isSending && html`<p aria-busy="true">${t().preparing}</p>`}
+      ${wasSending && html`<p class="notice">${files().wasSending}</p>`}
+      ${isSending && html`<p aria-busy="true">${files().preparing}</p>`}
       ${underWay && batch?.id === underWay && !hasEnded(batch) && h(Progress, { batch })}
-      ${!isLocked && h(Result, { work, timeZone: location?.timeZone ?? 'UTC', batch, asked })}
+      ${!isLocked && h(Result, { draft, timeZone: location?.timeZone ?? 'UTC', batch, asked })}
       <div class="buttons">
-        <button type="button" class=${mayImport || isLocked ? '' : 'main'} disabled=${isLocked} onClick=${() => void send(true)}>${t().check}</button>
-        <button type="button" class=${mayImport ? 'main' : ''} disabled=${isLocked || !(mayImport || (wasSending && !work.sending?.isCheck))} onClick=${() => void send(false)}>${t().import}</button>
-        ${!isLocked && html`<button type="button" onClick=${() => void discard()}>${t().discard}</button>`}
+        <button type="button" class=${mayImport || isLocked ? '' : 'main'} disabled=${isLocked || !isReadable} onClick=${() => void send(true)}>${files().check}</button>
+        <button type="button" class=${mayImport ? 'main' : ''} disabled=${isLocked || !(mayImport || (wasSending && !work.sending?.isCheck))} onClick=${() => void send(false)}>${files().import}</button>
+        ${!isLocked && html`<button type="button" onClick=${() => void discard()}>${files().discard}</button>`}
         ${underWay && h(CancelButton, { id: underWay })}
       </div>
     </section>
@@ -174,7 +191,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
   `;
 };
 
-function Drop({ onFile, refused }: { onFile: (file: File) => void; refused: string | undefined }): Child {
+function Drop({ onFiles, refused }: { onFiles: (files: readonly File[]) => void; refused: string | undefined }): Child {
   const [isOver, setOver] = useState(false);
   const over = (event: DragEvent) => {
     event.preventDefault();
@@ -183,17 +200,18 @@ function Drop({ onFile, refused }: { onFile: (file: File) => void; refused: stri
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
-    const [file] = event.dataTransfer?.files ?? [];
-    if (file) onFile(file);
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length > 0) onFiles(files);
   };
   const choose = (event: Event) => {
-    const [file] = (event.currentTarget as HTMLInputElement).files ?? [];
-    if (file) onFile(file);
+    const files = [...((event.currentTarget as HTMLInputElement).files ?? [])];
+    if (files.length > 0) onFiles(files);
   };
   return html`
     <div class="drop ${isOver ? 'over' : ''}" onDragOver=${over} onDragLeave=${() => setOver(false)} onDrop=${drop}>
-      <p>${t().drop}</p>
-      <label class="button">${t().choose}<input type="file" class="unseen" accept=".csv,.tsv,.txt,.json" onChange=${choose} /></label>
+      <p>${files().drop}</p>
+      <p class="hint">${files().limits(Math.floor(most.bytes / 1_048_576), most.rows, most.files)}</p>
+      <label class="button">${files().choose}<input type="file" class="unseen" multiple accept=".csv,.tsv,.txt,.dif,.ics,.json" onChange=${choose} /></label>
       ${refused && html`<p class="refused" role="alert">${refused}</p>`}
     </div>
   `;
@@ -213,27 +231,29 @@ const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
     setDraft(next);
   };
   useEffect(() => {
-    void readDraft().then((found) => {
+    const open = async () => {
+      const found = await readKept();
       const { sent } = place.value;
       // The address knows a batch that was sent just before the page went.
       if (found?.work.sending && sent && !found.work.sent) {
         const { isCheck, version } = found.work.sending;
         found.work.sent = { isCheck, version, batchId: sent };
       }
-      show(found ?? null);
-    });
+      show(found ? await reopen(found).catch(() => null) : null);
+    };
+    void open();
   }, []);
-  async function take(file: File): Promise<void> {
+  async function take(dropped: readonly File[]): Promise<void> {
     setUnreadable(undefined);
     setReading(true);
     try {
-      const read = await readDropped(file, locations[0]?.id ?? '');
-      const isFileKept = await keepFile(read.file);
-      setKept(isFileKept && (await keepWork(read.work)));
+      const read = await readDropped(dropped, locations[0]?.id ?? '');
+      const areFilesKept = await keepFiles(read.files);
+      setKept(areFilesKept && (await keepWork(read.work)));
       show(read);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      setUnreadable(t().unreadable[error.reason]);
+      setUnreadable(files().unreadable[error.reason](Math.floor(most.bytes / 1_048_576), most.rows));
     }
     setReading(false);
   }
@@ -243,11 +263,11 @@ const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
     show(next);
     setKept(await keepWork(next.work));
   }
-  if (isReading || draft === undefined) return html`<p class="state" aria-busy="true">${t().readingFile}</p>`;
+  if (isReading || draft === undefined) return html`<p class="state" aria-busy="true">${files().readingFile}</p>`;
   if (draft === null)
-    return Drop({ onFile: (file) => void take(file), refused: unreadable }) as ReturnType<typeof html>;
+    return Drop({ onFiles: (files) => void take(files), refused: unreadable }) as ReturnType<typeof html>;
   return html`
-    <p>${isKept ? t().kept : t().notKept}</p>
+    <p>${isKept ? files().kept : files().notKept}</p>
     ${h(Editor, { draft, locations, change, onGone: () => show(null) })}
   `;
 };

@@ -1,19 +1,18 @@
 /** The rows of a file: to filter, and to correct in place. One cell is in the order of tabs; arrows walk from there. */
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
 import { t as shared } from '../texts/shell.ts';
-import { t } from '../texts/timetables.ts';
-import { type FieldName, fields } from './columns.ts';
-import type { Draft, RowFault } from './draft.ts';
-import { cellAt } from './jobs.ts';
+import { t as files } from '../texts/timetable-files.ts';
+import { cellAt, type Draft, type RowFault } from './draft.ts';
+import { openSlices } from './slices.ts';
 import { messageOf } from './story.ts';
 
 type GridProperties = {
   draft: Draft;
   isLocked: boolean;
-  onCorrect: (row: number, column: number, text: string) => void;
+  onCorrect: (sheet: number, row: number, column: number, text: string) => void;
 };
 
 const pageSize = 50;
@@ -48,26 +47,67 @@ function CellInput({
   return html`<input ref=${self} aria-label=${label} value=${value} maxlength="4000" onKeyDown=${key} onBlur=${() => end(self.current?.value)} />`;
 }
 
-/** The rows that are shown, by the filters. */
+/** The rows that hold a text; looked for in slices, since there may be a hundred thousand. Undefined: not yet. */
+function useFound(draft: Draft, sheet: number, all: readonly number[], text: string): readonly number[] | undefined {
+  const wanted = text.toLocaleLowerCase();
+  const [found, setFound] = useState<{ of: string; rows: readonly number[] }>();
+  const of = `${sheet} ${draft.work.version} ${all.length} ${wanted}`;
+  useEffect(() => {
+    if (!wanted) return undefined;
+    let isOver = false;
+    const look = async () => {
+      const giveWay = openSlices();
+      const rows: number[] = [];
+      for (const row of all) {
+        const cells = draft.sheets[sheet]?.rows[row] ?? [];
+        if (cells.some((_, column) => cellAt(draft, sheet, row, column).toLocaleLowerCase().includes(wanted)))
+          rows.push(row);
+        await giveWay();
+        if (isOver) return;
+      }
+      setFound({ of, rows });
+    };
+    void look();
+    return () => {
+      isOver = true;
+    };
+  }, [of]);
+  if (!wanted) return all;
+  return found?.of === of ? found.rows : undefined;
+}
+
+/** The rows of a file that are shown, by the filters. */
 function useRows(draft: Draft) {
-  const { file, work } = draft;
+  const { sheets, work } = draft;
+  const [wantedSheet, setSheet] = useState(0);
   const [isAll, setAll] = useState(false);
   const [text, setText] = useState('');
   const [page, setPage] = useState(1);
+  const sheet = Math.min(wantedSheet, sheets.length - 1);
   const byRow = new Map<number, RowFault[]>();
-  for (const fault of work.faults) byRow.set(fault.row, [...(byRow.get(fault.row) ?? []), fault]);
-  const hasFaults = byRow.size > 0 || work.touched.length > 0;
+  for (const fault of work.faults) {
+    if (fault.sheet !== sheet) continue;
+    const others = byRow.get(fault.row);
+    if (others) others.push(fault);
+    else byRow.set(fault.row, [fault]);
+  }
+  const touched = work.touched.flatMap((key) => (key.startsWith(`${sheet} `) ? [Number(key.split(' ')[1])] : []));
+  const hasFaults = byRow.size > 0 || touched.length > 0;
   const all =
     isAll || !hasFaults
-      ? file.rows.map((_, row) => row)
-      : [...new Set([...byRow.keys(), ...work.touched])].sort((one, other) => one - other);
-  const wanted = text.toLocaleLowerCase();
-  const isFound = (row: number) =>
-    file.headers.some((_, column) => cellAt(draft, row, column).toLocaleLowerCase().includes(wanted));
-  const found = wanted ? all.filter(isFound) : all;
-  const pages = Math.max(1, Math.ceil(found.length / pageSize));
+      ? (sheets[sheet]?.rows ?? []).map((_, row) => row)
+      : [...new Set([...byRow.keys(), ...touched])].sort((one, other) => one - other);
+  const found = useFound(draft, sheet, all, text);
+  const pages = Math.max(1, Math.ceil((found?.length ?? 0) / pageSize));
   const number = Math.min(page, pages);
+  const fromFirst =
+    <Value>(set: (value: Value) => void) =>
+    (value: Value) => {
+      set(value);
+      setPage(1);
+    };
   return {
+    sheet,
     byRow,
     hasFaults,
     isAll,
@@ -76,36 +116,36 @@ function useRows(draft: Draft) {
     pages,
     number,
     setPage,
-    setAll: (all: boolean) => {
-      setAll(all);
-      setPage(1);
-    },
-    setText: (next: string) => {
-      setText(next);
-      setPage(1);
-    },
-    shown: found.slice((number - 1) * pageSize, number * pageSize),
+    setSheet: fromFirst(setSheet),
+    setAll: fromFirst(setAll),
+    setText: fromFirst(setText),
+    shown: (found ?? []).slice((number - 1) * pageSize, number * pageSize),
   };
 }
 
-/** The columns that are something, in the order of the file. */
-function columnsOf({ file, work }: Draft): { column: number; title: string }[] {
-  const used = new Map<number, FieldName>();
-  for (const field of fields) if (work.mapping[field] >= 0) used.set(work.mapping[field], field);
-  return [...used.keys()]
-    .sort((one, other) => one - other)
-    .map((column) => ({ column, title: file.headers[column] || t().column(column + 1) }));
+/** Those that say something, in the order of the file. */
+function columnsOf({ format, sheets, work }: Draft, at: number): { column: number; title: string }[] {
+  const { headers, rows } = sheets[at] ?? { headers: [], rows: [] };
+  const used = new Set(Object.values(work.mapping));
+  const count = headers.length || (rows[0]?.length ?? 1);
+  const titleOf = (column: number) =>
+    format === 'ICalendar' ? files().line : headers[column] || files().untis[column] || files().column(column + 1);
+  return Array.from({ length: count }, (_, column) => ({ column, title: titleOf(column) })).filter(
+    ({ column }) => format !== 'Csv' || at > 0 || used.has(column),
+  );
 }
 
 export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) => {
   const rows = useRows(draft);
-  const { byRow, shown, found, hasFaults, isAll, text, pages, number } = rows;
-  const columns = columnsOf(draft);
+  const { sheet, byRow, shown, found, hasFaults, isAll, text, pages, number } = rows;
+  const { rows: all, lines } = draft.sheets[sheet] ?? { rows: [], lines: [] };
+  const columns = columnsOf(draft, sheet);
+  const lineOf = (row: number) => lines[row] ?? row + 1;
   const [cursor, setCursor] = useState<Cursor>({ line: 0, place: 0 });
   const [isEditing, setEditing] = useState(false);
   const self = useRef<HTMLTableElement>(null);
   const takesFocus = useRef(false);
-  useKeys(() => t().keys);
+  useKeys(() => files().keys);
   const at = {
     line: Math.min(cursor.line, Math.max(0, shown.length - 1)),
     place: Math.min(cursor.place, Math.max(0, columns.length - 1)),
@@ -144,14 +184,14 @@ export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) 
   }
 
   function cell(row: number, line: number, { column, title }: (typeof columns)[number], place: number): Child {
-    const value = cellAt(draft, row, column);
+    const value = cellAt(draft, sheet, row, column);
     const isHere = line === at.line && place === at.place;
     const wrong = (byRow.get(row) ?? []).filter((fault) => fault.column === column);
-    const isCorrected = `${row} ${column}` in draft.work.corrected;
+    const isCorrected = `${sheet} ${row} ${column}` in draft.work.corrected;
     const end = (next: string | undefined) => {
       takesFocus.current = true;
       setEditing(false);
-      if (next !== undefined && next !== value) onCorrect(row, column, next);
+      if (next !== undefined && next !== value) onCorrect(sheet, row, column, next);
     };
     const open = () => {
       setCursor({ line, place });
@@ -161,33 +201,42 @@ export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) 
       <td key=${column} role="gridcell" tabindex=${isHere ? 0 : -1} class=${[wrong.length > 0 && 'wrong', isCorrected && 'corrected'].filter(Boolean).join(' ')}
         aria-invalid=${wrong.length > 0 ? 'true' : undefined} aria-readonly=${isLocked ? 'true' : undefined}
         onFocus=${() => setCursor({ line, place })} onDblClick=${open}>
-        ${isHere && isEditing ? h(CellInput, { label: t().cellOf(title, row + 1), value, onEnd: end }) : value}
-        ${isCorrected && html`<span class="mark"> ${t().correctedMark}</span>`}
+        ${isHere && isEditing ? h(CellInput, { label: files().cellOf(title, lineOf(row)), value, onEnd: end }) : value}
+        ${isCorrected && html`<span class="mark"> ${files().correctedMark}</span>`}
         ${wrong.map((fault) => html`<span class="fault">${messageOf(fault)}</span>`)}
       </td>
     `;
   }
 
   return html`
-    <section aria-label=${t().rows} class="table">
+    <section aria-label=${files().rows} class="table">
       <div class="tools">
+        ${
+          draft.sheets.length > 1 &&
+          h(Field, {
+            label: files().file,
+            value: String(sheet),
+            choices: draft.sheets.map(({ name }, at) => ({ value: String(at), text: name })),
+            onInput: (value) => rows.setSheet(Number(value)),
+          })
+        }
         ${h(Field, {
-          label: t().shownRows,
+          label: files().shownRows,
           value: isAll || !hasFaults ? 'all' : 'faults',
           choices: [
-            { value: 'faults', text: t().rowsWithFaults },
-            { value: 'all', text: t().allRows },
+            { value: 'faults', text: files().rowsWithFaults },
+            { value: 'all', text: files().allRows },
           ],
           disabled: !hasFaults,
           onInput: (value) => rows.setAll(value === 'all'),
         })}
         ${h(Field, { label: shared().table.filter, type: 'search', value: text, onInput: rows.setText })}
-        <span role="status" class="count">${t().rowCount(found.length, draft.file.rows.length, byRow.size)}</span>
+        <span role="status" class="count">${found ? files().rowCount(found.length, all.length, byRow.size) : files().searching}</span>
       </div>
       <div class="sheet">
-        <table role="grid" aria-label=${t().rows} aria-rowcount=${found.length + 1} ref=${self} onKeyDown=${press}>
+        <table role="grid" aria-label=${files().rows} aria-rowcount=${(found?.length ?? 0) + 1} ref=${self} onKeyDown=${press}>
           <thead><tr role="row">
-            <th scope="col" role="columnheader">${t().row}</th>
+            <th scope="col" role="columnheader">${lines.length > 0 ? files().line : files().row}</th>
             ${columns.map(({ column, title }) => html`<th key=${column} scope="col" role="columnheader">${title}</th>`)}
           </tr></thead>
           <tbody>
@@ -196,7 +245,7 @@ export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) 
                 (fault) => !columns.some(({ column }) => column === fault.column),
               );
               return html`<tr key=${row} role="row" aria-rowindex=${(number - 1) * pageSize + line + 2}>
-                <th scope="row" role="rowheader">${row + 1}${others.map((fault) => html`<span class="fault">${messageOf(fault)}</span>`)}</th>
+                <th scope="row" role="rowheader">${lineOf(row)}${others.map((fault) => html`<span class="fault">${messageOf(fault)}</span>`)}</th>
                 ${columns.map((column, place) => cell(row, line, column, place))}
               </tr>`;
             })}

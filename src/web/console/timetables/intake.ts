@@ -1,37 +1,25 @@
-/** From a file to rows: the JSON of the API, or CSV. */
-
-import { mappingOf } from './columns.ts';
+/** From dropped files to rows: those of timetable programs, or the JSON of the API. Limits are told before anything is sent. */
+import { limits } from '../client.ts';
+import { type Mapping, mappingOf } from './columns.ts';
 import { decode, parseCsv, TooManyRows } from './csv-reader.ts';
-import type { Draft, DroppedFile, JobMembers } from './draft.ts';
+import type { Draft, Format, JobMembers, KeptFile, Sheet, Work } from './draft.ts';
+import { jsonColumns } from './jobs.ts';
+import { lastReading } from './reading.ts';
 import { openSlices } from './slices.ts';
 
-const most = { bytes: 20 * 1_048_576, rows: 100_000, columns: 200 };
+/** Base64 makes four characters of three bytes; the rest is for how the files are read. */
+const mostFileBytes = Math.floor(((limits.jobBodyBytes - 1_048_576) * 3) / 4);
+export const most = { bytes: mostFileBytes, rows: limits.lessonsPerBatch, columns: 200, lines: 200_000, files: 8 };
 
 export class Unreadable extends Error {
-  readonly reason: 'tooLarge' | 'tooManyRows' | 'tooManyColumns' | 'empty' | 'noJobs';
+  readonly reason: 'tooLarge' | 'tooManyRows' | 'tooManyColumns' | 'tooManyFiles' | 'empty' | 'noJobs' | 'mixed';
   constructor(reason: Unreadable['reason']) {
     super(reason);
     this.reason = reason;
   }
 }
 
-/** Columns of the JSON of the API, in the order of REST; their names are guessed like those of any file. */
-const jsonColumns = [
-  'JobID',
-  'LektionId',
-  'Beginn',
-  'Ende',
-  'RessourceName',
-  'RessourceId',
-  'Fach',
-  'Titel',
-  'Klassen',
-  'Lehrpersonen',
-  'Status',
-  'KopplungId',
-  'Privat',
-  'Bemerkung',
-];
+type Read = { sheet: Sheet; format: Format; jobs?: Record<string, JobMembers> | undefined };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -48,7 +36,7 @@ function cellOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-async function readJobs(name: string, text: string): Promise<DroppedFile> {
+async function readJobs(name: string, text: string): Promise<Pick<Read, 'sheet' | 'jobs'>> {
   let jobs: unknown;
   try {
     jobs = JSON.parse(text.replace(/^\ufeff/, ''));
@@ -77,37 +65,71 @@ async function readJobs(name: string, text: string): Promise<DroppedFile> {
     await giveWay();
   }
   if (rows.length === 0) throw new Unreadable('empty');
-  return { name, headers: jsonColumns, rows, jobs: { ...members } };
+  return { sheet: { name, headers: jsonColumns, rows, lines: [], separator: null, headLine: 0 }, jobs: { ...members } };
 }
 
-async function readTable(name: string, text: string): Promise<DroppedFile> {
-  const [headers = [], ...rows] = await parseCsv(text, most.rows + 1).catch((error: unknown) => {
+const looksLikeUntis = (row: readonly string[]) => row.length >= 7 && /^\d{1,9}$/.test(row[0]?.trim() ?? '');
+
+async function readTable(name: string, text: string): Promise<Read> {
+  const parsed = await parseCsv(text, most.lines).catch((error: unknown) => {
     throw error instanceof TooManyRows ? new Unreadable('tooManyRows') : error;
   });
+  const [first = []] = parsed.rows;
+  if (first.length > most.columns) throw new Unreadable('tooManyColumns');
+  const { separator } = parsed;
+  if (looksLikeUntis(first)) return { format: 'Untis', sheet: { name, headers: [], ...parsed, headLine: 0 } };
+  const [headers = [], ...rows] = parsed.rows;
+  const [headLine = 1, ...lines] = parsed.lines;
   if (rows.length === 0) throw new Unreadable('empty');
-  if (headers.length > most.columns) throw new Unreadable('tooManyColumns');
-  return { name, headers: headers.map((header) => header.trim()), rows };
+  return {
+    format: 'Csv',
+    sheet: { name, headers: headers.map((header) => header.trim()), rows, lines, separator, headLine },
+  };
+}
+
+function readCalendar(name: string, text: string): Read {
+  const rows = text.split(/\r\n|\n|\r/).map((line) => [line]);
+  if (rows.length > most.lines) throw new Unreadable('tooManyRows');
+  const lines = rows.map((_, at) => at + 1);
+  return { format: 'ICalendar', sheet: { name, headers: [], rows, lines, separator: null, headLine: 0 } };
+}
+
+async function readOne({ name, content }: KeptFile): Promise<Read> {
+  const text = decode(new Uint8Array(await content.arrayBuffer()));
+  if (/^\ufeff?\s*[[{]/.test(text)) return { format: 'Json', ...(await readJobs(name, text)) };
+  return /^\ufeff?\s*BEGIN:VCALENDAR/i.test(text) ? readCalendar(name, text) : await readTable(name, text);
 }
 
 /** @throws Unreadable */
-export async function readDropped(file: File, locationId: string): Promise<Draft> {
-  if (file.size > most.bytes) throw new Unreadable('tooLarge');
-  const text = decode(new Uint8Array(await file.arrayBuffer()));
-  const isJson = /^\ufeff?\s*[[{]/.test(text);
-  const dropped = isJson ? await readJobs(file.name, text) : await readTable(file.name, text);
-  const mapping = mappingOf(dropped.headers);
-  const jobKey = file.name.replace(/\.[^.]*$/, '').slice(0, 128) || 'file';
+async function readFiles(files: readonly KeptFile[]): Promise<Omit<Draft, 'work'>> {
+  const bytes = files.reduce((sum, { content }) => sum + content.size, 0);
+  if (files.length > most.files) throw new Unreadable('tooManyFiles');
+  if (bytes > most.bytes) throw new Unreadable('tooLarge');
+  const read: Read[] = [];
+  for (const file of files) read.push(await readOne(file));
+  const [{ format, jobs } = { format: 'Csv' as const, jobs: undefined }] = read;
+  const isOne = read.every((each) => each.format === format) && (format !== 'Json' || read.length === 1);
+  if (!isOne) throw new Unreadable('mixed');
+  const sheets = read.map(({ sheet }) => sheet);
+  // A row of a CSV without dates, and one of Untis, is a lesson of many weeks: how many, the server counts.
+  const rows = sheets.reduce((sum, each) => sum + each.rows.length, 0);
+  if (format === 'Csv' && rows > most.rows) throw new Unreadable('tooManyRows');
+  return { format, files, sheets, jobs };
+}
+
+/** @throws Unreadable */
+export async function readDropped(dropped: readonly File[], locationId: string): Promise<Draft> {
+  const files = dropped.map((file) => ({ name: file.name.slice(0, 200), content: file }));
+  const read = await readFiles(files);
+  const mapping: Mapping = mappingOf(read.format === 'Csv' ? (read.sheets[0]?.headers ?? []) : []);
   return {
-    file: dropped,
-    work: {
-      mapping,
-      jobBy: mapping.classes >= 0 ? 'class' : 'file',
-      jobKey,
-      locationId,
-      corrected: {},
-      version: 1,
-      faults: [],
-      touched: [],
-    },
+    ...read,
+    work: { mapping, reading: lastReading(), locationId, corrected: {}, version: 1, faults: [], touched: [] },
   };
 }
+
+/** A draft that was kept. @throws Unreadable */
+export const reopen = async ({ files, work }: { files: readonly KeptFile[]; work: Work }): Promise<Draft> => ({
+  ...(await readFiles(files)),
+  work,
+});

@@ -1,9 +1,10 @@
-/** What the columns of a file are, and how its rows become jobs. */
-import { Field } from '../parts/field.ts';
+/** What the columns of a file are, and how it is read. */
+import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { t } from '../texts/timetables.ts';
-import { type FieldName, fields } from './columns.ts';
+import { t as files } from '../texts/timetable-files.ts';
+import { type ColumnName, columnNames } from './columns.ts';
 import type { Draft, Work } from './draft.ts';
+import { type ListName, type Reading, wrongLine } from './reading.ts';
 
 type SettingsProperties = {
   draft: Draft;
@@ -12,61 +13,79 @@ type SettingsProperties = {
   onChange: (change: Partial<Work>) => void;
 };
 
+const termLists = ['grid', 'holidays', 'weeks', 'groups'] as const satisfies readonly ListName[];
+
 export const Settings: Component<SettingsProperties> = ({ draft, locations, isLocked, onChange }) => {
-  const { file, work } = draft;
+  const { format, sheets, work } = draft;
+  const { reading, mapping } = work;
   const columns = [
-    { value: '-1', text: t().noColumn },
-    ...file.headers.map((header, column) => ({ value: String(column), text: header || t().column(column + 1) })),
+    { value: '-1', text: files().noColumn },
+    ...(sheets[0]?.headers ?? []).flatMap((header, column) =>
+      header ? [{ value: String(column), text: header }] : [],
+    ),
   ];
-  const columnField = (field: FieldName) =>
+  const set = (change: Partial<Reading>) => onChange({ reading: { ...reading, ...change } });
+  const columnField = (name: ColumnName) =>
     h(Field, {
-      key: field,
-      label: t().fields[field] ?? field,
-      value: String(work.mapping[field]),
+      key: name,
+      label: files().columnNames[name] ?? name,
+      value: String(mapping[name]),
       choices: columns,
       disabled: isLocked,
-      onInput: (value) => onChange({ mapping: { ...work.mapping, [field]: Number(value) } }),
+      onInput: (value) => onChange({ mapping: { ...mapping, [name]: Number(value) } }),
     });
-  const isOwnKey = work.mapping.jobKey >= 0;
+  const text = (name: 'source' | 'term' | 'from' | 'to' | 'since', type: 'text' | 'date') =>
+    h(Field, {
+      label: files().how[name] ?? name,
+      hint: files().howHints[name],
+      value: reading[name],
+      type,
+      maxLength: 40,
+      disabled: isLocked,
+      onInput: (value) => set({ [name]: value }),
+    });
+  const list = (name: ListName) => {
+    const wrong = wrongLine(name, reading[name]);
+    return h(Field, {
+      key: name,
+      label: files().how[name] ?? name,
+      hint: files().howHints[name],
+      value: reading[name],
+      type: 'textarea',
+      fault: wrong === undefined ? undefined : files().wrongLine(wrong),
+      disabled: isLocked,
+      onInput: (value) => set({ [name]: value }),
+    });
+  };
+  const needsTerm = format === 'Untis' || (format === 'Csv' && mapping.Date < 0);
   return html`
     <details class="panel" open=${work.result === undefined && work.faults.length === 0}>
-      <summary>${t().settings}</summary>
+      <summary>${files().settings}</summary>
       <div class="fields">
-        ${h(Field, {
-          label: t().location,
-          hint: t().locationHint,
-          value: work.locationId,
-          choices: locations.map(({ id, name, timeZone }) => ({ value: id, text: `${name} (${timeZone})` })),
-          disabled: isLocked,
-          onInput: (locationId) => onChange({ locationId }),
-        })}
         ${
-          !isOwnKey &&
+          format !== 'Json' &&
           h(Field, {
-            label: t().jobBy,
-            value: work.jobBy,
-            choices: [
-              { value: 'class', text: t().jobByClass },
-              { value: 'file', text: t().jobByFile },
-            ],
-            hint: t().jobByHint,
+            label: files().location,
+            hint: files().locationHint,
+            value: work.locationId,
+            choices: locations.map(({ id, name, timeZone }) => ({ value: id, text: `${name} (${timeZone})` })),
             disabled: isLocked,
-            onInput: (value) => onChange({ jobBy: value === 'class' ? 'class' : 'file' }),
+            onInput: (locationId) => onChange({ locationId }),
           })
         }
-        ${
-          !isOwnKey &&
-          h(Field, {
-            label: t().jobKey,
-            value: work.jobKey,
-            maxLength: 128,
-            disabled: isLocked,
-            onInput: (jobKey) => onChange({ jobKey }),
-          })
-        }
+        ${format !== 'Json' && text('source', 'text')}
+        ${format !== 'Json' && text('since', 'date')}
       </div>
-      <h3>${t().columns}</h3>
-      <div class="fields">${fields.map(columnField)}</div>
+      ${format !== 'Json' && h(Check, { label: files().how['allowRemoval'] ?? '', hint: files().howHints['allowRemoval'] ?? '', checked: reading.allowRemoval, disabled: isLocked, onChange: (allowRemoval) => set({ allowRemoval }) })}
+      ${format === 'Csv' && html`<h3>${files().columns}</h3><div class="fields">${columnNames.map(columnField)}</div>`}
+      ${
+        format !== 'Json' &&
+        html`<details open=${needsTerm}>
+          <summary>${files().termAndGrid}</summary>
+          <div class="fields">${text('term', 'text')}${text('from', 'date')}${text('to', 'date')}</div>
+          <div class="fields">${termLists.map(list)}${list('rooms')}</div>
+        </details>`
+      }
     </details>
   `;
 };

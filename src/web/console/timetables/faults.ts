@@ -1,0 +1,94 @@
+/** What the server finds wrong, at the cells of the files. */
+import type { Fault } from '../client.ts';
+import type { BatchErrorsQuery } from '../generated/graphql.ts';
+import type { ColumnName } from './columns.ts';
+import { cellAt, type Draft, type RowFault } from './draft.ts';
+import { jobColumns, jsonColumns, rowsOfJobs } from './jobs.ts';
+import { openSlices } from './slices.ts';
+
+type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
+
+/** The column of a CSV in which a member of a lesson stands. */
+const columnOf: Record<string, ColumnName> = {
+  Raum: 'Room',
+  resourceName: 'Room',
+  lessonKey: 'Key',
+  start: 'Begin',
+  end: 'End',
+  subject: 'Subject',
+  title: 'Title',
+  classes: 'Classes',
+  teachers: 'Teachers',
+  remark: 'Remark',
+  status: 'Status',
+};
+/** Of GPU001, from 0. */
+const untisRoom = 4;
+const roomCodes = new Set(['UnknownRoom', 'AmbiguousRoom']);
+
+const isRoom = (field: string | null) => field === 'Raum' || field === 'resourceName';
+
+function columnAt({ format, work }: Draft, field: string | null, column: number | null | undefined): number {
+  if (column) return column - 1;
+  if (format === 'Untis') return isRoom(field) ? untisRoom : -1;
+  if (format === 'ICalendar') return 0;
+  const name = columnOf[field ?? ''];
+  return name ? work.mapping[name] : -1;
+}
+
+/** The row in which a line of a file stands; undefined: before all of them. */
+function rowAt(lines: readonly number[], line: number): number | undefined {
+  let [low, high] = [0, lines.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((lines[middle] ?? 0) <= line) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? undefined : low - 1;
+}
+
+/** A message without the place, at which it stands. */
+const withoutPlace = (message: string) => message.replace(/^[^\n]{0,300}? line \d+[^:\n]{0,100}: /, '');
+
+type Found = { faults: RowFault[]; others: string[] };
+
+/** Of files that could not be read, and of batches of files: by line. */
+export async function atLines(draft: Draft, errors: readonly Fault[]): Promise<Found> {
+  const giveWay = openSlices();
+  const [faults, others]: [RowFault[], string[]] = [[], []];
+  for (const { pointer, line, column, field, code, message } of errors) {
+    const sheet = Number(/files\/(\d+)/i.exec(pointer ?? '')?.[1] ?? 0);
+    const row = line ? rowAt(draft.sheets[sheet]?.lines ?? [], line) : undefined;
+    if (row === undefined) {
+      others.push(message);
+      continue;
+    }
+    const place = columnAt(draft, field, column);
+    const fault = { sheet, column: place, code, message: withoutPlace(message) };
+    faults.push({ ...fault, row });
+    // A room is told once, with how often it comes; people look for all of them.
+    const name = cellAt(draft, sheet, row, place).trim().toLowerCase();
+    if (!roomCodes.has(code) || place < 0 || draft.format === 'ICalendar') continue;
+    for (let other = row + 1; other < (draft.sheets[sheet]?.rows.length ?? 0); other++) {
+      if (cellAt(draft, sheet, other, place).trim().toLowerCase() === name) faults.push({ ...fault, row: other });
+      await giveWay();
+    }
+  }
+  return { faults, others };
+}
+
+/** Of a batch of the API's JSON: by job and lesson. */
+async function atLessons(draft: Draft, errors: readonly BatchError[]): Promise<Found> {
+  const rowOf = await rowsOfJobs(draft);
+  const [faults, others]: [RowFault[], string[]] = [[], []];
+  for (const { index, lessonIndex, field, code, message } of errors) {
+    const row = index === null ? undefined : rowOf(index, lessonIndex ?? 0);
+    const column = jsonColumns.findIndex((name) => jobColumns[name] === field);
+    if (row === undefined) others.push(message);
+    else faults.push({ sheet: 0, row, column, code, message });
+  }
+  return { faults, others };
+}
+
+export const ofBatch = (draft: Draft, errors: readonly BatchError[]): Promise<Found> =>
+  draft.format === 'Json' ? atLessons(draft, errors) : atLines(draft, errors);

@@ -1,0 +1,95 @@
+/** How the files of a timetable are read besides their columns: the term, the time grid, and what rooms are called. */
+import { mandator } from '../client.ts';
+
+/** Lines of text, as people type them. */
+export const lists = {
+  grid: {
+    member: 'Periods',
+    parse: (line: string) => {
+      const found = /^(?:([1-7])\/)?(\d{1,2})\s+(\d\d:\d\d)\s*[-–]?\s*(\d\d:\d\d)$/.exec(line);
+      const [, day, period, Begin, End] = found ?? [];
+      return found && { ...(day && { Day: Number(day) }), Period: Number(period), Begin, End };
+    },
+  },
+  holidays: {
+    member: 'Holidays',
+    parse: (line: string) => {
+      const found = /^(\d{4}-\d\d-\d\d)(?:\s+(\d{4}-\d\d-\d\d))?(?:\s+(.*))?$/.exec(line);
+      const [, From, To = From, Name = ''] = found ?? [];
+      return found && { From, To, Name };
+    },
+  },
+  weeks: {
+    member: 'Weeks',
+    parse: (line: string) => {
+      const found = /^(\d{4}-\d\d-\d\d)\s+(\S.*)$/.exec(line);
+      return found && { Monday: found[1], Name: found[2] };
+    },
+  },
+  groups: {
+    member: 'Groups',
+    parse: (line: string) => {
+      const found = /^([^=]+)=(.+)$/.exec(line);
+      const weeks = (found?.[2] ?? '').split(/[\s,]+/).filter(Boolean);
+      return found && weeks.length > 0 && { Name: found[1]?.trim(), Weeks: weeks };
+    },
+  },
+  rooms: {
+    member: 'Rooms',
+    parse: (line: string) => {
+      const found = /^([^=]+)=(.*)$/.exec(line);
+      return found && { Name: found[1]?.trim(), RessourceName: found[2]?.trim() || null };
+    },
+  },
+} as const;
+export type ListName = keyof typeof lists;
+
+const without = { source: '', term: '', from: '', to: '', grid: '', holidays: '', weeks: '', groups: '', rooms: '' };
+export type Reading = typeof without & { since: string; allowRemoval: boolean };
+
+const linesOf = (text: string) => text.split('\n').map((line) => line.trim());
+
+/** The first line that says nothing, from 1; undefined: all are understood. */
+export function wrongLine(name: ListName, text: string): number | undefined {
+  const at = linesOf(text).findIndex((line) => line !== '' && !lists[name].parse(line));
+  return at < 0 ? undefined : at + 1;
+}
+
+export const isUnderstood = (reading: Reading): boolean =>
+  (Object.keys(lists) as ListName[]).every((name) => wrongLine(name, reading[name]) === undefined);
+
+/** The members of the request that say it. */
+export function describeReading(reading: Reading): Record<string, unknown> {
+  const { source, term, from, to, since, allowRemoval } = reading;
+  const read = (name: ListName) => ({
+    [lists[name].member]: linesOf(reading[name])
+      .filter(Boolean)
+      .map((line) => lists[name].parse(line)),
+  });
+  const hasTerm = term !== '' || from !== '' || to !== '';
+  return {
+    ...(source && { Source: source }),
+    ...(hasTerm && {
+      Term: { Name: term, From: from, To: to, ...read('holidays'), ...read('weeks'), ...read('groups') },
+    }),
+    ...read('grid'),
+    ...read('rooms'),
+    ...(since && { Since: since }),
+    ...(allowRemoval && { AllowRemoval: true }),
+  };
+}
+
+const storageKey = `roomgate reading of ${mandator}`;
+
+/** As it was said the last time. */
+export function lastReading(): Reading {
+  const always = { ...without, since: '', allowRemoval: false };
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(storageKey) ?? '{}');
+    return { ...always, ...(kept as Partial<Reading>), since: '', allowRemoval: false };
+  } catch {
+    return always;
+  }
+}
+
+export const rememberReading = (reading: Reading): void => localStorage.setItem(storageKey, JSON.stringify(reading));

@@ -1,0 +1,52 @@
+/** Sends files over REST: they may be larger than a call of GraphQL, whose bodies are held in memory. */
+import { call, isSessionLost, type Refusal, Refused, readAnswer, untilSignedIn, without } from '../client.ts';
+
+type RestFault = Record<'Field' | 'Pointer', string | null> &
+  Record<'Code' | 'Message', string> & {
+    Line?: number | null;
+    Column?: number | null;
+  };
+type RestProblem = { detail?: string; Code?: string; TraceId?: string; Errors?: RestFault[] };
+
+/** @returns the id of the batch, as GraphQL has it */
+export async function sendJobs(
+  path: string,
+  body: string | Blob,
+  idempotencyKey: string,
+): Promise<{ batchId: string; refused?: never } | { refused: Refusal; batchId?: never }> {
+  const headers = { 'Idempotency-Key': idempotencyKey };
+  for (;;) {
+    let answer: Response;
+    let told: { BatchId?: string } & RestProblem;
+    try {
+      answer = await call('POST', path, body, { headers });
+      told = await readAnswer(answer);
+    } catch (error) {
+      if (error instanceof Refused) return { refused: error.refusal };
+      throw error;
+    }
+    if (answer.status === 401) {
+      isSessionLost.value = true;
+      await untilSignedIn();
+      continue;
+    }
+    if (told.BatchId) return { batchId: `batch_${told.BatchId}` };
+    return {
+      refused: {
+        ...without,
+        code: told.Code ?? (answer.status === 503 ? 'Unavailable' : 'INTERNAL_ERROR'),
+        message: told.detail ?? `HTTP ${answer.status}`,
+        faults: (told.Errors ?? []).map(({ Field, Pointer, Code, Message, Line, Column }) => ({
+          field: Field,
+          pointer: Pointer,
+          code: Code,
+          message: Message,
+          line: Line ?? null,
+          column: Column ?? null,
+        })),
+        traceId: told.TraceId,
+        retryAfterSeconds: Number(answer.headers.get('Retry-After')) || undefined,
+      },
+    };
+  }
+}
