@@ -271,6 +271,34 @@ describeInBrowser('The master data of the console', () => {
     expect(await page.locator('#main').getByText('Grace Hopper').count()).toBe(0);
   });
 
+  test('of many persons the first page is shown, more on demand; the server searches all of them', async () => {
+    const { page } = admin;
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    const many = Array.from({ length: 201 }, (_, n) => ({
+      mandator_id: mandatorId,
+      name: `Äbbe ${n + 1}`,
+      email: `many-${n + 1}@school.example`,
+      time_zone: 'UTC',
+      role: 'User' as const,
+    }));
+    await db.insertInto('person').values(many).execute();
+    await tab('Locations');
+    await tab('Persons');
+    await page.getByText('200 rows', { exact: true }).waitFor();
+    await field('Filter').fill('abbe 201');
+    await row('Äbbe 201').waitFor();
+    await page.getByText('1 row', { exact: true }).waitFor();
+    await field('Filter').fill('nobody of this name');
+    await page.getByText('No row fits the filter.').waitFor();
+    await sound();
+    await field('Filter').fill('');
+    await button('Load more').click();
+    await page.getByText('200 rows', { exact: true }).waitFor({ state: 'detached' });
+    await button('Load more').waitFor({ state: 'detached' });
+    await db.deleteFrom('person').where('mandator_id', '=', mandatorId).where('email', 'like', 'many-%').execute();
+  });
+
   test('a policy says in sentences what it means, and names groups with members', async () => {
     const { page } = admin;
     await tab('Groups');

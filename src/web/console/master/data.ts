@@ -6,6 +6,7 @@ import {
   MasterLocationsDocument,
   type MasterPersonFragment,
   MasterPersonsDocument,
+  type MasterPersonsQuery,
   type MasterRoomFragment,
   MasterRoomsDocument,
   type PersonFilter,
@@ -38,6 +39,22 @@ export const readPolicyNames = (stop?: AbortSignal): Promise<Named[]> =>
 
 export const readPersons = (filter: PersonFilter, stop?: AbortSignal): Promise<Person[]> =>
   readAll(async (after) => (await ask(MasterPersonsDocument, { filter, after }, stop)).persons);
+
+/** The first pages of a list that may be long; what they hold, by name. */
+export async function readSomePersons(
+  filter: PersonFilter,
+  pageCount: number,
+  stop: AbortSignal,
+): Promise<{ persons: Person[]; hasMore: boolean }> {
+  const persons: Person[] = [];
+  let after: string | null = null;
+  for (let page = 0; page < pageCount && (page === 0 || after !== null); page++) {
+    const { persons: found }: MasterPersonsQuery = await ask(MasterPersonsDocument, { filter, after }, stop);
+    persons.push(...(found?.nodes ?? []));
+    after = found?.pageInfo.hasNextPage ? found.pageInfo.endCursor : null;
+  }
+  return { persons: persons.sort(byName), hasMore: after !== null };
+}
 
 export const readGroups = (stop?: AbortSignal) =>
   readAll(async (after) => (await ask(MasterGroupsDocument, { after }, stop)).groups);

@@ -87,10 +87,10 @@ const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelet
 
 export const Screen: Component<object> = () => {
   const { record } = place.value;
-  const asked = useAsked(async (stop) => {
-    const [groups, persons] = await Promise.all([readGroups(stop), readPersons({}, stop)]);
-    return { groups, persons };
-  }, []);
+  const asked = useAsked(readGroups, []);
+  const isForm = record !== undefined;
+  // Whom a group may have is read for its form alone.
+  const choice = useAsked(async (stop) => (isForm ? await readPersons({}, stop) : []), [isForm]);
   const isOpened = record !== undefined && record !== 'new';
   const opened = useAsked(async () => (isOpened ? await membersOf(record) : []), [record]);
   const { hidden, remove, close } = useDeletion((which) => act(DeleteGroupDocument, which), asked.reload);
@@ -101,10 +101,11 @@ export const Screen: Component<object> = () => {
         <span class="gap"></span>
         <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newGroup}</button>
       </div>
-      ${showAsked(asked, ({ groups, persons }) => {
+      ${showAsked(asked, (groups) => {
         const group = groups.find(({ id }) => id === record);
-        const isReady = record === 'new' || (group && opened.data && !opened.isLoading);
-        const state = { persons, onSaved: asked.reload, onDelete: remove, onClose: close };
+        const hasPersons = choice.data !== undefined && !choice.isLoading;
+        const isReady = hasPersons && (record === 'new' || (group && opened.data && !opened.isLoading));
+        const state = { persons: choice.data ?? [], onSaved: asked.reload, onDelete: remove, onClose: close };
         return html`
           ${
             groups.length === 0

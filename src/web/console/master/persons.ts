@@ -11,7 +11,7 @@ import { faultAt } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
-import { choicesOf, type Named, type Person, readGroups, readPersons } from './data.ts';
+import { choicesOf, type Named, type Person, readGroups, readSomePersons } from './data.ts';
 import { Erasure } from './erase.ts';
 import { Pins } from './pins.ts';
 import { RecordDialog, useRecord } from './record.ts';
@@ -85,24 +85,39 @@ const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => 
 const stateOf = ({ active, erasedAt }: Person) => (erasedAt ? t().erased : active ? t().isActive : t().inactive);
 
 export const Screen: Component<object> = () => {
-  const { role = '', active = '', group = '', record } = place.value;
+  const { role = '', active = '', group = '', filter = '', record } = place.value;
+  const wish = [role, active, group, filter];
+  const [shown, setShown] = useState({ of: '', pages: 1 });
+  const pages = shown.of === wish.join('\n') ? shown.pages : 1;
   const groups = useAsked(readGroups, []);
   const asked = useAsked(
     (stop) =>
-      readPersons(
+      readSomePersons(
         {
           ...(role && { role: role as Role }),
           ...(active && { active: active === 'yes' }),
           ...(group && { groupId: group }),
+          ...(filter.trim() && { search: filter.trim() }),
         },
+        pages,
         stop,
       ),
-    [role, active, group],
+    [...wish, pages],
   );
   const pick = (member: string) => (value: string) => go({ [member]: value, page: undefined }, 'replace');
   const close = () => go({ record: undefined }, 'replace');
   const named: readonly Named[] = groups.data ?? [];
-  const opened = asked.data?.find(({ id, erasedAt }) => id === record && !erasedAt);
+  const listed = asked.data?.persons.find(({ id }) => id === record);
+  // The address may name one of a later page.
+  const other = useAsked(
+    async (stop) =>
+      record && record !== 'new' && asked.data && !listed
+        ? (await ask(MasterPersonDocument, { id: record }, stop)).person
+        : null,
+    [record, asked.data === undefined, listed === undefined],
+  );
+  const found = listed ?? (other.data?.id === record ? other.data : undefined);
+  const opened = found?.erasedAt ? undefined : found;
   return html`
     <div class="form">
       <div class="tools">
@@ -114,11 +129,13 @@ export const Screen: Component<object> = () => {
       </div>
       ${showAsked(
         asked,
-        (rows) =>
+        ({ persons, hasMore }) =>
           table({
             caption: shared().parts.persons,
             name: 'persons',
-            rows,
+            rows: persons,
+            isSearched: true,
+            more: hasMore ? () => setShown({ of: wish.join('\n'), pages: pages + 1 }) : undefined,
             id: ({ id }) => id,
             columns: [
               {
@@ -136,7 +153,7 @@ export const Screen: Component<object> = () => {
               { key: 'state', title: t().state, value: stateOf },
             ],
           }),
-        { when: (rows) => rows.length === 0, text: t().nobody },
+        { when: ({ persons }) => persons.length === 0 && filter === '', text: t().nobody },
       )}
       ${(record === 'new' || opened) && h(PersonForm, { key: record ?? '', person: opened ?? null, onSaved: asked.reload, onClose: close })}
     </div>

@@ -25,6 +25,8 @@ export type TableProperties<Row> = {
   name: string;
   /** Loads more of a list that the server pages. */
   more?: (() => void) | undefined;
+  /** What is typed into the filter is looked for by the server, in all pages. */
+  isSearched?: boolean;
   pageSize?: number;
 };
 
@@ -50,10 +52,19 @@ function usePrinting(): boolean {
   return isPrinting;
 }
 
-export function Table<Row>({ caption, columns, rows, id, name, more, pageSize = 50 }: TableProperties<Row>) {
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  id,
+  name,
+  more,
+  isSearched = false,
+  pageSize = 50,
+}: TableProperties<Row>) {
   const { filter = '', sort = '', page = '1' } = place.value;
   const isPrinting = usePrinting();
-  const wanted = words(filter);
+  const wanted = isSearched ? [] : words(filter);
   const found = rows.filter((row) => {
     if (wanted.length === 0) return true;
     const text = columns
@@ -113,7 +124,7 @@ export function Table<Row>({ caption, columns, rows, id, name, more, pageSize = 
             )}
           </tbody>
         </table>
-        ${found.length === 0 && rows.length > 0 && html`<p class="state">${t().table.none}</p>`}
+        ${found.length === 0 && (isSearched || rows.length > 0) && html`<p class="state">${t().table.none}</p>`}
       </div>
       ${
         (pageCount > 1 || more) &&
