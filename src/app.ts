@@ -24,7 +24,7 @@ import type { Health } from './rest/health.ts';
 import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { healthPaths } from './rest/openapi-health.ts';
-import { mountRoutes } from './rest/route.ts';
+import { allowOnly, mountRoutes } from './rest/route.ts';
 import * as retirement from './retirement/rest.ts';
 import * as tenants from './tenants/rest.ts';
 import * as timetableFiles from './timetable-files/rest.ts';
@@ -92,6 +92,12 @@ const beforePages =
     next();
   };
 
+/** The type of each answer of GraphQL, refusals too, follows Accept. */
+const ofAccept: RequestHandler = (_request, response, next) => {
+  response.vary('Accept');
+  next();
+};
+
 /** The whole application, for a process that serves clients. */
 export function createApp(context: Context, health: Health): App {
   const webhook = mailInbox.openWebhook(context);
@@ -123,7 +129,7 @@ export function createApp(context: Context, health: Health): App {
   // Before the tenants' routes, which would read `api` and `WebServices` as a tenant. The callback's secret is its credential.
   app.use(webhook.router);
   // GraphQL calls come before the many REST routes, each of which would match the path; other GraphQL requests come after.
-  app.post('/:mandator/graphql', door, graphql.handler);
+  app.post('/:mandator/graphql', ofAccept, door, graphql.handler);
   app.get(calendarFeed.feedPaths, calendarFeed.admitTokens(context));
   app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));
   app.use(mountRoutes(context, displays.pairingRoutes));
@@ -133,9 +139,12 @@ export function createApp(context: Context, health: Health): App {
     graphql.upgrades.checkOrigin(request);
     next();
   });
-  app.get('/:mandator/graphql/schema.graphql', door, graphql.schema);
-  if (context.config.GraphiQLEnabled) app.use(graphiqlRoutes(context.config));
-  app.use('/:mandator/graphql', door, graphql.handler);
+  const schemaPath = '/:mandator/graphql/schema.graphql';
+  app.get(schemaPath, door, graphql.schema).all(schemaPath, door, allowOnly(['GET', 'HEAD']));
+  const { GraphiQLEnabled } = context.config;
+  app.options('/:mandator/graphql', door, allowOnly(GraphiQLEnabled ? ['GET', 'HEAD', 'POST'] : ['POST']));
+  if (GraphiQLEnabled) app.use(graphiqlRoutes(context.config));
+  app.use('/:mandator/graphql', ofAccept, door, graphql.handler);
   app.use(identityRoutes(identity));
   app.use(sessionRoutes(identity));
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));

@@ -1,5 +1,5 @@
 /** The steps of every GraphQL call, over HTTP and WebSocket: parse, validate, check limits, execute, present errors. */
-import { type DocumentNode, execute, type GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
+import { type DocumentNode, execute, GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../context.ts';
@@ -59,11 +59,19 @@ function presentErrors(log: Log): Plugin<GraphqlCall> {
   };
 }
 
-/** Shortens errors of parsing and validation, which no other plugin sees. */
-const shortErrors: Plugin = {
-  onResultProcess({ result }) {
-    if (Array.isArray(result) || isAsyncIterable(result)) return;
-    for (const error of result.errors ?? []) shortenMessage(error);
+/** A copy with the id under which the log has the request: errors of documents are remembered for other requests. */
+const traced = (
+  { message, nodes, source, positions, path, originalError, extensions }: GraphQLError,
+  traceId: string,
+) =>
+  new GraphQLError(message, { nodes, source, positions, path, originalError, extensions: { ...extensions, traceId } });
+
+/** Completes the errors of every answer over HTTP, those of parsing and validation too, which no other plugin sees. */
+const completeErrors: Plugin<GraphqlCall> = {
+  onResultProcess({ result, setResult, serverContext }) {
+    if (Array.isArray(result) || isAsyncIterable(result) || !result.errors) return;
+    const { requestId } = serverContext as unknown as GraphqlCall;
+    setResult({ ...result, errors: result.errors.map((error) => traced(shortenMessage(error), requestId)) });
   },
 };
 
@@ -98,7 +106,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
   const yoga = createYoga<GraphqlCall>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
-    plugins: [engine, presentErrors(log), limits.plugin, knownResults, shortErrors],
+    plugins: [engine, presentErrors(log), limits.plugin, knownResults, completeErrors],
     parserAndValidationCache: {
       documentCache: documents,
       errorCache: new LRUCache<string, GraphQLError>(remembered),

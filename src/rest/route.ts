@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Request, type Response, Router } from 'express';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
@@ -133,8 +133,9 @@ const noViewer = undefined as unknown as Viewer;
 function checkAccept(request: Request, type: string): void {
   const { accept } = request.headers;
   if (accept === undefined || accept === '*/*' || accept === type) return;
-  if (!request.accepts([type, `${type}; charset=utf-8`]))
-    throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
+  if (request.accepts([type, `${type}; charset=utf-8`])) return;
+  request.res?.vary('Accept');
+  throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
 }
 
 async function writeAnswer(
@@ -178,6 +179,15 @@ async function readChange(
   if (!read.record || isPast(read.record)) return { body: read.body, headers: call.headers };
   return { body: read.body, headers: { ...call.headers, 'if-match': `"${read.record['Version']}"` } };
 }
+
+/** Answers the other methods of a path: OPTIONS with those that are allowed, the rest with 405. */
+export const allowOnly =
+  (allow: string[]): RequestHandler =>
+  (request, response) => {
+    if (request.method !== 'OPTIONS')
+      throw new MethodNotAllowed(`${request.method} is not possible here; use ${allow.join(' or ')}.`, allow);
+    response.status(204).set('Allow', allow.join(', ')).end();
+  };
 
 /**
  * A router of the routes. Mount it after authentication unless they are anonymous. Another method on a known path is answered
@@ -234,11 +244,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
         }
       });
     }
-    mounted.all((request, response) => {
-      const allow = siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-      if (request.method === 'OPTIONS') response.status(204).set('Allow', allow.join(', ')).end();
-      else throw new MethodNotAllowed(`${request.method} is not possible here; use ${allow.join(' or ')}.`, allow);
-    });
+    mounted.all(allowOnly(siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))));
   }
   return router;
 }

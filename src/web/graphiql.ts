@@ -38,6 +38,7 @@ export function graphiqlRoutes(config: Config): Router {
   const router = Router();
   let page: Promise<WebFile> | undefined;
   router.get('/:mandator/graphql', async (request, response, next) => {
+    response.vary('Accept');
     if (!request.headers.accept?.includes('text/html')) return next();
     // The page names its files from one level above, so that it also works below a path prefix of a proxy.
     if (request.path.endsWith('/')) return response.redirect('../graphql');

@@ -60,7 +60,7 @@ const from = '2031-03-03T08:00:00Z';
 const to = '2031-03-03T09:00:00Z';
 
 beforeAll(async () => {
-  service = await startService({ Role: 'Web', Limits__StreamsPerToken: '1000' });
+  service = await startService({ Role: 'Web', GraphiQLEnabled: 'false', Limits__StreamsPerToken: '1000' });
   const { tenant, context, signIn } = service;
   const { db, config } = context;
   await sql`update mandator set parameters = parameters || '{"UsersMayImport": false}'`.execute(db);
@@ -374,6 +374,32 @@ for (const document of Object.values(generated)) {
 test('every operation has a row, and every row an operation', () => {
   expect(rights.flatMap(({ names }) => names).toSorted()).toEqual([...places.keys()].toSorted());
   expect(open.map(([name]) => name).toSorted()).toEqual([...openOperations].toSorted());
+});
+
+test('OPTIONS names the methods that the path takes, and 405 the same', async () => {
+  const taken = Object.entries(document.paths).flatMap(([template, item]) =>
+    template.startsWith('/{mandator}/api/') && Object.values(item).some(({ security }) => security?.length !== 0)
+      ? [[template, Object.keys(item).map((verb) => verb.toUpperCase())] as const]
+      : [],
+  );
+  const ofGraphql = [
+    ['/{mandator}/graphql', ['POST']],
+    ['/{mandator}/graphql/schema.graphql', ['GET']],
+  ] as const;
+  const headers = headersOf('Admin');
+  for (const [template, methods] of [...taken, ...ofGraphql]) {
+    const address = service.url + template.replace('{mandator}', 'school').replaceAll(/\{\w+\}/g, '1');
+    const expected = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).toSorted();
+    const other = methods.includes('PUT') ? 'PATCH' : 'PUT';
+    for (const [method, status] of [
+      ['OPTIONS', 204],
+      [other, 405],
+    ] as const) {
+      const answer = await fetch(address, { method, headers });
+      const allow = answer.headers.get('allow')?.split(', ').toSorted();
+      expect([template, method, answer.status, allow]).toEqual([template, method, status, expected]);
+    }
+  }
 });
 
 test.each(rights.flatMap(({ names, cells }) => names.map((name) => [name, cells] as const)))(

@@ -51,9 +51,15 @@ const send = async (
     body: method === 'GET' ? null : text,
   });
   if (/json/.test(answer.headers.get('content-type') ?? '')) {
-    const { errors = [] } = (await answer.clone().json()) as { errors?: { extensions: { code: string } }[] };
-    for (const { extensions } of errors) seen.add(extensions.code);
+    const { errors = [] } = (await answer.clone().json()) as {
+      errors?: { extensions: { code: string; traceId: string } }[];
+    };
+    for (const { extensions } of errors) {
+      seen.add(extensions.code);
+      expect(extensions.traceId).toBe(answer.headers.get('x-request-id'));
+    }
   }
+  if (path.endsWith('/graphql')) expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
   return answer;
 };
 

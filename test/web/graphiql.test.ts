@@ -52,7 +52,11 @@ describe('GET /{mandator}/graphql of a browser', () => {
     expect([slashed.status, slashed.url]).toEqual([200, `${service.url}/school/graphql`]);
     expect((await fetch(`${service.url}/school/graphql`)).status).toBe(401);
     const headers = { Authorization: `Bearer ${await service.signIn()}` };
-    expect((await fetch(`${service.url}/school/graphql`, { headers })).status).toBe(405);
+    const refused = await fetch(`${service.url}/school/graphql`, { headers });
+    expect([refused.status, refused.headers.get('vary')]).toEqual([405, expect.stringMatching(/\bAccept\b/)]);
+    expect(slashed.headers.get('vary')).toMatch(/\bAccept\b(?!-)/);
+    const options = await fetch(`${service.url}/school/graphql`, { method: 'OPTIONS', headers });
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST']);
   });
 
   test('is what the mode asks for: a PIN for a token, a PIN as it is, or a token', async () => {
