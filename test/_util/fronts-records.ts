@@ -3,20 +3,35 @@ import { z } from 'zod';
 import { lowerFirst, upperFirst } from '../../src/fields.ts';
 import { bare } from '../../src/graphql/record.ts';
 import * as holidays from '../../src/holidays/wire.ts';
+import * as problems from '../../src/problems/wire.ts';
 import * as rights from '../../src/tenants/rights-wire.ts';
 import * as tenants from '../../src/tenants/wire.ts';
 import type { Asking, Request } from './fronts-bookings.ts';
 import * as operations from './operations/generated/graphql.ts';
 
-/** Where a noun is read, and what it has. */
+type NounOf = {
+  /** Where it is read. */
+  path: string;
+  list: string;
+  /** What it has. */
+  record: z.ZodObject;
+  /** How GraphQL makes one; create when left out. */
+  verb?: string;
+  /** Whether GraphQL lists all of them at once. */
+  isWhole?: boolean;
+};
 const nouns = {
   group: { path: 'groups', list: 'groups', record: rights.groupRecord },
   policy: { path: 'policies', list: 'policies', record: rights.policyRecord },
   resource: { path: 'resources', list: 'resources', record: tenants.resourceRecord },
+  location: { path: 'locations', list: 'locations', record: tenants.locationRecord, isWhole: true },
   person: { path: 'persons', list: 'persons', record: tenants.personRecord },
   holidayCalendar: { path: 'holiday-calendars', list: 'holidayCalendars', record: holidays.calendarRecord },
   holiday: { path: 'holidays', list: 'holidays', record: holidays.holidayRecord },
-};
+  roomProblem: { path: 'room-problems', list: 'roomProblems', record: problems.problemRecord, verb: 'report' },
+} satisfies Record<string, NounOf>;
+/** Nouns of which GraphQL reads one by `node` alone. */
+const nodesOnly: readonly string[] = ['roomProblem'];
 type Noun = keyof typeof nouns;
 
 export type RecordCalls = {
@@ -73,7 +88,7 @@ export async function askRecord({ name, args }: RecordCall, asking: Asking): Pro
   const { ask, problemOf, listOf, orNotFound } = asking;
   const { noun, ...variables } = args;
   const Noun = upperFirst(noun);
-  const { list, record } = nouns[noun];
+  const { list, record, verb: making = 'create', isWhole = false }: NounOf = nouns[noun];
   const members = selectionOf(record);
 
   const mutate = (verb: string, given: string, taken: string, read: (result: object) => object) =>
@@ -89,6 +104,13 @@ export async function askRecord({ name, args }: RecordCall, asking: Asking): Pro
   const versioned = ['$id: ID!, $version: Int!', 'id: $id, version: $version'] as const;
   switch (name) {
     case 'records':
+      if (isWhole)
+        return await ask(
+          `Query.${list}`,
+          document<{ found: object[] }, object>(`{ found: ${list} { ${members} } }`),
+          {},
+          ({ found }) => ({ items: found, nextCursor: null }),
+        );
       return await ask(
         `Query.${list}`,
         document<{ found: object }, object>(`query ($filter: ${Noun}Filter) {
@@ -98,6 +120,15 @@ export async function askRecord({ name, args }: RecordCall, asking: Asking): Pro
         ({ found }) => listOf(found),
       );
     case 'record':
+      if (nodesOnly.includes(noun))
+        return await ask(
+          'Query.node',
+          document<{ found: object | null }, object>(
+            `query ($id: ID!) { found: node(id: $id) { ... on ${Noun} { ${members} } } }`,
+          ),
+          { id: `${noun}_${args.id}` },
+          ({ found }) => orNotFound(found, whole),
+        );
       return await ask(
         `Query.${noun}`,
         document<{ found: object | null }, object>(`query ($id: ID!) { found: ${noun}(id: $id) { ${members} } }`),
@@ -105,7 +136,7 @@ export async function askRecord({ name, args }: RecordCall, asking: Asking): Pro
         ({ found }) => orNotFound(found, whole),
       );
     case 'makeRecord':
-      return await mutate('create', `$input: Create${Noun}Input!`, 'input: $input', whole);
+      return await mutate(making, `$input: ${upperFirst(making)}${Noun}Input!`, 'input: $input', whole);
     case 'changeRecord': {
       const [given, taken] = versioned;
       return await mutate('change', `${given}, $input: Change${Noun}Input!`, `${taken}, input: $input`, whole);

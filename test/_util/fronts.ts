@@ -50,6 +50,7 @@ export type Calls = BookingCalls &
     create: SubmitOptions & { jobs: unknown };
     update: SubmitOptions & { jobs: unknown };
     delete: SubmitOptions & { jobs: unknown };
+    importTimetable: { input: object; validateOnly?: boolean };
     /** A batch as it is now. */
     batch: { id: string };
     /** A batch as soon as it has ended. */
@@ -134,6 +135,10 @@ function restRequest(call: Call): Request {
     case 'delete': {
       const { jobs, idempotencyKey, ...query } = args;
       return { route: `POST /v2.0/jobs/${name}`, query, body: jobs, key: idempotencyKey };
+    }
+    case 'importTimetable': {
+      const { input, ...query } = args;
+      return { route: 'POST /v2.0/timetables', query, body: input };
     }
     case 'batch':
       return { route: 'GET /v2.0/jobs/batches/:batchId' };
@@ -347,6 +352,15 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           { jobs: inEnglish(jobs), options },
           ({ result }) => submitted(result),
         );
+      }
+      case 'importTimetable': {
+        const { input, ...options } = args;
+        const sent = { input: inEnglish(input) as operations.TimetableFilesInput, options };
+        return await ask('Mutation.importTimetable', operations.SendTimetableDocument, sent, ({ result }) => {
+          if (!('batch' in result)) return problemOf(result as Problem);
+          const { batch, ...read } = result;
+          return { batchId: batch.id, importStatus: batch.importStatus, ...read };
+        });
       }
       case 'cancel':
         return await ask('Mutation.cancelBatch', operations.CancelWholeDocument, args, ({ result }) =>

@@ -379,13 +379,13 @@ test('every operation has a row, and every row an operation', () => {
 test('OPTIONS names the methods that the path takes, and 405 the same', async () => {
   const taken = Object.entries(document.paths).flatMap(([template, item]) =>
     template.startsWith('/{mandator}/api/') && Object.values(item).some(({ security }) => security?.length !== 0)
-      ? [[template, Object.keys(item).map((verb) => verb.toUpperCase())] as const]
+      ? [[template, Object.keys(item).map((verb) => verb.toUpperCase())] satisfies [string, string[]]]
       : [],
   );
   const ofGraphql = [
     ['/{mandator}/graphql', ['POST']],
     ['/{mandator}/graphql/schema.graphql', ['GET']],
-  ] as const;
+  ] satisfies [string, string[]][];
   const headers = headersOf('Admin');
   for (const [template, methods] of [...taken, ...ofGraphql]) {
     const address = service.url + template.replace('{mandator}', 'school').replaceAll(/\{\w+\}/g, '1');

@@ -1,5 +1,18 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type GraphQLArgument, getNamedType, isInputObjectType, isListType, isNonNullType } from 'graphql';
+import {
+  buildSchema,
+  type GraphQLArgument,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isUnionType,
+} from 'graphql';
 import * as bookings from '../../src/bookings/graphql.ts';
 import { routes as bookingRoutes } from '../../src/bookings/rest.ts';
 import * as changes from '../../src/changes/graphql.ts';
@@ -9,7 +22,8 @@ import * as lessonTypes from '../../src/lessons/graphql.ts';
 import { routes as lessonRoutes } from '../../src/lessons/rest.ts';
 import * as mail from '../../src/mail/graphql.ts';
 import * as tenants from '../../src/tenants/graphql.ts';
-import { type Contract, openContract } from '../_util/contract.ts';
+import { type Contract, documentFile, openContract } from '../_util/contract.ts';
+import { project } from '../_util/generate.ts';
 import { heardOfAll } from '../_util/graphql.ts';
 import { releaseAll } from '../_util/hold.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -98,6 +112,13 @@ const inRoom = (ressourceName: string, hour: number) => ({
   ende: answered(hour + 1),
 });
 const inHour9 = lesson('L-1', 'R001', 8, { beginn: slot(9), ende: slot(10) });
+
+/** A file with a row. */
+const timetableOf = (row: string, options: { validateOnly?: boolean } = {}) => {
+  const content = Buffer.from(`Datum;Beginn;Ende;Raum;Fach;Klasse\n${row}`).toString('base64');
+  return on('importTimetable', { input: { timeZone: 'UTC', files: [{ name: 'a.csv', content }] }, ...options });
+};
+const slotOf = (hour: number) => new Date(Date.parse(at(0)) + hour * 3_600_000).toISOString();
 
 const scenarios: Record<string, Row[]> = {
   'a batch from the queue to its end, and every member of what it has made': [
@@ -462,6 +483,30 @@ const scenarios: Record<string, Row[]> = {
     ],
   ],
 
+  'the files of a timetable program': [
+    ['the worker stops'],
+    [
+      timetableOf('02.01.2090;8:00;8:45;R001;M;5a'),
+      has({
+        ...{ batchId: 'batch 1', importStatus: 'AwaitingLessonCreation', jobCount: 1, lessonCount: 1, noticeCount: 0 },
+        ...{ notices: [], files: [{ name: 'a.csv', format: 'CSV', encoding: 'utf-8', separator: ';', lines: 2 }] },
+      }),
+    ],
+    ['the worker goes on'],
+    [end('batch 1'), done()],
+    [lessons(), items({ jobID: 'csv-M-5a', lektionId: '20900102-0800', ressourceName: 'R001', ende: slotOf(8.75) })],
+    [
+      { ...timetableOf('02.01.2090;8:00;8:45;R002;M;5a', { validateOnly: true }), toEnd: true },
+      has({ importStatus: 'LessonsCreated', validateOnly: true, difference: { moved: 1, added: 0, removed: 0 } }),
+    ],
+    [
+      { ...timetableOf('02.01.2090;8:00;8:45;R001;M;5a'), toEnd: true },
+      has({ importStatus: 'LessonsCreated', createdCount: 0 }),
+    ],
+    [timetableOf('02.01.2090;8:00;8:99;R001;M;5a'), refused('BAD_USER_INPUT')],
+    [timetableOf('02.01.2090;8:00;8:45;R001;M;5a'), refused('FORBIDDEN'), 'display'],
+  ],
+
   'ValidateOnly tells the same, and writes nothing': [
     [
       create(simple, { validateOnly: true }),
@@ -720,6 +765,53 @@ describe('the scenarios use', () => {
     expect(names).toContain('Query.batches(filter.mine)');
     expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
     expect(unused(names)).toEqual([]);
+  });
+
+  /** Those whose fronts a test of their own compares. */
+  const elsewhere: Record<string, string> = {
+    ...{ changes: 'changes/feed', displays: 'displays/fronts', Display: 'displays/fronts' },
+    ...{ 'mail-subscriptions': 'mail/graphql', MailSubscription: 'mail/graphql' },
+    ...{ 'opening-hours': 'opening-hours/graphql', CalendarToken: 'calendar-feed/feed' },
+    ...{ Pin: 'identity/admin', Series: 'graphql/graph' },
+  };
+  const unusedNouns = (nouns: Iterable<string>, isUsed: (noun: string) => boolean) =>
+    [...new Set(nouns)].filter((noun) => isUsed(noun) === noun in elsewhere);
+
+  test('every noun of the OpenAPI document, or another test does', () => {
+    const { paths } = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as { paths: object };
+    const nouns = Object.keys(paths).flatMap(
+      (template) => /^\/\{mandator\}\/api\/[^/]+\/([\w-]+)/.exec(template)?.[1] ?? [],
+    );
+    expect(nouns).toEqual(expect.arrayContaining(['bookings', 'timetables', 'room-problems']));
+    const routesUsed = [...used].filter((name) => !name.includes('?'));
+    expect(unusedNouns(nouns, (noun) => routesUsed.some((name) => name.split('/')[2] === noun))).toEqual([]);
+  });
+
+  test('every noun of the schema, or another test does', () => {
+    const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schema.graphql'), 'utf8'));
+    const isNoun = (type: GraphQLNamedType): type is GraphQLObjectType =>
+      isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node');
+    /** The nouns that a type is, or that it wraps: a union, a page, an answer. */
+    const nounsIn = (type: GraphQLNamedType): string[] => {
+      if (isNoun(type)) return [type.name];
+      if (isUnionType(type)) return type.getTypes().flatMap(nounsIn);
+      if (!isObjectType(type)) return [];
+      const members = Object.values(type.getFields()).map((field) => getNamedType(field.type));
+      return members.filter(isNoun).map(({ name }) => name);
+    };
+    const read = new Set(
+      [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
+        Object.values(root!.getFields())
+          .filter(({ name }) => used.has(`${root!.name}.${name}`))
+          .flatMap(({ type }) => nounsIn(getNamedType(type))),
+      ),
+    );
+    const nouns = Object.values(schema.getTypeMap()).filter(isNoun);
+    expect(nouns.length).toBeGreaterThan(15);
+    const names = nouns.map(({ name }) => name);
+    expect(unusedNouns(names, (noun) => read.has(noun))).toEqual([]);
+    for (const file of Object.values(elsewhere))
+      expect([file, fs.existsSync(path.join(project, 'test', `${file}.test.ts`))]).toEqual([file, true]);
   });
 
   test('every code of an error and a warning', () => {

@@ -1,10 +1,10 @@
 /** The lanes in which scenarios of lessons and bookings run: each front and credential, with a tenant of its own. */
 import { sql } from 'kysely';
-import { createPin } from '../../../src/identity/service.ts';
+import { createPin, hashDisplayToken, makeDisplayToken } from '../../../src/identity/service.ts';
 import { recoverBatches } from '../../../src/lessons/runs.ts';
 import { insertBookings } from '../../_util/bookings-table.ts';
 import type { Contract } from '../../_util/contract.ts';
-import { makeTenant } from '../../_util/factories.ts';
+import { makeDisplay, makeTenant } from '../../_util/factories.ts';
 import { type Call, type Credential, type Front, graphqlFront, restFront } from '../../_util/fronts.ts';
 import { isRecordCall, namingIds } from '../../_util/fronts-records.ts';
 import { hold } from '../../_util/hold.ts';
@@ -12,8 +12,17 @@ import { lessonClient } from '../../_util/lessons.ts';
 import { pepper } from '../../_util/pepper.ts';
 import type { Service } from '../../_util/service.ts';
 
-/** Persons of the tenant, nobody, somebody with a wrong credential, a user of another tenant. */
-export type Caller = 'user' | 'colleague' | 'admin' | 'importer' | 'display' | 'nobody' | 'forger' | 'stranger';
+/** Persons of the tenant, a paired device that hangs at the third room, nobody, somebody with a wrong credential, a user of another tenant. */
+export type Caller =
+  | 'user'
+  | 'colleague'
+  | 'admin'
+  | 'importer'
+  | 'display'
+  | 'device'
+  | 'nobody'
+  | 'forger'
+  | 'stranger';
 type Scheme = 'Bearer' | 'APIKEY';
 type Tree = Record<string, unknown>;
 
@@ -46,6 +55,8 @@ const kinds: Record<string, string> = {
   holidayCalendarId: 'calendar',
   calendarId: 'calendar',
   holidayId: 'holiday',
+  roomProblemId: 'problem',
+  displayId: 'device',
   maySee: 'group',
   mayBook: 'group',
   maySkipApproval: 'group',
@@ -56,7 +67,7 @@ const kinds: Record<string, string> = {
 };
 const instants = new Set([
   ...['createdAt', 'startedAt', 'finishedAt', 'changedAt'],
-  ...['from', 'until', 'checkedInAt', 'decidedAt', 'erasedAt', 'readAt'],
+  ...['from', 'until', 'checkedInAt', 'decidedAt', 'erasedAt', 'readAt', 'reportedAt', 'doneAt'],
 ]);
 const texts = new Set(['message', 'errorMessages', 'displayName', 'email', 'uid', 'name', 'mandator']);
 const uuids = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
@@ -219,11 +230,15 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
     const mandator = `lane-${scheme.toLowerCase()}-${number}`;
     const { tenant, persons, annexId } = await makeLaneTenant(service, mandator);
     const of = (person: Person) => credentialOf(service, scheme, tenant, person);
+    const displayToken = makeDisplayToken();
+    const tokenHash = hashDisplayToken(context.config, displayToken);
+    await makeDisplay(db, tenant, { resourceIds: [tenant.resources[2]!.id], tokenHash });
     const credentials: Record<Caller, Credential> = {
       user: await of(persons.user),
       colleague: await of(persons.colleague),
       admin: await of(persons.admin),
       display: await of(persons.display),
+      device: { Authorization: `Bearer ${displayToken}` },
       importer: await of(persons.importer),
       nobody: {},
       forger: scheme === 'Bearer' ? { Authorization: 'Bearer a.b.c' } : { APIKEY: 'AAAAA-AAAAA-AAAAA-AAAAA' },

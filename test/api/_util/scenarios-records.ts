@@ -23,6 +23,8 @@ const refusals = (noun: Noun, id: string, stale: number, newOne: object): Row[] 
   [drop(noun, id, stale), refused('FORBIDDEN')],
 ];
 
+const cold = { resourceId: 'room R003', kind: 'Heating', text: 'zu kalt', key: 'cold' };
+
 const christmas = [
   ...['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'DTSTART:20271224', 'DTEND:20271227', 'SUMMARY:Weihnachten'],
   ...['END:VEVENT', 'END:VCALENDAR'],
@@ -113,6 +115,24 @@ export const recordScenarios: Record<string, Row[]> = {
     [change('resource', 'room R002', 4, { locationId: 'campus' }), has({ locationId: 'campus', version: 5 }), 'admin'],
   ],
 
+  'a location': [
+    [
+      make('location', { name: 'Hafen', timeZone: 'europe/berlin' }),
+      has({ locationId: 'location 1', name: 'Hafen', timeZone: 'Europe/Berlin', active: true, version: 1 }),
+      'admin',
+    ],
+    [make('location', { name: 'HAFEN', timeZone: 'UTC' }), refused('CONFLICT'), 'admin'],
+    [make('location', { name: 'H', timeZone: 'Berlin' }), refused('BAD_USER_INPUT'), 'admin'],
+    [make('location', { name: 'H', timeZone: 'UTC' }), refused('FORBIDDEN')],
+    [read('location', 'location 1'), has({ name: 'Hafen' })],
+    [list('location'), items({ name: 'Campus' }, { name: 'Annex' }, { name: 'Hafen', active: true })],
+    [change('location', 'location 1', 2, { active: false }), refused('CONFLICT'), 'admin'],
+    [change('location', 'location 1', 1, { active: false }), has({ active: false, version: 2 }), 'admin'],
+    [list('location'), items({ name: 'Campus' }, { name: 'Annex' }, { name: 'Hafen', active: false })],
+    [read('location', unknown), refused('NOT_FOUND')],
+    [list('location'), refused('FORBIDDEN'), 'display'],
+  ],
+
   'a person with another address': [
     [change('person', 'importer', 1, { email: 'New@c.example' }), refused('FORBIDDEN')],
     [change('person', 'importer', 1, { email: 'new' }), refused('BAD_USER_INPUT'), 'admin'],
@@ -149,5 +169,39 @@ export const recordScenarios: Record<string, Row[]> = {
     [list('holiday', { calendarId: 'calendar 1' }), items({ ...holiday, closes: false })],
     [drop('holidayCalendar', 'calendar 1', 2), has({}), 'admin'],
     [list('holiday'), items()],
+  ],
+
+  'a problem that is reported at a door, and settled': [
+    [
+      make('roomProblem', cold),
+      has({
+        ...{ roomProblemId: 'problem 1', resourceId: 'room R003', displayId: 'device 1', kind: 'Heating' },
+        ...{ text: 'zu kalt', reportedAt: '(instant)', state: 'Open', doneAt: null, doneBy: null, version: 1 },
+      }),
+      'device',
+    ],
+    [make('roomProblem', cold), has({ roomProblemId: 'problem 1', version: 1 }), 'device'],
+    [make('roomProblem', { ...cold, text: 'zu warm' }), refused('BAD_USER_INPUT'), 'device'],
+    [make('roomProblem', { ...cold, resourceId: 'room R002', key: 'two' }), refused('BAD_USER_INPUT'), 'device'],
+    [make('roomProblem', cold), refused('FORBIDDEN'), 'admin'],
+    [list('roomProblem', { state: 'Open', resourceId: 'room R003' }), items({ roomProblemId: 'problem 1' }), 'admin'],
+    [list('roomProblem', { resourceId: 'room R002' }), items(), 'admin'],
+    [list('roomProblem'), refused('FORBIDDEN')],
+    [read('roomProblem', 'problem 1'), has({ kind: 'Heating', state: 'Open' }), 'admin'],
+    [read('roomProblem', unknown), refused('NOT_FOUND'), 'admin'],
+    [
+      change('roomProblem', 'problem 1', 1, { state: 'Done' }),
+      has({
+        state: 'Done',
+        doneAt: '(instant)',
+        doneBy: { personId: 'admin', displayName: 'Admin of (mandator)' },
+        version: 2,
+      }),
+      'admin',
+    ],
+    [change('roomProblem', 'problem 1', 1, { state: 'Open' }), refused('CONFLICT'), 'admin'],
+    [change('roomProblem', unknown, 1, { state: 'Open' }), refused('NOT_FOUND'), 'admin'],
+    [change('roomProblem', 'problem 1', 2, { state: 'Open' }), refused('FORBIDDEN')],
+    [list('roomProblem', { state: 'Open' }), items(), 'admin'],
   ],
 };

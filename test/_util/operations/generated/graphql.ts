@@ -504,6 +504,40 @@ export type TimeZoneSource =
   | 'Location'
   | 'Person';
 
+/** A file as the timetable program wrote it. */
+export type TimetableFileInput = {
+  /** Its bytes in Base64. */
+  content: string;
+  /** Its name, by which faults name it. */
+  name: string;
+};
+
+/** A timetable as a timetable program writes it, and how to read it. */
+export type TimetableFilesInput = {
+  /** Whether more than a fifth of the stored lessons may be deleted; without it such a batch fails. */
+  allowRemoval?: boolean | null | undefined;
+  /** The files, in any order. */
+  files: Array<TimetableFileInput>;
+  /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
+  locationName?: string | null | undefined;
+  /** Which column is which; what is left out is found by usual headings, and null is in no column. */
+  mapping?: TimetableMappingInput | null | undefined;
+  /** When the periods are; needed for lessons that say their period. */
+  periods?: Array<TimetablePeriodInput> | null | undefined;
+  /** Rooms that the file names otherwise. */
+  rooms?: Array<TimetableRoomInput> | null | undefined;
+  /** Rooms, such as a gym, that several lessons use at one time. */
+  sharedRooms?: Array<string> | null | undefined;
+  /** What begins before this day stays as it is stored. */
+  since?: string | null | undefined;
+  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted. */
+  source?: string | null | undefined;
+  /** The days on which weekly lessons take place. */
+  term?: TimetableTermInput | null | undefined;
+  /** The IANA time zone of the clock times; that of the location when left out. */
+  timeZone?: string | null | undefined;
+};
+
 /** Whose timetable, your own when none is named. */
 export type TimetableFilter = {
   /** The timetable of this class, in whatever case. REST: `Klasse`. */
@@ -518,6 +552,118 @@ export type TimetableFilter = {
   teacher?: string | null | undefined;
   /** Only what begins before this instant, at most 366 days after `from`; 31 days after it when left out. */
   to?: string | null | undefined;
+};
+
+/** What files of a timetable are: of Untis, CSV or iCalendar. */
+export type TimetableFormat =
+  | 'Csv'
+  | 'ICalendar'
+  | 'Untis';
+
+/** Days without lessons. */
+export type TimetableHolidayInput = {
+  /** The first day without lessons. */
+  from: string;
+  /** What it is called. */
+  name?: string | null | undefined;
+  /** The last one. */
+  to: string;
+};
+
+/** Which column is which; what is left out is found by usual headings, and null is in no column. */
+export type TimetableMappingInput = {
+  /** The heading of the column with the time at which it begins. */
+  begin?: string | null | undefined;
+  /** The heading of the column with the classes. */
+  classes?: string | null | undefined;
+  /** The heading of the column with the date. */
+  date?: string | null | undefined;
+  /** The heading of the column with the weekday, where lessons come back each week. */
+  day?: string | null | undefined;
+  /** The heading of the column with the time at which it ends. */
+  end?: string | null | undefined;
+  /** The heading of the column with the id of the lesson. */
+  key?: string | null | undefined;
+  /** The heading of the column with the period of the time grid. */
+  period?: string | null | undefined;
+  /** The heading of the column with the remark. */
+  remark?: string | null | undefined;
+  /** The heading of the column with the room. */
+  room?: string | null | undefined;
+  /** The heading of the column with the status. */
+  status?: string | null | undefined;
+  /** The heading of the column with the subject. */
+  subject?: string | null | undefined;
+  /** The heading of the column with the teachers. */
+  teachers?: string | null | undefined;
+  /** The heading of the column with the title. */
+  title?: string | null | undefined;
+  /** The heading of the column with the name of the week or group of weeks. */
+  weeks?: string | null | undefined;
+};
+
+/** How the batch of a timetable is taken. */
+export type TimetableOptions = {
+  /** The format of the files; recognised when left out. */
+  format?: TimetableFormat | null | undefined;
+  /** The same key and files within 24 hours give the same batch again. */
+  idempotencyKey?: string | null | undefined;
+  /** What becomes of lessons whose room is occupied; Fail when left out. */
+  onConflict?: ConflictRule | null | undefined;
+  /** The same checks; nothing is written, and `difference` of the batch says what would be. */
+  validateOnly?: boolean | null | undefined;
+};
+
+/** A period of the time grid. */
+export type TimetablePeriodInput = {
+  /** When it begins, in local time. */
+  begin: string;
+  /** 1 is Monday; of every day without periods of its own when left out. */
+  day?: number | null | undefined;
+  /** When it ends. */
+  end: string;
+  /** Its number in the file. */
+  period: number;
+};
+
+/** What a room is called here. */
+export type TimetableRoomInput = {
+  /** As the file has it. */
+  name: string;
+  /** The room; null leaves its lessons out. REST: `RessourceName`. */
+  resourceName?: string | null | undefined;
+};
+
+/** The days on which weekly lessons take place. */
+export type TimetableTermInput = {
+  /** Its first day. */
+  from: string;
+  /** Groups of lessons, where a file names them otherwise than weeks. */
+  groups?: Array<TimetableWeekGroupInput> | null | undefined;
+  /** Days without lessons. */
+  holidays?: Array<TimetableHolidayInput> | null | undefined;
+  /** Names the term in the JobIDs, such as 2627-2. */
+  name: string;
+  /** Its last day, at most 400 days later. */
+  to: string;
+  /** The names of weeks, where lessons do not take place in all of them. */
+  weeks?: Array<TimetableWeekInput> | null | undefined;
+};
+
+/** A group of lessons that takes place in some weeks only. */
+export type TimetableWeekGroupInput = {
+  /** As the file has it. */
+  name: string;
+  /** In which weeks it takes place. */
+  weeks: Array<string>;
+};
+
+/** A week of the term by its name. */
+export type TimetableWeekInput = {
+  /** Its Monday. */
+  monday: string;
+  /** Its name, such as A. */
+  name: string;
 };
 
 /** Which resources, and when; members that are left out do not count. */
@@ -1115,6 +1261,19 @@ export type SubmitDeleteMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
     | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
+    | { code: string, message: string }
+   };
+
+export type SendTimetableMutationVariables = Exact<{
+  input: TimetableFilesInput;
+  options?: TimetableOptions | null | undefined;
+}>;
+
+
+export type SendTimetableMutation = { result:
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { jobCount: number, lessonCount: number, noticeCount: number, batch: { id: string, importStatus: ImportStatus }, files: Array<{ name: string, format: string, encoding: string, separator: string | null, lines: number }>, notices: Array<{ file: string, line: number, code: string, message: string }> }
     | { code: string, message: string }
    };
 
@@ -3556,6 +3715,38 @@ export const SubmitDeleteDocument = new TypedDocumentString(`
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<SubmitDeleteMutation, SubmitDeleteMutationVariables>;
+export const SendTimetableDocument = new TypedDocumentString(`
+    mutation SendTimetable($input: TimetableFilesInput!, $options: TimetableOptions) {
+  result: importTimetable(input: $input, options: $options) {
+    ... on TimetableAccepted {
+      batch {
+        id
+        importStatus
+      }
+      files {
+        name
+        format
+        encoding
+        separator
+        lines
+      }
+      jobCount
+      lessonCount
+      noticeCount
+      notices {
+        file
+        line
+        code
+        message
+      }
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SendTimetableMutation, SendTimetableMutationVariables>;
 export const CancelWholeDocument = new TypedDocumentString(`
     mutation CancelWhole($id: ID!) {
   result: cancelBatch(id: $id) {
