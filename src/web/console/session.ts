@@ -50,10 +50,12 @@ const readOptions = async () => {
   if (answer.ok) options.value = (await answer.json()) as Options;
 };
 
-/** All tabs of this browser have one session: what one of them has begun, the others go on with. */
+/** All tabs of this browser have one session: what one of them has begun, the others go on with; what one has ended is
+ * over in all. */
 const tabs = new BroadcastChannel(`roomgate session ${mandator}`);
-tabs.onmessage = () => {
-  if (isSessionLost.value) void call('GET', 'session').then(welcome, () => undefined);
+tabs.onmessage = ({ data }) => {
+  if (data === 'ended') isSessionLost.value = Boolean(person.value);
+  else if (isSessionLost.value) void call('GET', 'session').then(welcome, () => undefined);
 };
 
 /** Goes on with a session that has begun. Calls that wait for it are those of the person before, and nobody else's. */
@@ -119,6 +121,7 @@ export async function signIn(
 /** Ends the session on the server, then forgets all that this page knows. */
 export async function signOut(): Promise<void> {
   await call('DELETE', 'session');
+  tabs.postMessage('ended');
   sessionStorage.clear();
   location.assign(location.pathname);
 }

@@ -12,6 +12,10 @@ export type ConsoleOptions = {
   theme?: 'light' | 'dark';
   width?: number;
   height?: number;
+  /** Of the clocks of the person. */
+  zone?: string;
+  /** A phone: fingers in place of a mouse. */
+  touch?: boolean;
 };
 
 /** What the browser is led to. */
@@ -21,16 +25,21 @@ type Found = { violations: { id: string; nodes: { html: string; failureSummary: 
 
 const axe = fs.readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
+const nameOfFocus = `(({ ariaLabel, labels, textContent }) =>
+  (ariaLabel ?? labels?.[0]?.firstChild?.textContent ?? textContent).replace(/\\s+/g, ' ').trim())(document.activeElement)`;
+
 /** A browser of its own, at the sign-in of the service's tenant. */
 export async function openConsole(browser: Browser, service: Site, options: ConsoleOptions = {}) {
-  const { role = 'Admin', language = 'en', theme = 'light', width = 1280, height = 800 } = options;
+  const { role = 'Admin', language = 'en', theme = 'light', width = 1280, height = 800, touch = false } = options;
   const { url, tenant } = service;
   const context = await browser.newContext({
     viewport: { width, height },
     locale: language,
     colorScheme: theme,
     reducedMotion: 'reduce',
-    timezoneId: 'Europe/Berlin',
+    timezoneId: options.zone ?? 'Europe/Berlin',
+    hasTouch: touch,
+    isMobile: touch,
   });
   // Longer than the busiest machine needs.
   context.setDefaultTimeout(100_000);
@@ -70,6 +79,18 @@ export async function openConsole(browser: Browser, service: Site, options: Cons
       return violations.map(
         ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,
       );
+    },
+    /** Walks there by Tab alone. @param name of an element, or of its label */
+    async tabTo(name: string | RegExp): Promise<void> {
+      const isThere = new RegExp(typeof name === 'string' ? `^${name}$` : name);
+      const passed: string[] = [];
+      for (let steps = 0; steps < 150; steps += 1) {
+        await page.keyboard.press('Tab');
+        const here = await page.evaluate<string>(nameOfFocus);
+        if (isThere.test(here)) return;
+        passed.push(here);
+      }
+      throw new Error(`Tab does not reach ${name}, but ${passed.join(' | ')}`);
     },
     close: () => context.close(),
   };

@@ -277,11 +277,70 @@ describeInBrowser('What Admins watch in the console', () => {
       expect(page.url()).toMatch(/screen=rooms&booking=booking_/);
     });
 
-    test('has a calendar read now, and hears when it was', async () => {
+    test('says by itself that the server cannot answer, and comes back by itself', async () => {
+      const { page } = admin;
+      let isDown = false;
+      const unavailable = { message: 'Later.', extensions: { code: 'UNAVAILABLE' } };
+      await page.routeWebSocket(/graphql$/, (socket) => {
+        const server = socket.connectToServer();
+        socket.onMessage((message) => {
+          const { id, type, payload } = JSON.parse(String(message));
+          if (!isDown || type !== 'subscribe' || !payload.query.includes('FollowCalendars'))
+            return server.send(message);
+          socket.send(JSON.stringify({ id, type: 'next', payload: { errors: [unavailable] } }));
+          return socket.send(JSON.stringify({ id, type: 'complete' }));
+        });
+      });
+      await page.route(/(graphql|session)$/, (route) =>
+        isDown && (route.request().method() === 'GET' || route.request().postData()?.includes('CalendarTroubles'))
+          ? route.fulfill({ status: 503, headers: { 'Retry-After': '1' }, contentType: 'application/json', body: '{}' })
+          : route.fallback(),
+      );
+      // Who is signed in is known.
+      await admin.open('?screen=use');
+      await page.getByRole('heading', { name: 'Use', exact: true }).waitFor();
+      isDown = true;
+      await admin.tabTo('Mail');
+      await page.keyboard.press('Enter');
+      await page.getByText('This could not be loaded.').waitFor();
+      await isSound(admin);
+      isDown = false;
+      await page.getByRole('row').filter({ hasText: 'Bibliothek' }).waitFor();
+      // Of what a calendar's form asks besides.
+      isDown = true;
+      await admin.tabTo('Aula');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').locator('.refused').waitFor();
+      await isSound(admin);
+      isDown = false;
+      await page.getByRole('dialog').getByText('Elternabend').waitFor();
+    });
+
+    test('by keys alone: a calendar and its conflicts are opened, and one is read now, which hears when it was', async () => {
       const { page } = admin;
       await admin.open('?screen=mail');
       const row = page.getByRole('row').filter({ hasText: 'Bibliothek' });
-      await row.getByRole('button', { name: 'Read now: Bibliothek' }).click();
+      await row.waitFor();
+      await admin.tabTo('Aula');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Elternabend').waitFor();
+      await admin.tabTo('Open the booking');
+      await page.keyboard.press('Enter');
+      await dialog.getByText('Elternabend').waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await admin.tabTo('Mail');
+      await page.keyboard.press('Enter');
+      await row.waitFor();
+      await admin.tabTo('Aula');
+      await page.keyboard.press('Enter');
+      await dialog.getByText('Elternabend').waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Aula');
+      await admin.tabTo('Read now: Bibliothek');
+      await page.keyboard.press('Enter');
       await isTold('The calendar of Bibliothek is being read.');
       await sql`update mail_calendar set fault = null, fault_text = null, read_at = now(), dirty_since = null, dirty_by = null
         where fault = 'AccessLost'`.execute(db());
@@ -295,11 +354,22 @@ describeInBrowser('What Admins watch in the console', () => {
     // Whatever the zones, today is within.
     const address = () => `?screen=use&from=${dayAt(-1)}&to=${dayAt(1)}`;
 
-    test('says that no room fits', async () => {
+    test('by keys alone a period, a location and rooms are chosen; none that fits is said', async () => {
       const { page } = admin;
-      await admin.open(address());
-      await page.getByLabel('Find rooms').fill('nowhere');
+      await admin.open('?screen=use&from=2026-03-10&to=2026-03-20');
+      await page.getByRole('img', { name: 'Occupancy by weekday and hour' }).waitFor();
+      await page.getByLabel('Location').getByRole('option').nth(1).waitFor({ state: 'attached' });
+      await admin.tabTo('from');
+      await page.keyboard.press('ArrowDown');
+      await admin.tabTo('Location');
+      await page.keyboard.press('ArrowDown');
+      await admin.tabTo('Find rooms');
+      await page.keyboard.type('nowhere');
       await page.getByText('No room fits.').waitFor();
+      const { searchParams } = new URL(page.url());
+      expect(['from', 'location', 'find'].map((name) => searchParams.get(name))).toEqual([
+        ...['2026-02-10', expect.stringMatching(/./), 'nowhere'],
+      ]);
       await isSound(admin);
     });
 
@@ -320,7 +390,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await isSound(admin);
       const [file] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('button', { name: 'As CSV: Occupancy by room' }).click(),
+        admin.tabTo('As CSV: Occupancy by room').then(() => page.keyboard.press('Enter')),
       ]);
       const text = fs.readFileSync(await file.path(), 'utf8');
       expect(text).toMatch(/^\ufeffRoom;Occupancy %;minutes open;.*\r\nAula;0;\d+;.*\r\nBibliothek;1;\d+;61;/s);

@@ -8,13 +8,13 @@ import type { Booking, Room, Store } from './store.ts';
 import {
   closedBackground,
   detailOf,
-  rangeText,
   rulerOf,
   type Stop,
   statusText,
   stopsOf,
   stopText,
   subjectOf,
+  timesOf,
 } from './view.ts';
 
 export const rowHeight = 44;
@@ -63,7 +63,7 @@ function showStop(stop: Stop, { scale, active, found }: RowProperties) {
     return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} class="free" aria-label=${label} style=${style}></div>`;
   // Its name is what is written in it.
   return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} title=${label} class=${classOf(booking, found)} style=${style}>
-    <b>${subjectOf(booking)}</b> <span class=${lanes > 1 || booking.leaving ? 'unseen' : ''}>${rangeText(stop)} ${detailOf(booking)}</span>
+    <b>${subjectOf(booking)}</b> <span class=${lanes > 1 || booking.leaving ? 'unseen' : ''}>${timesOf(stop)} ${detailOf(booking)}</span>
     <span class=${booking.leaving ? '' : 'unseen'}>${statusText(booking)}</span>
   </div>`;
 }

@@ -8,6 +8,8 @@ import { type Booking, type Room, type Store, spanOf } from './store.ts';
 export type Stop = Span & {
   key: string;
   booking?: Booking;
+  /** What the clocks show at the end of the booking. */
+  until?: number;
   lane: number;
   lanes: number;
 };
@@ -29,7 +31,9 @@ export function stopsOf(room: Room, store: Store, scale: Scale): Stop[] {
   const isShown = ({ start, end }: Span) => shown.some((day) => start < day.end && end > day.start);
   const spans = store.ofRoom(room.id).value.map((booking) => {
     const { start, end } = spanOf(booking);
-    return { start: ruler(start), end: ruler(end), booking };
+    const [from, until] = [ruler(start), ruler(end)];
+    // Where the clocks go back within it, it may end before it has begun.
+    return { start: from, end: until > from ? until : from + shortest, until, booking };
   });
   const laid = layInLanes(spans.filter(isShown)).map(({ item, lane, lanes }) => ({
     ...item,
@@ -66,6 +70,9 @@ export function closedBackground(room: Room, store: Store, scale: Scale): string
 export const rangeText = ({ start, end }: Span): string =>
   `${clockText(start % dayMinutes)}–${clockText(end % dayMinutes)}`;
 
+/** As the clocks show them. */
+export const timesOf = ({ start, end, until = end }: Stop): string => rangeText({ start, end: until });
+
 export function subjectOf({ subject, lessonSummary }: Booking): string {
   return subject ?? lessonSummary?.subject ?? t().noSubject;
 }
@@ -79,7 +86,7 @@ export function stopText(stop: Stop): string {
   const { booking } = stop;
   if (!booking) return t().free(clockText(stop.start % dayMinutes), clockText(stop.end % dayMinutes));
   const state = [detailOf(booking), statusText(booking)];
-  return [rangeText(stop), subjectOf(booking), ...state].filter(Boolean).join(', ');
+  return [timesOf(stop), subjectOf(booking), ...state].filter(Boolean).join(', ');
 }
 
 /** Under the subject, where there is room: who. */

@@ -1,8 +1,9 @@
 /** Mail: how the calendar of each room on the mail server is doing, live; what of it has no booking, and why. */
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
+import { lostSince } from '../client.ts';
 import { type CalendarFragment, FollowCalendarsDocument } from '../generated/graphql.ts';
-import { follow } from '../live.ts';
+import { follow, tryNow } from '../live.ts';
 import { Details, moment, nextOf, readNow, stateOf } from '../mail/details.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
@@ -18,7 +19,9 @@ export const Screen: Component<object> = () => {
   const open = (one: string) => () => go({ calendar: one });
   const read = (one: CalendarFragment) => () => void readNow(one).then((done) => done && put([done]));
   let body: Child;
-  if (!calendars) body = html`<p class="state" aria-busy="true">${shell().loading}</p>`;
+  if (!calendars && lostSince.value !== undefined)
+    body = html`<div class="state"><p>${shell().failed}</p><button type="button" onClick=${tryNow}>${shell().again}</button></div>`;
+  else if (!calendars) body = html`<p class="state" aria-busy="true">${shell().loading}</p>`;
   else if (calendars.size === 0) body = html`<p class="state">${t().none}</p>`;
   else
     body = table({

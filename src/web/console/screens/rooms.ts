@@ -1,5 +1,5 @@
 /** Rooms: who has which room when, live; to book, move and cancel. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import type { Refusal } from '../client.ts';
 import { addDays, dayAt, instantOf, minute, ownZone, zoneText } from '../clock.ts';
@@ -54,6 +54,22 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     const draft = readKept();
     return draft && { draft };
   });
+  // In the address, so that Back closes it; nobody else can open it by that.
+  const isOpen = place.value['dialog'] !== undefined;
+  const wasOpen = useRef(isOpen);
+  const show = (next: Opened) => {
+    setOpened(next);
+    go({ dialog: 'open' });
+  };
+  const close = () => {
+    setOpened(undefined);
+    go({ dialog: undefined }, 'replace');
+  };
+  useEffect(() => {
+    if (wasOpen.current && !isOpen) setOpened(undefined);
+    if (isOpen && !opened) go({ dialog: undefined }, 'replace');
+    wasOpen.current = isOpen;
+  }, [isOpen]);
   const zones = [...new Set(rooms.map(({ timeZone }) => timeZone))].join(' ');
   const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
   useEffect(() => () => store.close(), [store]);
@@ -88,10 +104,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     if (wish.wholeDay) return { days, from: 0, to: 1440 };
     return { days, ...(areHoursKnown ? hoursOf(rooms, store) : { from: 7 * 60, to: 20 * 60 }) };
   }, [store, wish.wholeDay, areHoursKnown, rooms]);
-  const steps = useMemo(
-    () => makeSteps(store, (wanted, refusal) => setOpened({ conflict: { wanted, refusal } })),
-    [store],
-  );
+  const steps = useMemo(() => makeSteps(store, (wanted, refusal) => show({ conflict: { wanted, refusal } })), [store]);
 
   const { id: me, role } = person.value ?? {};
   const mayChange = ({ kind, organizer, createdBy, isPending, leaving }: Booking) =>
@@ -104,13 +117,12 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       mayChange,
       whyNot: () => problemTexts()['Forbidden'] ?? '',
       open: ({ id }) => go({ booking: id }),
-      book: ({ id }, start, end) => setOpened({ draft: { roomId: id, start, end } }),
+      book: ({ id }, start, end) => show({ draft: { roomId: id, start, end } }),
       move: (before, wanted) => void steps.move(before, wanted),
       cancel: (booking) => mayChange(booking) && steps.cancel(booking),
     }),
     [steps, me, role],
   );
-  const close = () => setOpened(undefined);
   const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
   const bookNow = () => {
     const [room] = shown;
@@ -119,7 +131,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     const isToday = wish.day === dayAt(room.timeZone, next);
     const start = isToday ? next : instantOf(room.timeZone, wish.day, Math.max(480, scale.from));
     const end = Math.min(start + 60 * minute, instantOf(room.timeZone, addDays(wish.day, 1), 0));
-    setOpened({ draft: { roomId: room.id, start, end } });
+    show({ draft: { roomId: room.id, start, end } });
   };
   const waiting = requests.data ?? [];
   const zone = locations.find(({ id }) => id === wish.location)?.timeZone ?? shown[0]?.timeZone;
@@ -137,7 +149,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       locations,
       count: shown.length,
       children: html`
-        ${waiting.length > 0 && html`<button type="button" onClick=${() => setOpened({ requests: true })}>${t().requests(waiting.length)}</button>`}
+        ${waiting.length > 0 && html`<button type="button" onClick=${() => show({ requests: true })}>${t().requests(waiting.length)}</button>`}
         <button type="button" class="main" disabled=${shown.length === 0} onClick=${bookNow}>${t().book} …</button>
       `,
     })}
@@ -155,7 +167,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
         mayChange,
         mayDecide: ({ id }) => waiting.some((request) => request.id === id),
         onEdit: (booking) =>
-          setOpened({
+          show({
             draft: {
               booking,
               roomId: booking.resourceId,
