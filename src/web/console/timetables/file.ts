@@ -180,7 +180,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
       ${underWay && batch?.id === underWay && !hasEnded(batch) && h(Progress, { batch })}
       ${!isLocked && h(Result, { draft, timeZone: location?.timeZone ?? 'UTC', batch, asked })}
       <div class="buttons">
-        <button type="button" class=${mayImport || isLocked ? '' : 'main'} disabled=${isLocked || !isReadable} onClick=${() => void send(true)}>${files().check}</button>
+        <button type="button" class=${mayImport || isLocked || !isReadable ? '' : 'main'} disabled=${isLocked || !isReadable} onClick=${() => void send(true)}>${files().check}</button>
         <button type="button" class=${mayImport ? 'main' : ''} disabled=${isLocked || !(mayImport || (wasSending && !work.sending?.isCheck))} onClick=${() => void send(false)}>${files().import}</button>
         ${!isLocked && html`<button type="button" onClick=${() => void discard()}>${files().discard}</button>`}
         ${underWay && h(CancelButton, { id: underWay })}
