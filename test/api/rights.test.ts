@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   buildSchema,
   type GraphQLArgument,
@@ -26,7 +26,15 @@ import { documentFile } from '../_util/contract.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { project } from '../_util/generate.ts';
 import { masterData } from '../_util/master-data.ts';
-import { type CallerName, type Cell, callerNames, openOperations, rights } from '../_util/rights.ts';
+import {
+  type CallerName,
+  type Cell,
+  callerNames,
+  openOperations,
+  rights,
+  rightsWhereUsersImport,
+  userNames,
+} from '../_util/rights.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { makeCalendar, waiting } from '../mail/_util/rows.ts';
 
@@ -413,6 +421,23 @@ test.each(rights.flatMap(({ names, cells }) => names.map((name) => [name, cells]
     expect(told).toEqual({ ...cells, nobody: 'no credential', 'another tenant': 'unknown' });
   },
 );
+
+describe('where Users may import', () => {
+  const setParameter = (isSet: boolean) =>
+    sql`update mandator set parameters = parameters || ${JSON.stringify({ UsersMayImport: isSet })}::jsonb`.execute(
+      service.context.db,
+    );
+  beforeAll(() => setParameter(true));
+  afterAll(() => setParameter(false));
+
+  test.each(rightsWhereUsersImport.flatMap(({ names, cells }) => names.map((name) => [name, cells] as const)))(
+    '%s',
+    async (name, cells) => {
+      for (const caller of userNames)
+        expect([caller, await places.get(name)?.(caller)]).toEqual([caller, cells[caller]]);
+    },
+  );
+});
 
 test.each(openOperations)('%s asks for no credential', async (name) => {
   const [, template, method] = open.find(([one]) => one === name)!;
