@@ -188,6 +188,7 @@ module.exports = {
     home('home-of-the-queue', 'graphile-worker', ['^src/worker/', `^src/${room}/tasks\\.ts$`]),
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail-servers)/'),
     home('home-of-qr-codes', 'qr', '^src/web/'),
+    home('home-of-event-signatures', 'standardwebhooks', '^src/webhooks/'),
     home('home-of-xml', 'saxes', '^src/mail-servers/'),
     home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/${part}cli\\.ts$`]),
 

@@ -283,6 +283,7 @@ export const checkAdmin = onlyAdmins('manages persons, PINs, locations, resource
 export const checkOverseer = onlyAdmins('sees how the calendars of the mail server are doing');
 export const checkCaretaker = onlyAdmins('sees and settles problems of rooms');
 export const checkAuditor = onlyAdmins('reads what Admins have done');
+export const checkPublisher = onlyAdmins('manages webhooks, and sees what was sent to them');
 export const checkUsageReader = onlyAdmins('sees how resources are used');
 
 /** @throws Forbidden unless the caller is an Admin, or asks for what is its own: groups, a timetable */

@@ -16,6 +16,7 @@ export const auditSubjects = [
   'HolidayCalendar',
   'MailSubscription',
   'RoomProblem',
+  'Webhook',
 ] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */

@@ -35,6 +35,7 @@ import { graphiqlRoutes } from './web/graphiql.ts';
 import { logoRoutes } from './web/logo.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
+import * as webhooks from './webhooks/rest.ts';
 
 /** The routes below `/{mandator}/api`. Express tries them in order, so the most requested come first. */
 const routes = [
@@ -55,12 +56,14 @@ const routes = [
   ...mail.routes,
   ...holidays.routes,
   ...problems.routes,
+  ...webhooks.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
   return describeApi([...routes, ...displays.pairingRoutes], {
     atRoot: [entryPaths, identityPaths, sessionPaths, healthPaths, mailInbox.describedPaths],
+    messages: webhooks.eventMessages,
     problemMembers: bookings.occupiedMembers,
     roots,
   });

@@ -15,6 +15,7 @@ import {
   mailServer,
   sessionSettings,
   settings,
+  webhookSettings,
 } from './settings.ts';
 import { wordingOf } from './wording.ts';
 
@@ -67,6 +68,7 @@ function knownName(names: readonly string[], name: string): string | undefined {
 const namesIn: Record<string, readonly string[]> = {
   Cors: Object.keys(corsSettings.shape),
   Holidays: Object.keys(holidaySettings.shape),
+  Webhooks: Object.keys(webhookSettings.shape),
   Limits: Object.keys(limitSettings.shape),
   Sessions: Object.keys(sessionSettings.shape),
   IdentityProvider: Object.keys(identityProvider.shape),
@@ -105,6 +107,9 @@ function setMailServer(tree: Tree, variables: Map<string, string>, variable: str
   return true;
 }
 
+/** Settings that a variable lists with commas. */
+const lists = new Set(['Cors.Origins', 'Holidays.TrustedOrigins', 'Webhooks.TrustedOrigins']);
+
 /**
  * Lays the environment over the file: `Limits__LessonsPerBatch=5000` is Limits.LessonsPerBatch, in any case. An empty
  * variable leaves the default.
@@ -119,7 +124,7 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
     if (!name || text === undefined) continue;
     const inner = rest.join('__');
     const innerName = knownName(namesIn[name] ?? [], inner) ?? inner;
-    const isList = `${name}.${innerName}` === 'Cors.Origins' || `${name}.${innerName}` === 'Holidays.TrustedOrigins';
+    const isList = lists.has(`${name}.${innerName}`);
     const value = text === '' ? undefined : isList ? text.split(',').map((part) => part.trim()) : text;
     variables.set(inner ? `${name}.${innerName}` : name, variable);
     tree[name] = inner ? { ...(isTree(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
@@ -137,6 +142,7 @@ const everyName = (
     ['', settings],
     ['Cors', corsSettings],
     ['Holidays', holidaySettings],
+    ['Webhooks', webhookSettings],
     ['Limits', limitSettings],
     ['Sessions', sessionSettings],
     ['IdentityProvider', identityProvider],

@@ -27,6 +27,8 @@ export const nouns = {
   roomProblem: mostId,
   series: mostLongId,
   tenant: mostId,
+  webhook: mostId,
+  webhookDelivery: mostLongId,
 } as const;
 
 export type IdNoun = keyof typeof nouns;

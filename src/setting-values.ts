@@ -78,6 +78,14 @@ export const holidaySettings = z.strictObject({
     ),
 });
 
+export const webhookSettings = z.strictObject({
+  TrustedOrigins: origins
+    .default([])
+    .describe(
+      'Receivers of events that are sent to although they are inside of the network, or listen over http. Elsewhere events are sent over https, to addresses of the internet.',
+    ),
+});
+
 export const sessionSettings = z.strictObject({
   IdleMinutes: wholeNumber(1, 10_080)
     .default(120)

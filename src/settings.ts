@@ -15,11 +15,12 @@ import {
   sessionSettings,
   text,
   url,
+  webhookSettings,
   wholeNumber,
   wrongProxy,
 } from './setting-values.ts';
 
-export { holidaySettings, identityProvider, sessionSettings } from './setting-values.ts';
+export { holidaySettings, identityProvider, sessionSettings, webhookSettings } from './setting-values.ts';
 
 const limit = (preset: number, most: number, meaning: string) => wholeNumber(1, most).default(preset).describe(meaning);
 
@@ -245,6 +246,7 @@ export const settings = z.strictObject({
   MailServerPushNotificationUseLegacyEndpoint: flag
     .default(false)
     .describe("They send them to the former product's path below RoomsHost."),
+  Webhooks: webhookSettings.prefault({}),
   DemoPin: z
     .string()
     .refine((pin) => pin.replace(/[\s-]/g, '').length >= 8, 'must have at least 8 characters besides spaces and dashes')

@@ -54,4 +54,4 @@ export { filterOfTimetable } from './timetable.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';
 export { cancelUpcoming, countUpcoming, moveUpcoming, type Upcoming } from './upcoming.ts';
 export { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
-export { bookingKind, checkIn as checkInRecord, conflictHandling } from './wire.ts';
+export { bookingKind, checkIn as checkInRecord, conflictHandling, toBookingRecord } from './wire.ts';

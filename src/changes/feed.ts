@@ -22,11 +22,15 @@ export type FeedChange = {
   at: Date;
 };
 
+/** A change, or a conflict of a mail item, with its `micros` and what it has brought about (sql/000060_events.sql). */
+export type FeedEvent = FeedChange & { micros: number; became: string | null; mailItemId: number | null };
+
 /** `micros`: the beginning of the change at the position, in microseconds since 1970; 0 before the first change. */
 export type FeedPlace = { position: number; micros: number };
 
 /** A stretch of the feed; `end` is the place of its last change. */
-export type FeedStretch = { changes: FeedChange[]; end: FeedPlace; hasMore: boolean };
+type FeedPart<Change> = { changes: Change[]; end: FeedPlace; hasMore: boolean };
+export type FeedStretch = FeedPart<FeedChange>;
 
 /** Rows that get positions in one statement, some milliseconds for which other readers of the tenant wait. */
 const placedAtOnce = 2_000;
@@ -78,18 +82,18 @@ export async function findEnd(db: Database, mandatorId: number): Promise<FeedPla
 }
 
 /** A change with its own micros, the state of its feed, and the micros of the change at the wanted position. */
-type Row = State & FeedChange & { micros: number; seenMicros: number | null };
+type Row = State & FeedEvent & { seenMicros: number | null };
 
 /**
  * Reads at most `limit` changes after a place. Fewer than `limit` are all that were committed at the time of the call; while
  * the database is read-only, changes without a position are missing.
  * @throws Conflict when changes after the place have been deleted, or the place is not of this feed's history
  */
-export async function readStretch(
+export async function readEvents(
   db: Database,
   mandatorId: number,
   { limit, after }: { limit: number; after: FeedPlace | undefined },
-): Promise<FeedStretch> {
+): Promise<FeedPart<FeedEvent>> {
   const behind = sql`${after?.position ?? null}::bigint`;
   let mayPlace = true;
   for (;;) {
@@ -99,7 +103,7 @@ export async function readStretch(
         (select ${microsOf(sql`at`)} from change where mandator_id = ${mandatorId} and position = ${behind}) as "seenMicros"
       from (${stateOf(mandatorId)}) as feed
       left join lateral (
-        select position, kind, subject_id as id, action, resource_id as "resourceId", at, ${microsOf(sql`at`)} as micros,
+        select position, kind, subject_id as id, action, resource_id as "resourceId", became, mail_item_id::float8 as "mailItemId", at, ${microsOf(sql`at`)} as micros,
           (select location_id from resource
             where resource.mandator_id = change.mandator_id and resource.id = change.resource_id) as "locationId"
         from change
@@ -118,7 +122,7 @@ export async function readStretch(
     }
     const told = found.slice(0, limit);
     return {
-      changes: told.map(({ position, kind, id, action, resourceId, locationId, at }) => ({
+      changes: told.map(({ position, kind, id, action, resourceId, locationId, at, micros, became, mailItemId }) => ({
         position,
         kind,
         id,
@@ -126,11 +130,21 @@ export async function readStretch(
         resourceId,
         locationId,
         at,
+        micros,
+        became,
+        mailItemId,
       })),
       end: told.at(-1) ?? after ?? begin,
       hasMore: found.length > limit,
     };
   }
+}
+
+/** `readEvents` as readers of the API are told: without conflicts of mail items, and without what changes have brought about. */
+export async function readStretch(...asked: Parameters<typeof readEvents>): Promise<FeedStretch> {
+  const { changes, ...stretch } = await readEvents(...asked);
+  const told = changes.filter(({ mailItemId }) => mailItemId === null);
+  return { ...stretch, changes: told.map(({ micros: _, became: __, mailItemId: ___, ...change }) => change) };
 }
 
 const remedy = 'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';

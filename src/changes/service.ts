@@ -30,9 +30,11 @@ export {
   changeActions,
   changeKinds,
   type FeedChange,
+  type FeedEvent,
   type FeedPlace,
   type FeedStretch,
   findEnd,
+  readEvents,
   readStretch,
 } from './feed.ts';
 export { changeFigures, forgetOldChanges, mayHaveUnplaced, placeChanges } from './upkeep.ts';

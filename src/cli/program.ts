@@ -14,6 +14,7 @@ import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
 import * as mail from '../mail/cli.ts';
 import * as tenants from '../tenants/cli.ts';
+import * as webhooks from '../webhooks/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output, tenantOption } from './command.ts';
 import { credentialOf, needsToken } from './credential.ts';
@@ -196,6 +197,7 @@ export function createProgram(host: Host): Command {
   displays.addCommands(program, action);
   lessons.addCommands(program, remoteAction);
   mail.addCommands(program, action);
+  webhooks.addCommands(program, action);
 
   /** The findings of the host on the database, and of the rooms on its content if that can be read. */
   async function diagnose(context: Context): Promise<Finding[]> {
@@ -209,6 +211,7 @@ export function createProgram(host: Host): Command {
       ...(await lessons.examineBatches(context.db)),
       ...(await identity.examinePepper(context)),
       ...(await mail.examineMail(context)),
+      ...(await webhooks.examineWebhooks(context)),
     ];
   }
 

@@ -169,8 +169,10 @@ export interface CalendarToken {
 export interface Change {
   action: string;
   at: Generated<Timestamp>;
+  became: string | null;
   id: Generated<number>;
   kind: string;
+  mail_item_id: number | null;
   mandator_id: number;
   position: number | null;
   resource_id: number | null;
@@ -583,6 +585,58 @@ export interface SigningKey {
   public_jwk: Json;
 }
 
+export interface Webhook {
+  disabled_at: Timestamp | null;
+  disabled_because: string | null;
+  due_at: Generated<Timestamp>;
+  failing_since: Timestamp | null;
+  failures: Generated<number>;
+  former_secret: Buffer | null;
+  former_until: Timestamp | null;
+  id: Generated<number>;
+  kinds: string[];
+  mandator_id: number;
+  name: string;
+  name_key: Generated<string>;
+  rounds: Generated<number>;
+  secret: Buffer;
+  seen_micros: number | null;
+  seen_position: number | null;
+  succeeded_at: Timestamp | null;
+  url: string;
+  version: Generated<number>;
+}
+
+export interface WebhookDelivery {
+  answer: string | null;
+  at: Timestamp;
+  attempt: number;
+  fault: string | null;
+  id: Generated<number>;
+  kind: string;
+  mandator_id: number;
+  message_id: string;
+  micros: number | null;
+  milliseconds: number;
+  position: number | null;
+  status: number | null;
+  subject: string | null;
+  webhook_id: number;
+}
+
+export interface WebhookEvent {
+  at: Timestamp;
+  attempts: Generated<number>;
+  due_at: Timestamp | null;
+  failed_at: Timestamp | null;
+  kind: string;
+  mandator_id: number;
+  micros: number;
+  position: number;
+  subject: string;
+  webhook_id: number;
+}
+
 export interface DB {
   audit: Audit;
   batch: Batch;
@@ -625,4 +679,7 @@ export interface DB {
   schema_floor: SchemaFloor;
   session: Session;
   signing_key: SigningKey;
+  webhook: Webhook;
+  webhook_delivery: WebhookDelivery;
+  webhook_event: WebhookEvent;
 }

@@ -13,6 +13,7 @@
  * - Of a private booking every level shows only that, and until when, the room is taken.
  * - A display sees the rooms of its grant; every other room is answered as one that does not exist.
  */
+export { toDisplayRecord } from './device-wire.ts';
 export {
   changeDevice,
   displayList,
@@ -21,6 +22,7 @@ export {
   getOwnDevice,
   listAllDevices,
   listDevices,
+  listDevicesById,
   listDevicesOf,
   reportHealth,
   revokeDevice,

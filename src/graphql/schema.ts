@@ -16,6 +16,7 @@ import { addTypes as addRetirementTypes } from '../retirement/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { addTypes as addTimetableFileTypes } from '../timetable-files/graphql.ts';
 import { addTypes as addUsageTypes } from '../usage/graphql.ts';
+import { addTypes as addWebhookTypes } from '../webhooks/graphql.ts';
 import { createBuilder } from './builder.ts';
 import { addNodes } from './nodes.ts';
 
@@ -47,6 +48,7 @@ export function createSchema(): GraphQLSchema {
   addUsageTypes(builder);
   addHolidayTypes(builder);
   addProblemTypes(builder);
+  addWebhookTypes(builder);
   return builder.toSchema();
 }
 

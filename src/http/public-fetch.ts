@@ -1,7 +1,7 @@
 /** Fetches from addresses that users write: those of the inside are refused, also where a public name leads to them. */
 import dns from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { type FetchedAnswer, fetchBounded } from './safe-fetch.ts';
+import { type FetchedAnswer, fetchBounded, type Outgoing } from './safe-fetch.ts';
 
 const inner = new BlockList();
 for (const [network, bits] of [
@@ -49,23 +49,29 @@ const lookupPublic: LookupFunction = (hostname, options, callback) =>
     return options.all ? callback(null, addresses) : callback(null, first!.address, first!.family);
   });
 
+/** The origins are asked wherever they are, over http too. */
+type Trusting = { most: number; trusted: readonly string[] };
+
 /**
- * Gets a document over https; no redirects are followed.
- * @param trusted origins that are asked wherever they are, over http too
+ * Whether `fetchPublic` refuses the address at sight; a name is looked up when it is asked.
+ * @throws NotPublic
+ */
+export function checkPublic(address: URL, trusted: readonly string[]): void {
+  if (trusted.includes(address.origin)) return;
+  if (address.protocol !== 'https:') throw new NotPublic(`${address.origin} is no https address`);
+  const host = address.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0 && !isPublic(host)) throw new NotPublic(`${host} is not an address of the internet`);
+}
+
+/**
+ * Sends one request over https; no redirects are followed.
  * @throws NotPublic, and what `fetchBounded` throws
  */
 export async function fetchPublic(
   address: URL,
-  {
-    headers,
-    signal,
-    most,
-    trusted,
-  }: { headers: Record<string, string>; signal: AbortSignal; most: number; trusted: readonly string[] },
+  { most, trusted, ...request }: Omit<Outgoing, 'lookup'> & Trusting,
 ): Promise<FetchedAnswer> {
-  if (trusted.includes(address.origin)) return await fetchBounded(address, { headers, signal }, most);
-  if (address.protocol !== 'https:') throw new NotPublic(`${address.origin} is no https address`);
-  const host = address.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && !isPublic(host)) throw new NotPublic(`${host} is not an address of the internet`);
-  return await fetchBounded(address, { headers, signal, lookup: lookupPublic }, most);
+  checkPublic(address, trusted);
+  const isTrusted = trusted.includes(address.origin);
+  return await fetchBounded(address, isTrusted ? request : { ...request, lookup: lookupPublic }, most);
 }

@@ -23,6 +23,8 @@ export type Outgoing = {
   signal?: AbortSignal | null | undefined;
   /** Resolves the name of the host; that of the system when left out. */
   lookup?: LookupFunction;
+  /** Answers that are too large are cut, and compressed ones emptied, as only their beginning is wanted. */
+  cut?: boolean;
 };
 export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
 
@@ -47,7 +49,7 @@ const inflating = new Map(
  */
 export async function fetchBounded(
   url: URL,
-  { method = 'GET', headers, body, signal, lookup }: Outgoing,
+  { method = 'GET', headers, body, signal, lookup, cut = false }: Outgoing,
   most: number,
 ): Promise<FetchedAnswer> {
   signal?.throwIfAborted();
@@ -73,7 +75,7 @@ export async function fetchBounded(
     const answered = once(request, 'response') as Promise<[IncomingMessage]>;
     send(request, body);
     [response] = await Promise.race([answered, closed]);
-    return await readAnswer(url, response, most);
+    return await readAnswer(url, response, most, cut);
   } catch (error) {
     throw signal?.aborted ? signal.reason : error;
   } finally {
@@ -92,16 +94,16 @@ function send(request: ClientRequest, body: Outgoing['body']): void {
   else request.end(body instanceof ArrayBuffer ? Buffer.from(body) : (body ?? undefined));
 }
 
-async function readAnswer(url: URL, response: IncomingMessage, most: number): Promise<FetchedAnswer> {
+async function readAnswer(url: URL, response: IncomingMessage, most: number, cut: boolean): Promise<FetchedAnswer> {
   const tooLarge = () => new AnswerTooLarge(`${url.origin} answers with more than ${most} bytes`);
   const headers = headersOf(response);
-  const bytes = await readAtMost(response, most, tooLarge);
+  const bytes = await readAtMost(response, most, cut ? undefined : tooLarge);
   const coding = headers.get('content-encoding')?.trim().toLowerCase() || 'identity';
   const isPlain = coding === 'identity' || bytes.length === 0;
   return {
     status: response.statusCode ?? 0,
     headers,
-    bytes: isPlain ? bytes : await inflate(bytes, coding, most, tooLarge),
+    bytes: isPlain ? bytes : cut ? Buffer.alloc(0) : await inflate(bytes, coding, most, tooLarge),
   };
 }
 
@@ -111,15 +113,21 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   return headers;
 }
 
-async function readAtMost(response: IncomingMessage, most: number, tooLarge: () => AnswerTooLarge): Promise<Buffer> {
+/** @param tooLarge the error for what has more bytes; undefined: the rest is left */
+async function readAtMost(
+  response: IncomingMessage,
+  most: number,
+  tooLarge: (() => AnswerTooLarge) | undefined,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > most) throw tooLarge();
+    if (size > most && tooLarge) throw tooLarge();
     chunks.push(chunk);
+    if (size > most) break;
   }
-  return Buffer.concat(chunks);
+  return Buffer.concat(chunks).subarray(0, most);
 }
 
 async function inflate(bytes: Buffer, coding: string, most: number, tooLarge: () => AnswerTooLarge): Promise<Buffer> {

@@ -87,6 +87,23 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
   return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
 }
 
+/** Who sees what every Admin of a tenant sees, for what is sent to a receiver that an Admin has chosen. */
+export const anyAdmin = (mandatorId: number, mandator: string): Viewer => ({
+  mandatorId,
+  mandator,
+  personId: 0,
+  displayName: '',
+  email: '',
+  timeZone: 'UTC',
+  role: 'Admin',
+  groupIds: [],
+  hiddenRooms: [],
+  pinId: null,
+  display: null,
+  credential: 'webhook',
+  expiresAt: farFuture,
+});
+
 /** Whose PINs a command is about: the person of this e-mail address, or the first Admin. @throws NotFound */
 export const getHolder = (db: Database, mandator: string, email: string | undefined) =>
   email === undefined ? getFirstAdmin(db, mandator) : getPerson(db, mandator, email);

@@ -11,7 +11,7 @@ import { LimitExceeded, NotAuthenticated } from '../errors.ts';
 import { openGathering } from '../flow/gather.ts';
 import { normalizeAddress } from './guesses.ts';
 import { pepperOf } from './pins.ts';
-import { deriveKey } from './tokens.ts';
+import { deriveKey } from './sealing.ts';
 
 const prefix = 'rgd_';
 /** 256 bits. */

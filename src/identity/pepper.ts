@@ -7,7 +7,8 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { pepperOf } from './pins.ts';
-import { deriveKey, isSealedWith } from './tokens.ts';
+import { deriveKey } from './sealing.ts';
+import { isSealedWith } from './tokens.ts';
 
 /** Undecided: nothing is stored that depends on a Pepper. */
 type PepperVerdict = 'right' | 'wrong' | 'undecided';

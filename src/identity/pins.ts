@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
-import { deriveKey } from './tokens.ts';
+import { deriveKey } from './sealing.ts';
 
 export type Pin = {
   pinId: number;

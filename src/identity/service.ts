@@ -23,7 +23,7 @@ import { beginSession, deleteSession, hashSession, openUses, readSession } from 
 import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 
-export { getFirstAdmin, getHolder } from './callers.ts';
+export { anyAdmin, getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
@@ -31,10 +31,10 @@ export { howToSignIn, tokenSource } from './modes.ts';
 export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
+export { deriveKey, seal, unseal } from './sealing.ts';
 export { readTerms, sweepSessions } from './sessions.ts';
 export { flowSeconds, SignInFailed } from './sign-in.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
-export { deriveKey } from './tokens.ts';
 export { apiScope, normalizeAddress };
 
 /** The state of this room in one process; it ends with the context's notifications. */

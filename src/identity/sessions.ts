@@ -11,7 +11,7 @@ import type { Database } from '../db/database.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { viewerColumns } from './callers.ts';
 import { pepperOf } from './pins.ts';
-import { deriveKey } from './tokens.ts';
+import { deriveKey } from './sealing.ts';
 
 const minute = 60_000;
 

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import { Unavailable } from '../errors.ts';
 import { emailVerified, namesIn, type OutsideProvider } from './external.ts';
 import { pepperOf } from './pins.ts';
-import { deriveKey } from './tokens.ts';
+import { deriveKey } from './sealing.ts';
 
 /** For how long a person may be at the provider. */
 export const flowSeconds = 600;

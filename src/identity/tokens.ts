@@ -2,17 +2,7 @@
  * Access tokens (contract 3): JWTs that any process signs and any process verifies, with keys they share through the
  * table signing_key. A **key** signs for 90 days and verifies until the last token that it signed has expired.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-  randomUUID,
-} from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
@@ -23,6 +13,7 @@ import { NotAuthenticated } from '../errors.ts';
 import { signingKeyLock } from '../flow/locks.ts';
 import { hour } from '../time/durations.ts';
 import { howToSignIn } from './modes.ts';
+import { seal, unseal } from './sealing.ts';
 
 export const tokenLifetimeSeconds = 3600;
 /** The only scope, and the audience of tokens. */
@@ -57,25 +48,11 @@ export type TokenKeys = {
   publicKeys(): Promise<JWK[]>;
 };
 
-/** A key for one purpose, derived from the Pepper, the only secret outside of the database. */
-export function deriveKey(pepper: string, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', pepper, '', `roomgate ${purpose}`, 32));
-}
+const purpose = 'signing key';
 
-/** AES-256-GCM, bound to the key id: nonce, tag, ciphertext. */
-function seal(pepper: string, kid: string, plain: Buffer): Buffer {
-  const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', deriveKey(pepper, 'signing key'), nonce).setAAD(Buffer.from(kid));
-  const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-}
-
-function unseal(pepper: string, kid: string, sealed: Buffer): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', deriveKey(pepper, 'signing key'), sealed.subarray(0, 12))
-    .setAAD(Buffer.from(kid))
-    .setAuthTag(sealed.subarray(12, 28));
+function unsealKey(pepper: string, kid: string, sealed: Buffer): Buffer {
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]);
+    return unseal(pepper, purpose, kid, sealed);
   } catch {
     throw new Error(
       `signing_key ${kid} was made with another Pepper: set that Pepper again, or delete the row to end all tokens`,
@@ -86,7 +63,7 @@ function unseal(pepper: string, kid: string, sealed: Buffer): Buffer {
 /** Whether a signing key was sealed with this pepper. */
 export function isSealedWith(pepper: string, kid: string, sealed: Buffer): boolean {
   try {
-    unseal(pepper, kid, sealed);
+    unseal(pepper, purpose, kid, sealed);
     return true;
   } catch {
     return false;
@@ -99,7 +76,7 @@ async function generateKey(pepper: string) {
   return {
     kid,
     public_jwk: JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: algorithm, use: 'sig' }),
-    private_key: seal(pepper, kid, privateKey.export({ format: 'der', type: 'pkcs8' })),
+    private_key: seal(pepper, purpose, kid, privateKey.export({ format: 'der', type: 'pkcs8' })),
   };
 }
 
@@ -189,7 +166,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
     async sign({ personId, mandator, pinId, clientId }) {
       const { kid, sealed } = await currentKey();
       if (signer?.kid !== kid) {
-        const der = unseal(pepper, kid, sealed);
+        const der = unsealKey(pepper, kid, sealed);
         signer = { kid, key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
       }
       const now = Math.floor(Date.now() / 1000);

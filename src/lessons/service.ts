@@ -47,4 +47,4 @@ export {
 export { findBatchOf, findJobOf, findRoomOf, listJobsOf, listLessonsOf } from './timetable-edges.ts';
 export { type TimetableOptions, writeTimetable } from './timetable-request.ts';
 export { batchTopic, secondsToWait, waitForBatch, watchBatch, watchBatches } from './watch.ts';
-export { acceptedBatch, conflictRule } from './wire.ts';
+export { acceptedBatch, conflictRule, toBatchEntry } from './wire.ts';

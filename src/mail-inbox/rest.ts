@@ -13,7 +13,7 @@ export { describedPaths } from './openapi-rest.ts';
 const allowed = 'POST';
 
 /** The webhook of one process. */
-export type Webhook = {
+export type MailWebhook = {
   router: Router;
   /** For /metrics. */
   figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;
@@ -57,7 +57,7 @@ function answerPosts(context: Context, inbox: Inbox): RequestHandler {
 }
 
 /** Opens the inbox, and the webhook at its two paths; both take every dialect. */
-export function openWebhook(context: Context): Webhook {
+export function openWebhook(context: Context): MailWebhook {
   const inbox = openInbox(context.inbox, context.log);
   const post = answerPosts(context, inbox);
   const router = Router();

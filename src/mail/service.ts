@@ -11,6 +11,7 @@
  */
 export { alignCalendars, followedSettings, hasCalendars, mayDeviate, openFaultLog } from './calendars.ts';
 export { openCallback } from './callback.ts';
+export { findConflictEvent } from './conflict-event.ts';
 export { bookConflicts, hasConflicts } from './conflicts.ts';
 export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';

@@ -72,6 +72,7 @@ const tags = [
   { name: 'Identity', description: 'Tokens, and what a client must know to check them.' },
   { name: 'Console', description: 'Signing in to the console in a browser.' },
   { name: 'Mail servers', description: 'Where mail servers say that a calendar has changed.' },
+  { name: 'Webhooks', description: 'What is sent to receivers of events.' },
   { name: 'Health', description: 'Whether the server serves.' },
   { name: 'Entry', description: 'Where things are.' },
 ];
@@ -203,6 +204,7 @@ function tidy(document: ApiDocument): ApiDocument {
 /**
  * @param routes below a tenant
  * @param options.atRoot paths outside of the tenants
+ * @param options.messages what is sent to receivers
  * @param options.problemMembers members that rooms add to problems
  * @param options.roots the server's URLs for clients (settings BaseUrl and IdpUrl)
  */
@@ -210,10 +212,12 @@ export function describeApi(
   routes: readonly Route[],
   {
     atRoot,
+    messages,
     problemMembers,
     roots,
   }: {
     atRoot: readonly PathsAtRoot[];
+    messages: ZodOpenApiPathsObject;
     problemMembers: z.ZodRawShape;
     roots: { BaseUrl: string; IdpUrl: string };
   },
@@ -238,6 +242,7 @@ export function describeApi(
       servers: [server(roots.BaseUrl)],
       tags: tags.filter(({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/'))),
       paths: Object.assign(pathsOf(routes), ...atRoot.map((describe) => describe(identityServer))),
+      webhooks: messages,
       components: {
         schemas: { Problem: problemSchema(problemMembers) },
         headers,

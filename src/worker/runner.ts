@@ -24,6 +24,7 @@ import * as mail from '../mail/tasks.ts';
 import * as mailInbox from '../mail-inbox/tasks.ts';
 import * as mailSubscriptions from '../mail-subscriptions/tasks.ts';
 import * as problems from '../problems/tasks.ts';
+import * as webhooks from '../webhooks/tasks.ts';
 import { fingerprintOf, holdFingerprint } from './agreement.ts';
 import { openAlarm } from './alarm.ts';
 import { areHeld, holdRunner, releaseTheDead, unlockAll } from './leases.ts';
@@ -39,7 +40,7 @@ export type WorkerHandle = {
   stop(): Promise<void>;
 };
 
-const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks, ...mailSubscriptions.tasks];
+const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks, ...mailSubscriptions.tasks, ...webhooks.tasks];
 const allSweeps: readonly Sweep[] = [
   ...queueSweeps,
   ...lessons.sweeps,
@@ -53,12 +54,14 @@ const allSweeps: readonly Sweep[] = [
   ...identity.sweeps,
   ...holidays.sweeps,
   ...problems.sweeps,
+  ...webhooks.sweeps,
 ];
 /** How many jobs of a lane run at a time in one process. A short or long job uses a connection of `work`. */
 const lanes: Record<Lane, { places: number }> = {
   short: { places: 5 },
   long: { places: 3 },
   outside: { places: 8 },
+  events: { places: 8 },
 };
 /** Milliseconds after which each place looks for jobs by itself: rarely, since the alarm tells when there are some. */
 const pollInterval = 120_000;

@@ -28,10 +28,10 @@ export type Figure = {
 };
 
 /**
- * What a task mostly waits for: the database for seconds (short) or minutes (long), or mail servers (outside). Each lane has
- * places of its own in every worker, so that none takes those of another.
+ * What a task mostly waits for: the database for seconds (short) or minutes (long), mail servers (outside), or receivers of
+ * events (events). Each lane has places of its own in every worker, so that none takes those of another.
  */
-export type Lane = 'short' | 'long' | 'outside';
+export type Lane = 'short' | 'long' | 'outside' | 'events';
 
 /**
  * A kind of background work. Jobs may run twice or be lost, so `run` starts from the state in the database, and a sweep

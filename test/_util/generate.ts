@@ -49,11 +49,12 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
   },
 
   async 'pages of docs'() {
-    const { commandLinePage, settingsPage } = await import('./pages.ts');
+    const { commandLinePage, outsideCommandsPage, settingsPage } = await import('./pages.ts');
     const { rightsPage } = await import('./rights.ts');
     return [
       { file: 'docs/settings.md', text: settingsPage() },
       { file: 'docs/command-line.md', text: commandLinePage() },
+      { file: 'docs/command-line-outside.md', text: outsideCommandsPage() },
       { file: 'docs/rights.md', text: rightsPage() },
     ];
   },

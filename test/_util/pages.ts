@@ -13,6 +13,7 @@ import {
   mailServer,
   sessionSettings,
   settings,
+  webhookSettings,
 } from '../../src/settings.ts';
 
 const note = (source: string) =>
@@ -81,6 +82,12 @@ ${table(holidaySettings.shape, ['Holidays'])}
 
 How calendars are read: [opening-hours.md](opening-hours.md#holidays).
 
+## Webhooks
+
+${table(webhookSettings.shape, ['Webhooks'])}
+
+How events are sent: [webhooks.md](webhooks.md).
+
 ## Identity provider
 
 ${table(identityProvider.shape, ['IdentityProvider'])}
@@ -148,6 +155,25 @@ function helpOf(command: Command, path: string[]): string {
     .join('\n');
 }
 
+type Commands = ReturnType<typeof commandsOf>;
+/** Commands about what lies outside of the service have a page of their own. */
+const isOutside = ([[group]]: Commands[number]) => group === 'mail' || group === 'webhooks';
+const listOf = (commands: Commands) =>
+  commands
+    .map(
+      ([path, command]) =>
+        `## ${path.join(' ')}\n\n${asSentence(command.description())}\n\n\`\`\`\n${helpOf(command, path)}\n\`\`\``,
+    )
+    .join('\n\n');
+
+export const outsideCommandsPage = (): string => `${note("the rooms' cli.ts")}
+# Command line: mail servers and webhooks
+
+All other commands, and what all have in common: [command-line.md](command-line.md).
+
+${listOf(commandsOf(createProgram({} as Host)).filter(isOutside))}
+`;
+
 export function commandLinePage(): string {
   const program = createProgram({} as Host);
   const commands = commandsOf(program);
@@ -158,6 +184,7 @@ export function commandLinePage(): string {
 project. The examples work in the demo.
 
 - All commands take \`--json\`.
+- \`mail\` and \`webhooks\` have a [page of their own](command-line-outside.md).
 - Exit codes: 0; 1 for an error or a failed import; 2 for a mistake on the command line; 78 for wrong settings.
 - Where the database has only one tenant, \`--mandator\` may be left out; not with \`--base-url\`, which may lead to another one.
 - \`pin create\` without \`--person\` makes a PIN for the tenant's first Admin.
@@ -165,6 +192,6 @@ project. The examples work in the demo.
   \`ROOMGATE_PIN\` (empty counts as unset). On a machine that reaches the database they need neither: they make a PIN of the tenant's first Admin and
   remove it afterwards. With an outside identity provider they take one of its tokens, by \`--token\` or \`ROOMGATE_TOKEN\`.
 
-${commands.map(([path, command]) => `## ${path.join(' ')}\n\n${asSentence(command.description())}\n\n\`\`\`\n${helpOf(command, path)}\n\`\`\``).join('\n\n')}
+${listOf(commands.filter((one) => !isOutside(one)))}
 `;
 }

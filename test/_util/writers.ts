@@ -19,6 +19,7 @@ const owners: Record<string, readonly string[]> = {
   'opening-hours': ['opening_exception', 'opening_rule'],
   problems: ['room_problem'],
   tenants: ['location', 'mandator', 'person', 'person_group', 'person_group_member', 'policy', 'resource'],
+  webhooks: ['webhook', 'webhook_delivery', 'webhook_event'],
 };
 
 /** Files outside of the room of a table that write it, and why they must. */

@@ -85,6 +85,11 @@ const cases: Record<string, () => Promise<Case>> = {
     const { body } = await device.post('/room-problems', { ResourceId: room(), Kind: 'Light' });
     return { path: `/room-problems/${body['Id']}`, body };
   },
+  'patch webhooks/{id}': async () => {
+    const Url = 'https://hooks.example/';
+    const { Id } = await make('/webhooks', { Name: 'Board', Url, Kinds: ['MailConflict', 'BatchEnded'] });
+    return { path: `/webhooks/${Id}`, body: (await admin.get(`/webhooks/${Id}`)).body };
+  },
   'patch holiday-calendars/{id}': async () => {
     const { path, body } = await record('/holiday-calendars', { Name: 'Ferien', Ics: ics });
     const { Url: _, ...members } = body as Tree;

@@ -30,10 +30,11 @@ import { lessonClient } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
 import { pepper } from '../_util/pepper.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { makeWebhook } from '../webhooks/_util/rows.ts';
 
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
-  ...(['group', 'policy', 'holidayCalendar', 'mailSubscription', 'roomProblem'] as const),
+  ...(['group', 'policy', 'holidayCalendar', 'mailSubscription', 'roomProblem', 'webhook'] as const),
   ...(['lesson', 'lessonJob'] as const),
 ] as const;
 type Noun = (typeof nouns)[number];
@@ -57,6 +58,7 @@ function nounOf(name: string, where: string): Noun {
   if (where === 'checkIn') return 'booking';
   if (/^calendarid$/i.test(name) || (name === 'id' && /holiday/i.test(where))) return 'holidayCalendar';
   if (name === 'id' && /mail/i.test(where)) return 'mailSubscription';
+  if (name === 'id' && /webhook/i.test(where)) return 'webhook';
   if (name === 'id' && /room-?problem/i.test(where)) return 'roomProblem';
   if (where === 'opening-hours' && name === 'id') return 'resource';
   if (/^may/i.test(name)) return 'group';
@@ -76,6 +78,7 @@ const unknown: Record<Noun, string> = {
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
   ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
   ...{ holidayCalendar: '2000000000', mailSubscription: '2000000000', roomProblem: '2000000000' },
+  webhook: '2000000000',
   ...{ batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33', lesson: '2000000000_L', lessonJob: 'job-of-nobody' },
 };
 const foreign = {} as Record<Noun, string>;
@@ -170,6 +173,7 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
     display: String(display.rows[0]!.id),
     ...{ holidayCalendar: String(calendar.rows[0]!.id), mailSubscription: String(mail.id) },
     roomProblem: String(problem.id),
+    webhook: String(await makeWebhook(service.context.db, mandatorId, canary)),
     ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
     ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
     ...{ person: String(personId), pin: String(pinId), batch: BatchId },

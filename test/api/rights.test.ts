@@ -37,6 +37,7 @@ import {
 } from '../_util/rights.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { makeCalendar, waiting } from '../mail/_util/rows.ts';
+import { makeWebhook } from '../webhooks/_util/rows.ts';
 
 type Tree = Record<string, unknown>;
 type Asker = CallerName | 'another tenant' | 'nobody';
@@ -152,6 +153,7 @@ beforeAll(async () => {
     {},
     waiting,
   );
+  ids['webhook'] = await makeWebhook(db, tenant.mandatorId);
   ids['pin'] = (await admin.post(`/persons/${spareId}/pins`, {})).body['PinId'] as number;
   ids['display'] = (await makeDisplay(db, tenant)).displayId;
   const reported = { key: 'one', kind: 'Other', reported_at: new Date() };
@@ -172,6 +174,7 @@ function nounOf(name: string, where: string): string {
   if (where === 'erasePerson' || where.endsWith('/erasure')) return 'erased';
   if (name === 'calendarId' || (/^id$/i.test(name) && /holiday/i.test(where))) return 'holidayCalendar';
   if (/^id$/i.test(name) && /mail/i.test(where)) return 'mailSubscription';
+  if (/^id$/i.test(name) && /webhook/i.test(where)) return 'webhook';
   if (/^id$/i.test(name) && /room-?problem/i.test(where)) return 'roomProblem';
   if (where.includes('/timetable/')) return 'timetable token';
   if (name === 'JobID' || name === 'LektionId') return name;
@@ -253,6 +256,7 @@ const texts: Record<string, () => string> = {
   timeZone: () => 'UTC',
   code: () => 'K7QM4D2X',
   name: () => `New ${++spare}`,
+  url: () => 'https://hooks.example/',
 };
 
 function fillerOf(input: Input, where: string): unknown {
@@ -276,7 +280,7 @@ function fillerOf(input: Input, where: string): unknown {
     return texts[input.name]?.() ?? 'text';
   };
   if (!isListType(getNullableType(input.type))) return one();
-  return ['resourceIds', 'ids', 'files'].includes(input.name) ? [one()] : [];
+  return ['resourceIds', 'ids', 'files', 'kinds'].includes(input.name) ? [one()] : [];
 }
 
 function selectionOf({ type }: GraphQLField<unknown, unknown>): string {

@@ -210,7 +210,14 @@ describe('over GraphQL a display', () => {
 
   /** Where not every text is right. */
   const texts: Record<string, string> = {
-    ...{ timeZone: 'UTC', email: 'new@school.example', role: 'User', opens: '09:00', closes: '18:00' },
+    ...{
+      timeZone: 'UTC',
+      email: 'new@school.example',
+      url: 'https://hooks.example/',
+      role: 'User',
+      opens: '09:00',
+      closes: '18:00',
+    },
   };
 
   function fillerOf(input: Input, field: string): unknown {

@@ -114,6 +114,13 @@ const holidays: Prepare = async (world) => {
   return made && { ...known(made, world.admin), body: { Closes: false } };
 };
 
+/** At an address that is refused without asking anybody. */
+const webhook: Prepare = async (world) => {
+  const sent = { Name: `hook ${performance.now()}`, Url: 'https://hooks.invalid/', Kinds: ['BatchEnded'] };
+  const made = await world.ask(world.admin, 'POST', 'v1.0/webhooks', sent);
+  return made && { ...known(made, world.admin), body: { Kinds: ['MailConflict'] } };
+};
+
 const nodes: Prepare = async ({ admin }) => ({
   ...{ caller: admin, members: { id: 'resource_1', ids: ['resource_1', 'resource_2'] } },
 });
@@ -154,6 +161,7 @@ const ways: readonly (readonly [RegExp, Prepare])[] = [
   [/^DELETE .*\/calendar-tokens\//, calendarToken((id) => `v1.0/resources/${id}/calendar-tokens`)],
   [/^GET .*\/lessons\/\{JobID\}/, lesson],
   [/^(GET|PATCH) .*\/holiday-calendars\/|(change|delete)HolidayCalendar/, holidays],
+  [/^PATCH .*\/webhooks\/|changeWebhook/, webhook],
   [/^GET .*\/groups\/\{id\}/, record('groups')],
   [/^query nodes?$/, nodes],
   [/\/cancel$|cancelBatch/, batch],

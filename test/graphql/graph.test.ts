@@ -23,7 +23,7 @@ let job: number;
 let pin: number;
 let token: number;
 /** One of each that only Admins read. */
-let [act, batch, calendar, display, group, mail, policy, problem] = new Array<number | string>(8).fill('');
+let [act, batch, calendar, display, group, mail, policy, problem, webhook] = new Array<number | string>(9).fill('');
 
 /** In each room five bookings of an hour each: four of a user, of which two are a series, and a lesson. */
 beforeAll(async () => {
@@ -95,6 +95,9 @@ async function addBelongings(personId: number): Promise<void> {
       insert into policy (mandator_id, name) values (${tenant.mandatorId}, 'Halls') returning id
     ), holidays as (
       insert into holiday_calendar (mandator_id, name, closes) values (${tenant.mandatorId}, 'Public', true) returning id
+    ), hooks as (
+      insert into webhook (mandator_id, name, url, kinds, secret, disabled_at, disabled_because)
+      values (${tenant.mandatorId}, 'Board', 'https://hooks.example/', '{BatchEnded}', '', now(), 'Admin') returning id
     ), sign as (
       insert into display (mandator_id, person_id, created_by, privacy, token_hash, expires_at)
       values (${tenant.mandatorId}, ${tenant.person('Display').id}, ${personId}, 'BusyOnly', decode(md5('sign'), 'hex'), now() + interval '1 year')
@@ -110,11 +113,10 @@ async function addBelongings(personId: number): Promise<void> {
       (select id from pins where person_id = ${personId}) as pin, (select min(id) from tokens) as token,
       (select id from acts) as act, (select id from batch where mandator_id = ${tenant.mandatorId}) as batch,
       (select id from holidays) as calendar, (select id from sign) as display, (select id from groups where name = 'Staff') as "group",
-      (select min(id) from calendars) as mail, (select id from policies) as policy, (select id from problems) as problem`.execute(
-    service.context.db,
-  );
+      (select min(id) from calendars) as mail, (select id from policies) as policy, (select id from problems) as problem,
+      (select id from hooks) as webhook`.execute(service.context.db);
   ({ job, pin, token } = rows[0]!);
-  ({ act, batch, calendar, display, group, mail, policy, problem } = rows[0]!);
+  ({ act, batch, calendar, display, group, mail, policy, problem, webhook } = rows[0]!);
 }
 afterAll(async () => {
   await service.stop();
@@ -151,6 +153,7 @@ describe('nodes', () => {
     ['Policy', () => `policy_${policy}`],
     ['RoomProblem', () => `roomProblem_${problem}`],
     ['Tenant', () => `tenant_${tenant.mandatorId}`],
+    ['Webhook', () => `webhook_${webhook}`],
     ['Booking', () => `booking_${booking}`],
     ['Series', () => `series_${series}`],
     ['Resource', () => `resource_${tenant.resources[0]!.id}`],
@@ -195,6 +198,7 @@ describe('nodes', () => {
     ['an unknown holiday calendar', () => 'holidayCalendar_2000000000'],
     ['an unknown calendar of a room', () => 'mailSubscription_2000000000'],
     ['an unknown problem of a room', () => 'roomProblem_2000000000'],
+    ['an unknown webhook', () => 'webhook_2000000000'],
     ['a foreign tenant', () => `tenant_${foreign.mandatorId}`],
   ])('%s gives null', async (_name, id) => {
     expect(await ask(node, { id: id() })).toMatchObject({ data: { node: null }, errors: undefined });
@@ -244,6 +248,7 @@ describe('nodes', () => {
       `holidayCalendar_${calendar}`,
       `mailSubscription_${mail}`,
       `roomProblem_${problem}`,
+      `webhook_${webhook}`,
     ])
       expect((await ask(node, { id }, 'user')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect((await ask(node, { id: `lesson_${job}_L1` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
@@ -493,7 +498,7 @@ describe('edges', () => {
     const { data, errors } = await ask(
       `{ resources(first: 3, filter: { name: "R01" }) { totalCount } all: resources(last: 2) { totalCount nodes { name } }
         persons(first: 1) { totalCount } groups { totalCount } policies { totalCount } displays { totalCount }
-        holidayCalendars { totalCount } bookings(first: 1, ${window}) { totalCount }
+        holidayCalendars { totalCount } webhooks { totalCount } bookings(first: 1, ${window}) { totalCount }
         location(id: ${tenant.locationId}) { resources(first: 1) { totalCount } }
         resource(id: ${tenant.resources[0]!.id}) { displays { totalCount }
           bookings(first: 1, ${window}) { totalCount }
@@ -508,6 +513,7 @@ describe('edges', () => {
         },
         ...{ persons: { totalCount: expect.any(Number) }, groups: { totalCount: 2 }, policies: { totalCount: 1 } },
         ...{ displays: { totalCount: 1 }, holidayCalendars: { totalCount: 1 }, bookings: { totalCount: null } },
+        webhooks: { totalCount: 1 },
         location: { resources: { totalCount: rooms.length } },
         resource: {
           ...{ displays: { totalCount: 1 }, bookings: { totalCount: perRoom }, booked: { totalCount: perRoom - 1 } },

@@ -39,7 +39,7 @@ let clone: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
 let tenant: Awaited<ReturnType<typeof makeTenant>>;
 /** The ids of one parent of each kind, which has five of everything. */
-let ids: Record<'batch' | 'calendar' | 'group' | 'person' | 'resource' | 'series', number | string>;
+let ids: Record<'batch' | 'calendar' | 'group' | 'person' | 'resource' | 'series' | 'webhook', number | string>;
 
 beforeAll(async () => {
   clone = await cloneDatabase();
@@ -95,6 +95,12 @@ beforeAll(async () => {
     ), acts as (
       insert into audit (mandator_id, person_id, action, subject, subject_id, request_id)
       select ${mandatorId}, ${personId}, 'CreateResource', 'Resource', ${resource}, 'test' from five
+    ), hooks as (
+      insert into webhook (mandator_id, name, url, kinds, secret, disabled_at, disabled_because)
+      select ${mandatorId}, 'Webhook ' || n, 'https://hooks.example/', '{BatchEnded}', '', now(), 'Admin' from five returning id
+    ), hook as (select min(id) as id from hooks), deliveries as (
+      insert into webhook_delivery (mandator_id, webhook_id, message_id, kind, attempt, at, milliseconds)
+      select ${mandatorId}, hook.id, 'm' || n, 'Test', 1, now(), 1 from hook, five
     ), problems as (
       insert into room_problem (mandator_id, resource_id, display_id, key, kind, reported_at)
       select mandator_id, ${resource}, display.id, n::text, 'Other', now() from five, display
@@ -104,7 +110,9 @@ beforeAll(async () => {
       values (${mandatorId}, 'Colleague', 'colleague@school.example', 'Europe/Berlin', 'User')
     )
     select batch.id as batch, calendar.id as calendar, (select min(id) from groups) as "group", ${personId}::int as person,
-      ${resource}::int as resource, series.id as series from batch, calendar, series`.execute(db);
+      ${resource}::int as resource, series.id as series, hook.id as webhook from batch, calendar, series, hook`.execute(
+    db,
+  );
   ids = rows[0]!;
 });
 afterAll(async () => {
@@ -150,9 +158,11 @@ const places: Record<Place, () => { around?: string; own?: string }> = {
   'Query.roomProblems': () => ({}),
   'Query.timetable': () => ({ own: `${window.slice(0, -1)}, resourceId: ${ids.resource} }` }),
   'Query.timetableTokens': () => ({}),
+  'Query.webhooks': () => ({}),
   'Resource.bookings': () => ({ around: `resource(id: ${ids.resource})`, own: window }),
   'Resource.displays': () => ({ around: `resource(id: ${ids.resource})` }),
   'Series.bookings': () => ({ around: `node(id: "series_${ids.series}") { ... on Series` }),
+  'Webhook.deliveries': () => ({ around: `node(id: "webhook_${ids.webhook}") { ... on Webhook` }),
 };
 
 async function ask(query: string) {
@@ -278,7 +288,7 @@ describe('nodes', () => {
 
   test('only records are known by an `id`: caches join what has the same type and id', () => {
     const known = types.filter((type) => type.name !== 'Node' && 'id' in type.getFields()).map(({ name }) => name);
-    const apart = ['Change', 'Holiday', 'OpeningException', 'OpeningRule'];
+    const apart = ['Change', 'Holiday', 'OpeningException', 'OpeningRule', 'WebhookDelivery'];
     expect(known.filter((name) => !apart.includes(name))).toEqual(nodeTypes.map(({ name }) => name));
   });
 

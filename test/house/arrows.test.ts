@@ -128,6 +128,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/lessons/service.ts', 'jose'],
     ['src/rest/route.ts', 'openid-client'],
   ],
+  'home-of-event-signatures': [['src/mail-inbox/receiving.ts', 'standardwebhooks']],
   'home-of-xml': [['src/calendar-feed/service.ts', 'saxes']],
   'home-of-qr-codes': [['src/calendar-feed/service.ts', 'qr']],
   'home-of-the-command-line': [['src/main.js', 'commander']],

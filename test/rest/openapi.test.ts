@@ -18,6 +18,7 @@ import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 import { openWire } from '../_util/wire.ts';
 import { makeCalendar, sparing, waiting } from '../mail/_util/rows.ts';
+import { makeWebhook } from '../webhooks/_util/rows.ts';
 
 type Operation = {
   operationId: string;
@@ -219,6 +220,8 @@ async function makeMasterData(): Promise<void> {
   await sql`
     insert into holiday (mandator_id, calendar_id, name, from_date, to_date)
     values (${mandatorId}, ${calendarIds[0]!.id}, 'Ferien', current_date, current_date + 14)`.execute(context.db);
+  ids['webhooks'] = await makeWebhook(context.db, mandatorId, 'changed');
+  ids['deleteWebhooksById'] = await makeWebhook(context.db, mandatorId, 'deleted');
   const place = { mandatorId, resourceId: resource!.id };
   ids['mail-subscriptions'] = await makeCalendar(context.db, place, { kind: 'Graph', mailbox }, waiting);
   const gone = { name: 'Gone', email: 'gone@school.example', time_zone: 'UTC', role: 'User' };
@@ -540,6 +543,8 @@ describe('answers keep to the document', () => {
       },
     },
     getChanges: { query: `Cursor=${cursorAt({ position: 1_000_000_000, micros: 1 })}` },
+    patchWebhooksById: { body: '{"Name":"Timetable board"}' },
+    postWebhooksByIdReplay: { body: JSON.stringify({ Cursor: cursorAt({ position: 1_000_000_000, micros: 1 }) }) },
   };
 
   /** How each status is provoked from any operation of `from`. */

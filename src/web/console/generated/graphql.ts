@@ -33,7 +33,8 @@ export type AuditSubject =
   | 'Policy'
   | 'Resource'
   | 'RoomProblem'
-  | 'Tenant';
+  | 'Tenant'
+  | 'Webhook';
 
 /** Which batches; members that are left out do not count. */
 export type BatchFilter = {
@@ -1104,6 +1105,7 @@ export type CalendarTroublesQuery = { node:
     | { __typename: 'RoomProblem' }
     | { __typename: 'Series' }
     | { __typename: 'Tenant' }
+    | { __typename: 'Webhook' }
    | null };
 
 export type ReadCalendarMutationVariables = Exact<{

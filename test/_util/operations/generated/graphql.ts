@@ -33,7 +33,8 @@ export type AuditSubject =
   | 'Policy'
   | 'Resource'
   | 'RoomProblem'
-  | 'Tenant';
+  | 'Tenant'
+  | 'Webhook';
 
 /** Which batches; members that are left out do not count. */
 export type BatchFilter = {

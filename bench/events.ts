@@ -1,0 +1,114 @@
+/**
+ * `npm run bench:events`: bookings per second of which a webhook is told, beside a client that reads the same changes in the feed
+ * and then each of the bookings, as it would have to without webhooks; alone, and beside a receiver that never answers.
+ */
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../src/config.ts';
+import { getFirstAdmin } from '../src/identity/service.ts';
+import { createWebhook } from '../src/webhooks/webhooks.ts';
+import { insertBookings } from '../test/_util/bookings-table.ts';
+import { pepper } from '../test/_util/pepper.ts';
+import { median, say, show } from './_util/figures.ts';
+import { openBench } from './_util/harness.ts';
+import { readOptions, whole } from './_util/options.ts';
+
+const options = readOptions({
+  rounds: { about: 'rounds that count', read: whole(), usual: '5', smoke: '1' },
+  events: { about: 'bookings that are made in a round', read: whole(), usual: '2000', smoke: '20' },
+});
+const { rounds, events } = options;
+
+let received = 0;
+const receiver = http.createServer((request, response) => {
+  if (request.url === '/never') return;
+  request.resume().once('end', () => {
+    received += 1;
+    response.writeHead(204).end();
+  });
+});
+await new Promise<void>((done) => void receiver.listen(0, '127.0.0.1', done));
+const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+const bench = await openBench(1, options, {
+  Webhooks__TrustedOrigins: origin,
+  Limits__RequestsPerMinute: '1000000',
+});
+
+const { db, tenant, client, url, token } = bench;
+const { mandatorId } = tenant;
+const api = async (path: string) => {
+  const answer = await fetch(`${url}/school/api/v1.0${path}`, { headers: { Authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`${path} answers ${answer.status}`);
+  return (await answer.json()) as { Items: { Id: number }[]; NextCursor: string; HasMore: boolean };
+};
+const forget = () => client.query('truncate booking cascade; delete from webhook');
+
+async function addWebhook(name: string, path: string): Promise<void> {
+  const act = { viewer: await getFirstAdmin(db, 'school'), requestId: 'bench' };
+  const config = { Pepper: pepper, Webhooks: { TrustedOrigins: [origin] } } as unknown as Config;
+  await createWebhook({ db, config }, act, { name, url: `${origin}${path}`, kinds: ['BookingCreated'] });
+}
+
+type Measured = { seconds: number; cpu: number };
+
+/** Until the webhook has been told of all. */
+async function tell(paths: readonly string[]): Promise<Measured> {
+  await forget();
+  received = 0;
+  for (const path of paths) await addWebhook(path, path);
+  await insertBookings(db, mandatorId, tenant.resources[0]!.id, { count: events });
+  const [before, begin] = [await bench.cpu(), performance.now()];
+  while (received < events) await sleep(5);
+  return { seconds: (performance.now() - begin) / 1_000, cpu: (await bench.cpu()) - before };
+}
+
+/** Until a client of the feed has read all. */
+async function follow(): Promise<Measured> {
+  await forget();
+  let { NextCursor: cursor } = await api('/changes?Cursor=now');
+  await insertBookings(db, mandatorId, tenant.resources[0]!.id, { count: events });
+  const [before, begin] = [await bench.cpu(), performance.now()];
+  for (let read = 0; read < events; ) {
+    const { Items, NextCursor } = await api(`/changes?Limit=100&Cursor=${cursor}`);
+    cursor = NextCursor;
+    // As many at a time as a webhook has under way.
+    for (let from = 0; from < Items.length; from += 5)
+      await Promise.all(Items.slice(from, from + 5).map(({ Id }) => api(`/bookings/${Id}`)));
+    read += Items.length;
+  }
+  return { seconds: (performance.now() - begin) / 1_000, cpu: (await bench.cpu()) - before };
+}
+
+try {
+  say(`${events} bookings that are made at once, until a receiver knows all of them`);
+  const sides = {
+    'a client of the feed': follow,
+    'a webhook': () => tell(['/']),
+    'beside one that hangs': () => tell(['/', '/never']),
+  };
+  const measured = Object.entries(sides).map(([name, measure]) => ({ name, measure, found: [] as Measured[] }));
+  // The first round warms up.
+  for (let round = 0; round <= rounds; round++)
+    for (const { measure, found } of measured) {
+      const one = await measure();
+      if (round > 0 || options.smoke) found.push(one);
+    }
+  const [feed] = measured;
+  const rate = ({ seconds }: Measured) => events / seconds;
+  const rateOfFeed = median(feed!.found.map(rate));
+  show(
+    'median',
+    { 'events/s': 0, 'us CPU/event': 0, 'ratio to the feed': 2 },
+    measured.map(({ name, found }) => [
+      name,
+      median(found.map(rate)),
+      median(found.map(({ cpu }) => cpu / events)),
+      median(found.map(rate)) / rateOfFeed,
+    ]),
+  );
+} finally {
+  await bench.close();
+  receiver.closeAllConnections();
+  receiver.close();
+}

@@ -1,0 +1,132 @@
+import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
+import { formatTable } from '../cli/output.ts';
+import { readPage } from '../db/paging.ts';
+import { toFields } from '../fields.ts';
+import { readInput } from '../input.ts';
+import * as webhooks from './service.ts';
+import * as wire from './wire.ts';
+
+export { examineWebhooks } from './service.ts';
+
+type TenantOption = { mandator: string };
+type Numbered = { id: number; name: string };
+
+const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
+
+function stateOf({ enabled, disabledBecause, failures }: webhooks.Webhook): string {
+  if (!enabled) return `disabled: ${disabledBecause}`;
+  return failures > 0 ? `${failures} failed` : 'ok';
+}
+
+function readId(id: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a webhook; see webhooks list.`);
+  return Number(id);
+}
+
+const told = ({ id, name }: Numbered) => `${name} (${id})`;
+
+export const addCommands: AddCommands = (program, action) => {
+  const group = program.command('webhooks').description('events that are sent to other programs');
+  const ofTenant = (name: string) => group.command(name).addOption(tenantOption());
+  const example = (call: string) => `Example:\n  $ roomgate webhooks ${call}`;
+  const secretOf = ({ webhook, secret }: webhooks.WithSecret, what: string) =>
+    `${told(webhook)} ${what}. Its secret, which is told this once:\n${secret}`;
+
+  ofTenant('list')
+    .description('list webhooks, with how deliveries go')
+    .addHelpText('after', example('list --mandator demo'))
+    .action(
+      action(async ({ context: { db }, print }, { mandator }: TenantOption) => {
+        const { viewer } = await webhooks.openOffice(db, mandator);
+        const { items } = await webhooks.listWebhooks(db, viewer, { limit: webhooks.mostWebhooks });
+        const rows = items.map((one) => [
+          ...[one.id, one.name, one.url, one.kinds.join(' '), stateOf(one)],
+          ...[one.waiting, minute(one.succeededAt) || 'never'],
+        ]);
+        const text = formatTable(['Id', 'Name', 'Url', 'Kinds', 'State', 'Waiting', 'Last taken'], rows);
+        print(text, items.map(wire.toWebhookRecord));
+      }),
+    );
+
+  ofTenant('add')
+    .description('send events to an address from now on, and print the secret that signs them')
+    .argument('<url>', 'an https address')
+    .requiredOption('--name <text>', 'what it is called')
+    .requiredOption('--kinds <list>', `which events, with commas: ${webhooks.eventKinds.join(', ')}`)
+    .addHelpText('after', example('add https://board.example/hooks --mandator demo --name Board --kinds BatchEnded'))
+    .action(
+      action(
+        async ({ context, print }, url: string, options: TenantOption & { name: string; kinds: string }) => {
+          const act = await webhooks.openOffice(context.db, options.mandator);
+          const Kinds = options.kinds.split(',').map((kind) => kind.trim());
+          const wanted = readInput(wire.newWebhook, { Name: options.name, Url: url, Kinds });
+          const made = await webhooks.createWebhook(context, act, toFields(wanted));
+          print(secretOf(made, 'gets events from now on'), wire.toSecretRecord(made));
+        },
+        { makesSecrets: true },
+      ),
+    );
+
+  ofTenant('rotate')
+    .description('replace a secret, and print the new one')
+    .argument('<id>', 'the id that list prints')
+    .option('--overlap <hours>', 'for how many hours the secret before signs too', '24')
+    .addHelpText('after', example('rotate 3 --mandator demo --overlap 0'))
+    .action(
+      action(
+        async ({ context, print }, id: string, options: TenantOption & { overlap: string }) => {
+          const act = await webhooks.openOffice(context.db, options.mandator);
+          const { OverlapHours } = readInput(wire.rotation, { OverlapHours: Number(options.overlap) });
+          const made = await webhooks.rotateSecret(context, act, readId(id), undefined, OverlapHours);
+          print(secretOf(made, 'has another secret'), wire.toSecretRecord(made));
+        },
+        { makesSecrets: true },
+      ),
+    );
+
+  ofTenant('test')
+    .description('send a test message, and print the answer')
+    .argument('<id>', 'the id that list prints')
+    .addHelpText('after', example('test 3 --mandator demo'))
+    .action(
+      action(async ({ context, print }, id: string, { mandator }: TenantOption) => {
+        const act = await webhooks.openOffice(context.db, mandator);
+        const delivery = await webhooks.testWebhook(context, act, readId(id));
+        const { status, fault, milliseconds } = delivery;
+        if (fault !== null) throw new CommandFailed(`The message was not taken: ${fault}.`);
+        print(`Taken in ${milliseconds} ms, with ${status}.`, wire.toDeliveryRecord(delivery));
+      }),
+    );
+
+  ofTenant('replay')
+    .description('send events again; all that the feed of changes keeps, unless a cursor says after which')
+    .argument('<id>', 'the id that list prints')
+    .option('--cursor <cursor>', 'that of a delivery or of the feed of changes, or now')
+    .addHelpText('after', example('replay 3 --mandator demo --cursor now'))
+    .action(
+      action(async ({ context: { db }, print }, id: string, options: TenantOption & { cursor?: string }) => {
+        const act = await webhooks.openOffice(db, options.mandator);
+        const replayed = await webhooks.replayWebhook(db, act, readId(id), undefined, options.cursor ?? null);
+        print(`${told(replayed)} is sent to from there by the worker.`, wire.toWebhookRecord(replayed));
+      }),
+    );
+
+  ofTenant('deliveries')
+    .description('list the latest deliveries with their answers')
+    .argument('<id>', 'the id that list prints')
+    .option('--failed', 'only those that were not taken')
+    .addHelpText('after', example('deliveries 3 --mandator demo --failed'))
+    .action(
+      action(async ({ context: { db }, print }, id: string, options: TenantOption & { failed?: true }) => {
+        const { viewer } = await webhooks.openOffice(db, options.mandator);
+        const page = readPage(webhooks.deliveryList, undefined, undefined);
+        const { items } = await webhooks.listDeliveries(db, viewer, readId(id), { failed: options.failed }, page);
+        const rows = items.map((one) => [
+          ...[minute(one.at), one.kind, one.subject ?? '', one.attempt, one.status ?? 'none', one.milliseconds],
+          one.fault ?? '',
+        ]);
+        const text = formatTable(['At', 'Kind', 'Record', 'Attempt', 'Status', 'ms', 'Fault'], rows);
+        print(text, items.map(wire.toDeliveryRecord));
+      }),
+    );
+};

@@ -1,0 +1,47 @@
+/** Finds webhooks that have something to be sent to, and queues a job for each. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { addJob, isQueued } from '../worker/queue.ts';
+import { deliverTask, jobKeyOf } from './rounds.ts';
+import type { WebhookKey } from './waiting.ts';
+
+/** Changes have their positions within seconds (`placeChanges`); until then nobody can read them. */
+const dueWebhooks = sql<WebhookKey>`
+  select mandator_id as "mandatorId", id as "webhookId" from webhook
+  where disabled_at is null and due_at <= now()
+    and (exists (
+        select from change where change.mandator_id = webhook.mandator_id and position > coalesce(seen_position, 0))
+      or exists (
+        select from webhook_event as event
+        where event.mandator_id = webhook.mandator_id and event.webhook_id = webhook.id
+          and (event.due_at > now()) is not true and not exists (
+            select from webhook_event as before
+            where before.mandator_id = event.mandator_id and before.webhook_id = event.webhook_id
+              and before.subject = event.subject and before.position < event.position)))
+    and not ${isQueued(sql`'webhook ' || mandator_id || ' ' || id`)}`;
+
+export const hasDue = sql`exists (${dueWebhooks})`;
+
+export async function queueDue(db: Database): Promise<void> {
+  const { rows } = await dueWebhooks.execute(db);
+  for (const key of rows) await db.transaction().execute((trx) => addJob(trx, deliverTask, key, jobKeyOf(key)));
+}
+
+/** Metrics of the webhooks of all tenants. */
+export const webhookFigures = {
+  roomgate_webhook_events_waiting: {
+    help: 'Events that were not taken by a webhook and are sent again',
+    read: async (db: Database) => {
+      const { rows } = await sql<{ n: number }>`select count(*)::int as n from webhook_event`.execute(db);
+      return rows[0]?.n ?? 0;
+    },
+  },
+  roomgate_webhooks_disabled: {
+    help: 'Webhooks that were disabled because nothing could be delivered',
+    read: async (db: Database) => {
+      const { rows } = await sql<{ n: number }>`
+        select count(*)::int as n from webhook where disabled_because <> 'Admin'`.execute(db);
+      return rows[0]?.n ?? 0;
+    },
+  },
+};

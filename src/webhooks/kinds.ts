@@ -1,0 +1,36 @@
+/** Which events there are, and which changes of the feed are which. */
+import type { FeedEvent } from '../changes/service.ts';
+
+export const eventKinds = [
+  ...(['BatchEnded', 'BookingCreated', 'BookingChanged', 'BookingCancelled', 'BookingReleased'] as const),
+  ...(['DisplaySilent', 'DisplayBack', 'MailConflict'] as const),
+] as const;
+export type EventKind = (typeof eventKinds)[number];
+/** What a delivery is of. */
+export const messageKinds = [...eventKinds, 'Test'] as const;
+export type MessageKind = (typeof messageKinds)[number];
+
+/** As a message spells it: `booking.created`. */
+export const typeOf = (kind: MessageKind): string =>
+  kind === 'Test' ? 'webhook.test' : kind.replace(/(?!^)[A-Z]/, '.$&').toLowerCase();
+
+const ended = new Set(['LessonsCreated', 'LessonsImportFailed']);
+
+function kindOfBooking({ action, became }: FeedEvent): EventKind | undefined {
+  if (action === 'Created') return 'BookingCreated';
+  if (became === 'Left') return undefined;
+  return became === 'Cancelled' || became === 'Released' ? `Booking${became}` : 'BookingChanged';
+}
+
+/** Undefined: it is no event. */
+export function kindOf(change: FeedEvent): EventKind | undefined {
+  const { kind, became, mailItemId } = change;
+  if (mailItemId !== null) return 'MailConflict';
+  if (kind === 'Booking') return kindOfBooking(change);
+  if (kind === 'Batch') return became !== null && ended.has(became) ? 'BatchEnded' : undefined;
+  return kind === 'Display' && (became === 'Silent' || became === 'Back') ? `Display${became}` : undefined;
+}
+
+/** What an event tells of, whose events are sent in their order: `Booking 4711`. */
+export const subjectOf = ({ kind, id, mailItemId }: FeedEvent): string =>
+  mailItemId === null ? `${kind} ${id}` : `MailItem ${mailItemId}`;

@@ -1,0 +1,60 @@
+/** For the operator: the commands act as the tenant's first Admin, and the doctor looks at the webhooks of all tenants. */
+import { sql } from 'kysely';
+import type { Act, Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type Finding, findingsOf, ok } from '../finding.ts';
+import { getFirstAdmin } from '../identity/service.ts';
+import type { DisabledReason } from './stored.ts';
+
+/** @throws NotFound when there is no such tenant, or no active Admin in it */
+export async function openOffice(db: Database, mandator: string): Promise<Act> {
+  return { viewer: await getFirstAdmin(db, mandator), requestId: 'roomgate command line' };
+}
+
+const check = 'Webhooks';
+/** Webhooks that are told one by one. */
+const mostTold = 10;
+
+type Unwell = { mandator: string; name: string; because: DisabledReason | null; since: Date; failures: number };
+
+const reasons: Record<DisabledReason, string> = {
+  Admin: 'an Admin has disabled it',
+  Gone: 'its receiver has answered 410',
+  Failing: 'an event could not be delivered for three days',
+  HistoryLost: 'the feed of changes no longer keeps what comes next',
+};
+
+const findingOf = ({ mandator, name, because, since, failures }: Unwell): Finding => ({
+  check,
+  level: 'warning',
+  text:
+    because === null
+      ? `${mandator}/${name}: ${failures} attempts have failed one after another since ${since.toISOString()}`
+      : `${mandator}/${name}: disabled since ${since.toISOString()}, as ${reasons[because]}`,
+  remedy:
+    because === null
+      ? '"roomgate webhooks deliveries ID --failed" tells why.'
+      : 'Mend the receiver, and have an Admin enable it again, or delete it.',
+});
+
+async function examine(db: Database): Promise<Finding[]> {
+  const { rows } = await sql<Unwell & { count: number }>`
+    select mandator.code as mandator, webhook.name, disabled_because as because,
+      coalesce(disabled_at, failing_since) as since, failures, count(*) over ()::int as count
+    from webhook join mandator on mandator.id = webhook.mandator_id
+    where disabled_because <> 'Admin' or disabled_at is null and failing_since < now() - interval '1 hour'
+    order by since limit ${mostTold}`.execute(db);
+  const { count } = await db
+    .selectFrom('webhook')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  const [first] = rows;
+  if (!first) return [ok(check, count === 0 ? 'none' : `${count}, and their receivers take what is sent`)];
+  const more = first.count - rows.length;
+  const rest: Finding = { check, level: 'warning', text: `${more} more are not well`, remedy: 'See webhooks list.' };
+  return [...rows.map(findingOf), ...(more > 0 ? [rest] : [])];
+}
+
+/** For doctor: those that were disabled because nothing could be delivered, and those that fail for an hour. */
+export const examineWebhooks = ({ db }: Pick<Context, 'db'>): Promise<Finding[]> =>
+  findingsOf(check, () => examine(db));

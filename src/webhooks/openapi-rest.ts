@@ -1,0 +1,66 @@
+/** The messages of webhooks, for the section `webhooks` of the OpenAPI document. */
+import { z } from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { eventKinds, messageKinds, typeOf } from './service.ts';
+
+const header = (description: string, most: number, example: string) =>
+  z.string().max(most).meta({ description, example });
+
+const headers = z.object({
+  'webhook-id': header(
+    'Identifies the message: all attempts of one event have the same.',
+    200,
+    'evt_demo_42_9qv3q1mzk0',
+  ),
+  'webhook-timestamp': header('When this attempt was made, in seconds since 1970.', 20, '1795593600'),
+  'webhook-signature': header(
+    'Base64 of the HMAC-SHA256 of `id.timestamp.body` after `v1,`; two of them with a space between while a secret is replaced.',
+    500,
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+});
+
+const record: Record<string, string> = {
+  Batch: '`BatchEntry`, as `GET /v2.0/jobs/batches` lists it',
+  Booking: '`Booking`',
+  Display: '`Display`',
+  Mail: 'the mail item: the members of `MailConflict` with `Id`, `ResourceId`, `ResourceName` and `Mailbox`',
+  Test: 'the `Id` and the `Name` of the webhook',
+};
+const recordOfKind = (kind: string) => record[/^[A-Z][a-z]+/.exec(kind)?.[0] ?? ''] ?? '';
+
+const message = z
+  .object({
+    type: z.enum(messageKinds.map(typeOf)).meta({ description: 'What has happened.' }),
+    timestamp: z.iso.datetime().meta({ description: 'When it happened.' }),
+    data: z.looseObject({}).meta({
+      description: `The record as it is when the message is sent, in Pascal case and as an Admin sees it; of one that is gone, only its \`Id\`. ${[...eventKinds, 'Test' as const].map((kind) => `\`${typeOf(kind)}\`: ${recordOfKind(kind)}.`).join(' ')}`,
+    }),
+  })
+  .meta({ id: 'WebhookMessage', description: 'A message by the Standard Webhooks specification.' });
+
+const example = {
+  type: 'booking.created',
+  timestamp: '2026-11-20T08:00:00.000Z',
+  data: { Id: 4711, ResourceName: 'HS 101', Start: '2026-11-20T09:00:00.000Z', Status: 'Confirmed' },
+};
+
+/** One entry, as all messages are sent to one address. */
+export const eventMessages: ZodOpenApiPathsObject = {
+  event: {
+    post: {
+      operationId: 'receiveEvent',
+      summary: 'Receive an event',
+      description:
+        'What a webhook sends to its address. Check the signature, answer 2xx within 10 seconds, and work afterwards. Any other answer sends it again; 410 disables the webhook. An event may come twice, and those of one record come in their order.',
+      tags: ['Webhooks'],
+      security: [],
+      requestParams: { header: headers },
+      requestBody: { required: true, content: { 'application/json': { schema: message, example } } },
+      responses: {
+        '204': { description: 'It was taken.' },
+        '4XX': { description: 'It is sent again; 410 disables the webhook, 429 with `Retry-After` makes it wait.' },
+      },
+    },
+  },
+};

@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { readPage } from '../db/paging.ts';
+import { toFields } from '../fields.ts';
+import { id, paging } from '../query-parameters.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { type Route, route } from '../rest/route.ts';
+import { readIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
+import * as webhooks from './service.ts';
+import * as wire from './wire.ts';
+
+export { eventMessages } from './openapi-rest.ts';
+
+const path = '/v1.0/webhooks';
+const params = z.object({ id: id('webhook', 'The id of the webhook.') });
+const forAdmins = { 403: 'Only an Admin manages webhooks, and sees what was sent to them.' };
+const conflict = `Another webhook has this name, or the tenant has ${webhooks.mostWebhooks} already.`;
+
+const answered = (description: string, example: object = wire.example) => ({
+  200: { description, body: wire.webhookRecord, example, headers: ['ETag' as const] },
+});
+
+export const routes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    summary: 'List webhooks',
+    description: 'The webhooks of the tenant by their ids, with how deliveries go. For Admins.',
+    query: z.strictObject(paging),
+    answers: {
+      200: {
+        description: 'One page of webhooks.',
+        body: listOf(wire.webhookRecord, 'WebhookList'),
+        example: { Items: [wire.example], NextCursor: null },
+        headers: ['ETag'],
+      },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, query }) => {
+      const page = readPage(webhooks.webhookList, query.Limit, query.Cursor);
+      return listAnswer(await webhooks.listWebhooks(db, viewer, page), wire.toWebhookRecord);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:id`,
+    summary: 'Read a webhook',
+    params,
+    answers: answered('The webhook.'),
+    problems: forAdmins,
+    handle: async ({ db }, call) =>
+      recordAnswer(wire.toWebhookRecord(await webhooks.getWebhook(db, call.viewer, call.params.id))),
+  }),
+  route({
+    method: 'POST',
+    path,
+    summary: 'Make a webhook',
+    description:
+      'Sends events of these kinds to an address from now on, by the Standard Webhooks specification. `Secret` signs them; it is told this once. For Admins.',
+    body: {
+      schema: wire.newWebhook,
+      example: { Name: wire.example.Name, Url: wire.example.Url, Kinds: wire.example.Kinds },
+    },
+    answers: {
+      201: {
+        description: 'The webhook with its secret; `Location` is where it is read.',
+        body: wire.secretRecord,
+        example: wire.secretExample,
+        headers: ['Location', 'ETag'],
+      },
+    },
+    problems: { ...forAdmins, 409: conflict },
+    handle: async (context, call) => {
+      const made = await webhooks.createWebhook(context, call, toFields(call.body));
+      const location = `${context.config.BaseUrl}/${call.viewer.mandator}/api${path}/${made.webhook.id}`;
+      return recordAnswer(wire.toSecretRecord(made), { status: 201, location });
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${path}/:id`,
+    summary: 'Change a webhook',
+    description:
+      'Changes the members that are sent, and only in the version of `If-Match`. Enabled again it goes on where it was, with what waits first.',
+    headers: ['If-Match'],
+    params,
+    body: { schema: wire.webhookChanges, example: { Enabled: true } },
+    answers: answered('The webhook as it is now.', { ...wire.example, Version: 2 }),
+    problems: { ...forAdmins, 409: conflict },
+    handle: async (context, call) => {
+      const versions = readIfMatch(call.headers);
+      const changed = await webhooks.changeWebhook(context, call, call.params.id, versions, toFields(call.body));
+      return recordAnswer(wire.toWebhookRecord(changed));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/:id`,
+    summary: 'Delete a webhook',
+    description:
+      'Only in the version of `If-Match`. What waits for it is never sent, and its deliveries are forgotten.',
+    headers: ['If-Match'],
+    params,
+    answers: { 204: { description: 'It is gone.' } },
+    problems: { ...forAdmins, ...versionProblems },
+    handle: async ({ db }, call) => {
+      await webhooks.deleteWebhook(db, call, call.params.id, readIfMatch(call.headers));
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/rotate`,
+    summary: 'Replace the secret of a webhook',
+    description:
+      'Makes another secret, which is told this once. Until `FormerSecretUntil` messages have two signatures, one of each. For Admins.',
+    headers: ['If-Match'],
+    params,
+    body: { schema: wire.rotation, example: { OverlapHours: 24 }, mayBeEmpty: true },
+    answers: {
+      200: {
+        description: 'The webhook with its new secret.',
+        body: wire.secretRecord,
+        example: { ...wire.secretExample, FormerSecretUntil: '2026-11-21T08:00:00.000Z', Version: 2 },
+        headers: ['ETag'],
+      },
+    },
+    problems: { ...forAdmins, ...versionProblems },
+    handle: async (context, call) => {
+      const { OverlapHours } = call.body;
+      const versions = readIfMatch(call.headers);
+      const made = await webhooks.rotateSecret(context, call, call.params.id, versions, OverlapHours);
+      return recordAnswer(wire.toSecretRecord(made));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/test`,
+    summary: 'Send a test message',
+    description: `Sends a message of the type \`webhook.test\` at once and once, also to a webhook that is disabled, and waits for the answer. ${webhooks.mostTestsPerMinute} times a minute at most. For Admins.`,
+    params,
+    answers: {
+      200: {
+        description: 'How it was taken.',
+        body: wire.deliveryRecord,
+        example: { ...wire.deliveryExample, Kind: 'Test', Subject: null, Cursor: null },
+      },
+    },
+    problems: { ...forAdmins, 429: `More than ${webhooks.mostTestsPerMinute} test messages in a minute.` },
+    handle: async (context, call) => {
+      const delivery = await webhooks.testWebhook(context, call, call.params.id);
+      return { status: 200, body: wire.toDeliveryRecord(delivery) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/replay`,
+    summary: 'Send events again',
+    description:
+      'Sends what comes after a place in the feed of changes, again or for the first time. What waits is forgotten, as it comes again unless it is before that place. For Admins.',
+    headers: ['If-Match'],
+    params,
+    body: { schema: wire.replay, example: { Cursor: 'now' }, mayBeEmpty: true },
+    answers: answered('The webhook as it is now.'),
+    problems: {
+      ...forAdmins,
+      ...versionProblems,
+      409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup.',
+    },
+    handle: async ({ db }, call) => {
+      const { Cursor } = call.body;
+      const versions = readIfMatch(call.headers);
+      const replayed = await webhooks.replayWebhook(db, call, call.params.id, versions, Cursor);
+      return recordAnswer(wire.toWebhookRecord(replayed));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:id/deliveries`,
+    summary: 'List deliveries of a webhook',
+    description: `Attempts of the last ${webhooks.keptDays} days with their answers, the latest first. For Admins.`,
+    params,
+    query: z.strictObject({ ...wire.deliveryFilter.shape, ...paging }),
+    answers: {
+      200: {
+        description: 'One page of deliveries.',
+        body: listOf(wire.deliveryRecord, 'WebhookDeliveryList'),
+        example: { Items: [wire.deliveryExample], NextCursor: null },
+        headers: ['ETag'],
+      },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, params: named, query }) => {
+      const { Limit, Cursor, Failed } = query;
+      const page = readPage(webhooks.deliveryList, Limit, Cursor);
+      const found = await webhooks.listDeliveries(db, viewer, named.id, { failed: Failed }, page);
+      return listAnswer(found, wire.toDeliveryRecord);
+    },
+  }),
+];

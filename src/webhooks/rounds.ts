@@ -1,0 +1,239 @@
+/**
+ * Delivers the events of one webhook in rounds: what waits and what comes next in the feed is sent, then one transaction writes
+ * what was taken, what waits still, and the place in the feed. A worker that dies in between has lost nothing: the same is sent
+ * again.
+ */
+
+import { sql } from 'kysely';
+import pLimit from 'p-limit';
+import { recordOperatorActs } from '../acts.ts';
+import type { FeedPlace } from '../changes/service.ts';
+import type { Config } from '../config.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { backOff } from '../flow/retry.ts';
+import { openTurns, type Turn } from '../flow/turns.ts';
+import type { Log } from '../log.ts';
+import { hour } from '../time/durations.ts';
+import { addJob } from '../worker/queue.ts';
+import { type MadeAttempt, recordAttempts } from './deliveries.ts';
+import type { EventKind } from './kinds.ts';
+import { readSubject } from './records.ts';
+import { sendMessage } from './sending.ts';
+import { type DisabledReason, subjectOf } from './stored.ts';
+import { readWaiting, type StillWaiting, type WaitingEvent, type WebhookKey, writeWaiting } from './waiting.ts';
+
+/** Webhooks that a process sends to at a time, and messages that are under way to each. */
+const placesForEvents = 8;
+const atOnce = 5;
+/** Attempts that fail one after another until the webhook rests; then one message at a time probes it. */
+const failuresToRest = 5;
+const pauses = { firstMs: 5_000, longestMs: hour };
+/** No message is begun later in a job; another one goes on. */
+const jobMs = 3_000;
+
+export const deliverTask = 'DeliverEvents';
+export const jobKeyOf = ({ mandatorId, webhookId }: WebhookKey) => `webhook ${mandatorId} ${webhookId}`;
+
+type Job = { config: Config; log: Log; work: Database; signal: AbortSignal; once<State>(open: () => State): State };
+
+type HeldWebhook = WebhookKey & {
+  mandator: string;
+  name: string;
+  url: string;
+  kinds: EventKind[];
+  secrets: Buffer[];
+  seen: FeedPlace | null;
+  rounds: number;
+  failures: number;
+};
+
+/** The webhook if something may be sent to it now. */
+async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<HeldWebhook | undefined> {
+  const { rows } = await sql<HeldWebhook>`
+    select webhook.mandator_id as "mandatorId", mandator.code as mandator, webhook.id as "webhookId", webhook.name, url, kinds,
+      array_remove(array[secret, case when former_until > now() then former_secret end], null) as secrets,
+      case when seen_position is not null
+        then jsonb_build_object('position', seen_position, 'micros', seen_micros) end as seen,
+      rounds::float8 as rounds, failures
+    from webhook join mandator on mandator.id = webhook.mandator_id
+    where webhook.mandator_id = ${mandatorId} and webhook.id = ${webhookId}
+      and disabled_at is null and due_at <= now()`.execute(db);
+  return rows[0];
+}
+
+const openEventTurns = () => openTurns(placesForEvents);
+
+/** Sends what is due to a webhook, for some seconds at most; what is left then is for the next job. */
+export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
+  const { work, signal, once } = context;
+  // Each webhook counts as a tenant of its own, whose receiver is slow or not: ids of webhooks are unique.
+  const refusal = await once(openEventTurns).take({ tenant: key.webhookId, name: 'events' }, async (turn) => {
+    const until = performance.now() + jobMs;
+    for (let hasMore = true; hasMore && !signal.aborted; ) {
+      const held = await readHeld(work, key);
+      if (!held) return;
+      hasMore = await runRound(context, turn, held, until);
+      if (!hasMore || performance.now() < until) continue;
+      await work.transaction().execute((trx) => addJob(trx, deliverTask, key, jobKeyOf(key)));
+      return;
+    }
+  });
+  if (refusal) await rest(work, key, refusal.againMs);
+}
+
+const restUntil = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
+
+async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, ms: number): Promise<void> {
+  await db
+    .updateTable('webhook')
+    .set({ due_at: restUntil(ms) })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', webhookId)
+    .execute();
+}
+
+/** What a round has found out. */
+type Round = {
+  attempts: MadeAttempt[];
+  taken: WaitingEvent[];
+  failed: Map<WaitingEvent, number>;
+  failures: number;
+  hasSucceeded: boolean;
+  pauseMs: number;
+  disabled: DisabledReason | null;
+};
+
+/** @returns whether there is more to send at once */
+async function runRound(context: Job, turn: Turn, held: HeldWebhook, until: number): Promise<boolean> {
+  let found: Awaited<ReturnType<typeof readWaiting>>;
+  try {
+    found = await readWaiting(context.work, held);
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error;
+    await context.work.transaction().execute((trx) => disable(trx, context.log, held, 'HistoryLost'));
+    return false;
+  }
+  const due = [...Map.groupBy(found.events, ({ subject }) => subject).values()].filter(([head]) => head?.isDue);
+  const isProbe = held.failures >= failuresToRest;
+  const round: Round = {
+    attempts: [],
+    taken: [],
+    failed: new Map(),
+    failures: held.failures,
+    hasSucceeded: false,
+    pauseMs: 0,
+    disabled: null,
+  };
+  const isOver = () =>
+    performance.now() > until || turn.signal.aborted || context.signal.aborted || round.pauseMs > 0 || round.disabled;
+  const place = pLimit(atOnce);
+  const chains = isProbe ? due.slice(0, 1).map((events) => events.slice(0, 1)) : due;
+  await Promise.all(
+    chains.map((events) =>
+      place(async () => {
+        for (const event of events)
+          if (isOver() || (await sendEvent(context, turn, held, event, round)) !== 'taken') return;
+      }),
+    ),
+  );
+  const isWritten = await context.work.transaction().execute((trx) => writeRound(trx, context.log, held, found, round));
+  const isMore = found.hasMore || due.some((events) => events.some((event) => !round.taken.includes(event)));
+  return isWritten && isMore && round.pauseMs === 0 && !round.disabled && !turn.signal.aborted;
+}
+
+async function sendEvent(
+  { config, work, signal }: Job,
+  turn: Turn,
+  held: HeldWebhook,
+  event: WaitingEvent,
+  round: Round,
+): Promise<'taken' | 'failed' | 'ended'> {
+  const data = await readSubject(work, held, event.subject);
+  const id = `evt_${held.mandator}_${event.position}_${event.micros.toString(36)}`;
+  const message = { id, kind: event.kind, at: event.at, data };
+  turn.begin();
+  const at = new Date();
+  const answer = await sendMessage(config, held, message, AbortSignal.any([signal, turn.signal]));
+  if (!answer) return 'ended';
+  const { position, micros, subject } = event;
+  round.attempts.push({ message, event: { position, micros, subject }, attempt: event.attempts + 1, at, answer });
+  if (answer.status !== null) turn.answered();
+  if (answer.fault === null) {
+    round.taken.push(event);
+    round.failures = 0;
+    round.hasSucceeded = true;
+    return 'taken';
+  }
+  round.failures += 1;
+  round.failed.set(event, answer.pauseMs ?? backOff(event.attempts, pauses));
+  if (answer.status === 410) round.disabled = 'Gone';
+  else if (event.isSpent) round.disabled ??= 'Failing';
+  const pauseMs =
+    answer.pauseMs ?? (round.failures < failuresToRest ? 0 : backOff(round.failures - failuresToRest, pauses));
+  round.pauseMs = Math.max(round.pauseMs, pauseMs);
+  return 'failed';
+}
+
+/** @returns whether the round counts: it does not where the webhook was changed, or another worker was faster */
+async function writeRound(
+  trx: Transaction,
+  log: Log,
+  held: HeldWebhook,
+  { events, end }: { events: readonly WaitingEvent[]; end: FeedPlace | null },
+  round: Round,
+): Promise<boolean> {
+  const { failures, hasSucceeded, pauseMs, disabled } = round;
+  const current = await trx
+    .selectFrom('webhook')
+    .where('mandator_id', '=', held.mandatorId)
+    .where('id', '=', held.webhookId)
+    .select('rounds')
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!current) return false;
+  await recordAttempts(trx, held, round.attempts);
+  if (Number(current.rounds) !== held.rounds) return false;
+  await trx
+    .updateTable('webhook')
+    .set({
+      rounds: held.rounds + 1,
+      seen_position: end?.position ?? null,
+      seen_micros: end?.micros ?? null,
+      failures,
+      failing_since: failures === 0 ? null : sql<Date>`coalesce(failing_since, now())`,
+      ...(hasSucceeded && { succeeded_at: sql<Date>`now()` }),
+      ...(pauseMs > 0 && { due_at: restUntil(pauseMs) }),
+    })
+    .where('mandator_id', '=', held.mandatorId)
+    .where('id', '=', held.webhookId)
+    .execute();
+  const taken = new Set(round.taken);
+  const waiting = events
+    .filter((event) => !taken.has(event))
+    .map((event): StillWaiting => {
+      const againMs = round.failed.get(event) ?? null;
+      return { ...event, attempts: event.attempts + (againMs === null ? 0 : 1), againMs };
+    });
+  await writeWaiting(trx, held, round.taken, waiting);
+  if (disabled) await disable(trx, log, held, disabled);
+  return true;
+}
+
+/** An Admin enables it again, with all that waits. */
+async function disable(trx: Transaction, log: Log, held: HeldWebhook, because: DisabledReason): Promise<void> {
+  const { mandatorId, mandator, webhookId: id, name } = held;
+  const { numUpdatedRows } = await trx
+    .updateTable('webhook')
+    .set({ disabled_at: sql<Date>`now()`, disabled_because: because, rounds: sql<number>`rounds + 1` })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', id)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) return;
+  const record = { before: { enabled: true }, after: { enabled: false, because } };
+  await recordOperatorActs(trx, mandatorId, 'delivery of events', [
+    { action: 'disable webhook', subject: subjectOf({ id, name }), record },
+  ]);
+  log.warn({ mandator, webhook: name, because }, 'webhook disabled');
+}

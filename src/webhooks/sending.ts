@@ -1,0 +1,115 @@
+/** Sends one message by the Standard Webhooks specification, and says how it was taken. */
+import type { Config } from '../config.ts';
+import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
+import { hour } from '../time/durations.ts';
+import { type MessageKind, typeOf } from './kinds.ts';
+import { openSecret, SecretLost } from './secrets.ts';
+
+const patienceMs = 10_000;
+/** Of an answer; more is left unread. */
+export const longestAnswer = 500;
+/** Bounds of the pause that a receiver asks for. */
+const [shortestAskedMs, longestAskedMs] = [1_000, hour];
+
+export type Target = { mandatorId: number; url: string; secrets: readonly Buffer[] };
+export type Message = { id: string; kind: MessageKind; at: Date; data: object };
+/** `fault`: why the message was not taken; null: it was. */
+export type Answer = {
+  status: number | null;
+  answer: string | null;
+  fault: string | null;
+  milliseconds: number;
+  /** The pause that the receiver asks for. */
+  pauseMs: number | null;
+};
+
+/**
+ * Of the secret and, while they overlap, of the one before. The library is loaded here: few processes send any message.
+ * @throws SecretLost
+ */
+async function signaturesOf(
+  config: Config,
+  { mandatorId, secrets }: Target,
+  id: string,
+  at: Date,
+  body: string,
+): Promise<string> {
+  const { Webhook } = await import('standardwebhooks');
+  const signatures = secrets.flatMap((sealed, place) => {
+    try {
+      return new Webhook(openSecret(config, mandatorId, sealed)).sign(id, at, body);
+    } catch (error) {
+      // Of the one before nothing can be expected any more.
+      if (place === 0 || !(error instanceof SecretLost)) throw error;
+      return [];
+    }
+  });
+  return signatures.join(' ');
+}
+
+function pauseOf(headers: Headers): number | null {
+  const asked = headers.get('retry-after')?.trim();
+  if (!asked) return null;
+  const ms = /^\d{1,9}$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, shortestAskedMs), longestAskedMs);
+}
+
+/** Why there was no answer, for an Admin. */
+function reasonOf(error: unknown): string {
+  if (error instanceof NotPublic || error instanceof SecretLost) return error.message;
+  if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
+  const code = (error as NodeJS.ErrnoException)?.code;
+  return code ? `the receiver cannot be reached: ${code}` : 'the receiver did not answer as HTTP servers do';
+}
+
+/** The beginning of an answer as a text that can be stored; what controls printers and terminals becomes a space. */
+const textOf = (bytes: Buffer): string | null =>
+  bytes
+    .toString('utf8')
+    .replace(/[\p{Cc}\ufffd]+/gu, ' ')
+    .trim()
+    .slice(0, longestAnswer) || null;
+
+/** @returns undefined when the signal has ended the attempt */
+export async function sendMessage(
+  config: Config,
+  receiver: Target,
+  { id, kind, at, data }: Message,
+  signal: AbortSignal,
+): Promise<Answer | undefined> {
+  const body = JSON.stringify({ type: typeOf(kind), timestamp: at.toISOString(), data });
+  const sentAt = new Date();
+  const begin = performance.now();
+  const took = () => Math.round(performance.now() - begin);
+  try {
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'roomgate',
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+      'webhook-signature': await signaturesOf(config, receiver, id, sentAt, body),
+    };
+    const answer = await fetchPublic(new URL(receiver.url), {
+      method: 'POST',
+      headers,
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
+      most: longestAnswer,
+      cut: true,
+      trusted: config.Webhooks.TrustedOrigins,
+    });
+    const { status } = answer;
+    const isTaken = status >= 200 && status < 300;
+    const moved = status >= 300 && status < 400 ? '; give the address that it leads to' : '';
+    return {
+      status,
+      answer: textOf(answer.bytes),
+      milliseconds: took(),
+      fault: isTaken ? null : `the receiver answers ${status}${moved}`,
+      pauseMs: isTaken ? null : pauseOf(answer.headers),
+    };
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    return { status: null, answer: null, fault: reasonOf(error), milliseconds: took(), pauseMs: null };
+  }
+}

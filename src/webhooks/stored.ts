@@ -1,0 +1,60 @@
+/** Webhooks as they are stored. */
+import { sql } from 'kysely';
+import type { FeedPlace } from '../changes/service.ts';
+import type { Database } from '../db/database.ts';
+import type { EventKind } from './kinds.ts';
+
+export const disabledReasons = ['Admin', 'Gone', 'Failing', 'HistoryLost'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
+export type Webhook = {
+  id: number;
+  name: string;
+  url: string;
+  kinds: EventKind[];
+  enabled: boolean;
+  disabledAt: Date | null;
+  disabledBecause: DisabledReason | null;
+  /** Up to where all has been sent or waits; null: nothing of what the feed keeps has been. */
+  seen: FeedPlace | null;
+  /** Events that have failed, and those that come after them. */
+  waiting: number;
+  /** Attempts that failed one after another. */
+  failures: number;
+  failingSince: Date | null;
+  succeededAt: Date | null;
+  /** When it is sent to next, while it fails. */
+  dueAt: Date;
+  /** Until when the secret before signs too. */
+  formerSecretUntil: Date | null;
+  version: number;
+};
+
+/** The most that a tenant has. */
+export const mostWebhooks = 20;
+export const longestUrl = 2_000;
+
+const place = sql<FeedPlace | null>`case when seen_position is not null
+  then jsonb_build_object('position', seen_position, 'micros', seen_micros) end`;
+
+export const columns = [
+  ...(['id', 'name', 'url', sql<EventKind[]>`kinds`.as('kinds'), 'version', 'failures'] as const),
+  sql<boolean>`disabled_at is null`.as('enabled'),
+  ...(['disabled_at as disabledAt', 'failing_since as failingSince', 'succeeded_at as succeededAt'] as const),
+  ...(['due_at as dueAt', sql<DisabledReason | null>`disabled_because`.as('disabledBecause')] as const),
+  sql<Date | null>`case when former_until > now() then former_until end`.as('formerSecretUntil'),
+  place.as('seen'),
+  sql<number>`(select count(*)::int from webhook_event as event
+    where event.mandator_id = webhook.mandator_id and event.webhook_id = webhook.id)`.as('waiting'),
+] as const;
+
+export const webhooksOf = (db: Database, mandatorId: number) =>
+  db.selectFrom('webhook').where('mandator_id', '=', mandatorId).select(columns);
+
+/** The server of an address: the rest may be a secret. */
+const originOf = (url: string): string => new URL(url).origin;
+
+export const subjectOf = ({ id, name }: Pick<Webhook, 'id' | 'name'>) => ({ noun: 'Webhook' as const, id, name });
+
+/** What the audit tells of one. */
+export const toldOf = ({ name, url, kinds, enabled }: Webhook) => ({ name, url: originOf(url), kinds, enabled });

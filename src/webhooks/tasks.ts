@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { defineTask, type Sweep, type Task } from '../worker/task.ts';
+import { deliverEvents, deliverTask, forgetDeliveries, hasDue, queueDue, webhookFigures } from './service.ts';
+
+const minute = 60_000;
+
+export const tasks: readonly Task[] = [
+  defineTask({
+    name: deliverTask,
+    lane: 'events',
+    payload: z.object({ mandatorId: z.int().positive(), webhookId: z.int().positive() }),
+    run: deliverEvents,
+  }),
+];
+
+export const sweeps: readonly Sweep[] = [
+  { name: 'send events', isDue: () => hasDue, run: ({ work }) => queueDue(work), figures: webhookFigures },
+  { name: 'forget old deliveries of events', every: minute, run: ({ work }) => forgetDeliveries(work) },
+];

@@ -1,0 +1,258 @@
+/** Webhooks, for Admins. */
+import { sql } from 'kysely';
+import { checkPublisher, checkVersion } from '../access.ts';
+import { recordAct } from '../acts.ts';
+import { findEnd, readChangePage, readEvents } from '../changes/service.ts';
+import type { Config } from '../config.ts';
+import type { Act, Context, Versions, Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { countRows, pageById } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { answerPerParent } from '../db/per-parent.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { isDuplicate } from '../flow/database-errors.ts';
+import { checkPublic, NotPublic } from '../http/public-fetch.ts';
+import { makeSecret, sealSecret } from './secrets.ts';
+import { columns, mostWebhooks, subjectOf, toldOf, type Webhook, webhooksOf } from './stored.ts';
+
+export type NewWebhook = Pick<Webhook, 'name' | 'url' | 'kinds'>;
+export type WebhookChanges = Partial<NewWebhook & Pick<Webhook, 'enabled'>>;
+/** A webhook with the secret that was just made for it, which is told this once. */
+export type WithSecret = { webhook: Webhook; secret: string };
+
+type Tools = Pick<Context, 'db' | 'config'>;
+
+export const webhookList: List<Webhook> = { name: 'webhooks', key: idKey, keyOf: ({ id }) => id };
+
+/** By id. @throws Forbidden */
+export async function listWebhooks(db: Database, viewer: Viewer, page: PageRequest): Promise<Page<Webhook>> {
+  checkPublisher(viewer);
+  const list = webhooksOf(db, viewer.mandatorId);
+  const rows = await list.$call(pageById('id', page)).execute();
+  return { ...toPage(webhookList, rows, page), count: () => countRows(db, list) };
+}
+
+const unknown = () => new NotFound('There is no webhook of this id.');
+
+const webhooksById = answerPerParent<Viewer, null, number, Webhook>(async (db, ids, { viewer }) => {
+  const rows = await webhooksOf(db, viewer.mandatorId).where('id', '=', sql<number>`any (${ids}::integer[])`).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+});
+
+/** One of them, for all that are asked about together; undefined where there is none. @throws Forbidden */
+export async function findWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook | undefined> {
+  checkPublisher(viewer);
+  return await webhooksById(db, { viewer, parent: id, asked: null });
+}
+
+/** @throws Forbidden; NotFound, also for one of another tenant */
+export async function getWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook> {
+  checkPublisher(viewer);
+  const found = await webhooksOf(db, viewer.mandatorId).where('id', '=', id).executeTakeFirst();
+  if (!found) throw unknown();
+  return found;
+}
+
+/** @throws InvalidInput for an address that is refused at sight; a name is looked up whenever it is asked */
+function checkUrl({ Webhooks }: Config, url: string | undefined): void {
+  try {
+    if (url !== undefined) checkPublic(new URL(url), Webhooks.TrustedOrigins);
+  } catch (error) {
+    if (!(error instanceof NotPublic)) throw error;
+    const message = `Url: ${error.message}; give a public https address, or ask whoever runs this server to list the server in Webhooks.TrustedOrigins.`;
+    throw new InvalidInput(message, [{ field: 'Url', pointer: '/Url', code: 'InvalidValue', message }]);
+  }
+}
+
+const refuseDuplicate = (error: unknown): never => {
+  throw isDuplicate(error) ? new Conflict('Another webhook has this name already; choose another.') : error;
+};
+
+/** Those of a tenant are counted one creation after another. @throws Conflict */
+async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
+  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
+  const { count } = await trx
+    .selectFrom('webhook')
+    .where('mandator_id', '=', mandatorId)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  if (count >= mostWebhooks)
+    throw new Conflict(`A tenant has at most ${mostWebhooks} webhooks; delete one that is not needed any more.`);
+}
+
+/** Makes a webhook, to which all is sent that happens from now on. @throws Forbidden, InvalidInput, Conflict */
+export async function createWebhook(
+  { db, config }: Tools,
+  act: Act,
+  { name, url, kinds }: NewWebhook,
+): Promise<WithSecret> {
+  const { mandatorId } = act.viewer;
+  checkPublisher(act.viewer);
+  checkUrl(config, url);
+  // Before the transaction, which would keep other readers of the feed waiting.
+  const { position: seen_position, micros: seen_micros } = await findEnd(db, mandatorId);
+  const secret = makeSecret();
+  return db.transaction().execute(async (trx) => {
+    await checkCount(trx, mandatorId);
+    const webhook = await trx
+      .insertInto('webhook')
+      .values({
+        mandator_id: mandatorId,
+        name,
+        url,
+        kinds: [...new Set(kinds)],
+        secret: sealSecret(config, mandatorId, secret),
+        seen_position,
+        seen_micros,
+      })
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(refuseDuplicate);
+    await recordAct(trx, act, 'create webhook', subjectOf(webhook), { before: null, after: toldOf(webhook) });
+    return { webhook, secret };
+  });
+}
+
+/** @throws NotFound, PreconditionFailed */
+async function hold(trx: Transaction, { mandatorId }: Viewer, id: number, expected?: Versions): Promise<Webhook> {
+  const found = await webhooksOf(trx, mandatorId).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  if (!found) throw unknown();
+  checkVersion(found, expected);
+  return found;
+}
+
+/** Keeps a webhook from going away until the transaction ends. @throws NotFound */
+export const keepWebhook = (trx: Transaction, viewer: Viewer, id: number): Promise<Webhook> => hold(trx, viewer, id);
+
+const update = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
+  trx.updateTable('webhook').where('mandator_id', '=', mandatorId).where('id', '=', id);
+
+/** A round that is under way is overtaken; the next attempt is due at once, as if none had failed. */
+const anew = {
+  rounds: sql<number>`rounds + 1`,
+  due_at: sql<Date>`now()`,
+  failures: 0,
+  failing_since: null,
+};
+
+/** What waits is sent at once, and has three days again. */
+const sendAtOnce = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
+  trx
+    .updateTable('webhook_event')
+    .set({ attempts: 0, failed_at: null, due_at: null })
+    .where('mandator_id', '=', mandatorId)
+    .where('webhook_id', '=', id)
+    .execute();
+
+/** @throws Forbidden, NotFound, PreconditionFailed, InvalidInput, Conflict */
+export async function changeWebhook(
+  { db, config }: Tools,
+  act: Act,
+  id: number,
+  expected: Versions,
+  changes: WebhookChanges,
+): Promise<Webhook> {
+  const { viewer } = act;
+  checkPublisher(viewer);
+  checkUrl(config, changes.url);
+  return db.transaction().execute(async (trx) => {
+    const found = await hold(trx, viewer, id, expected);
+    const { name = found.name, url = found.url, enabled = found.enabled } = changes;
+    const kinds = changes.kinds ? [...new Set(changes.kinds)] : found.kinds;
+    const isSwitched = enabled !== found.enabled;
+    const changed = await update(trx, viewer, id)
+      .set({ name, url, kinds })
+      // A round that is under way goes to the address before.
+      .$if(isSwitched || url !== found.url, (query) => query.set(anew))
+      .$if(isSwitched, (query) =>
+        query.set({
+          disabled_at: enabled ? null : sql<Date>`now()`,
+          disabled_because: enabled ? null : 'Admin',
+          // What is behind the place is no longer kept: it goes on with the oldest that is.
+          ...(found.disabledBecause === 'HistoryLost' && { seen_position: null, seen_micros: null }),
+        }),
+      )
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(refuseDuplicate);
+    if (changed.version === found.version) return changed;
+    if (isSwitched || url !== found.url) await sendAtOnce(trx, viewer, id);
+    const record = { before: toldOf(found), after: toldOf(changed) };
+    await recordAct(trx, act, 'change webhook', subjectOf(changed), record);
+    return changed;
+  });
+}
+
+/** What waits for it is forgotten, and its deliveries. @throws Forbidden, NotFound, PreconditionFailed */
+export async function deleteWebhook(db: Database, act: Act, id: number, expected: Versions): Promise<Webhook> {
+  const { viewer } = act;
+  checkPublisher(viewer);
+  return db.transaction().execute(async (trx) => {
+    const found = await hold(trx, viewer, id, expected);
+    await trx.deleteFrom('webhook').where('mandator_id', '=', viewer.mandatorId).where('id', '=', id).execute();
+    await recordAct(trx, act, 'delete webhook', subjectOf(found));
+    return found;
+  });
+}
+
+/**
+ * Makes another secret; the one before signs too for some hours.
+ * @throws Forbidden, NotFound, PreconditionFailed
+ */
+export async function rotateSecret(
+  { db, config }: Tools,
+  act: Act,
+  id: number,
+  expected: Versions,
+  overlapHours: number,
+): Promise<WithSecret> {
+  const { viewer } = act;
+  checkPublisher(viewer);
+  const secret = makeSecret();
+  return db.transaction().execute(async (trx) => {
+    await hold(trx, viewer, id, expected);
+    const isKept = overlapHours > 0;
+    const webhook = await update(trx, viewer, id)
+      .set({
+        secret: sealSecret(config, viewer.mandatorId, secret),
+        former_secret: isKept ? sql<Buffer>`secret` : null,
+        former_until: isKept ? sql<Date>`now() + make_interval(hours => ${overlapHours})` : null,
+      })
+      .returning(columns)
+      .executeTakeFirstOrThrow();
+    await recordAct(trx, act, 'rotate secret of webhook', subjectOf(webhook));
+    return { webhook, secret };
+  });
+}
+
+/**
+ * Sends again what comes after a place in the feed: after a cursor, from now on, or from the oldest that is kept. What waits
+ * is forgotten, as it comes again unless it is before that place.
+ * @throws Forbidden, NotFound, PreconditionFailed, Malformed; Conflict for a place that is no longer kept
+ */
+export async function replayWebhook(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  cursor: string | null,
+): Promise<Webhook> {
+  const { viewer } = act;
+  checkPublisher(viewer);
+  const { after } = readChangePage(undefined, cursor);
+  const place = after === 'now' ? await findEnd(db, viewer.mandatorId) : after;
+  if (place) await readEvents(db, viewer.mandatorId, { limit: 1, after: place });
+  return db.transaction().execute(async (trx) => {
+    await hold(trx, viewer, id, expected);
+    await trx
+      .deleteFrom('webhook_event')
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('webhook_id', '=', id)
+      .execute();
+    await update(trx, viewer, id)
+      .set({ ...anew, seen_position: place?.position ?? null, seen_micros: place?.micros ?? null })
+      .execute();
+    await recordAct(trx, act, 'replay webhook', subjectOf(await getWebhook(trx, viewer, id)));
+    return await getWebhook(trx, viewer, id);
+  });
+}

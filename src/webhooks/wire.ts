@@ -1,0 +1,206 @@
+/** Webhooks on the wire: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import { cursorAt } from '../changes/service.ts';
+import { longestCursor } from '../db/paging.ts';
+import {
+  count,
+  flag,
+  id,
+  instant,
+  live,
+  maybeInstant,
+  maybeText,
+  positive,
+  recordOf,
+  sentText,
+  text,
+} from '../fields.ts';
+import * as parameters from '../query-parameters.ts';
+import {
+  type Delivery,
+  disabledReasons,
+  eventKinds,
+  longestAnswer,
+  longestUrl,
+  messageKinds,
+  type Webhook,
+  type WithSecret,
+} from './service.ts';
+
+export const eventKind = z
+  .enum(eventKinds, `must be ${eventKinds.slice(0, -1).join(', ')} or ${eventKinds.at(-1)}`)
+  .meta({
+    id: 'EventKind',
+    description:
+      'What has happened: a batch has ended; a booking was made, changed, cancelled or declined, or released; a display has fallen silent, or is back; an item of a mail server has no booking because its room is taken.',
+  });
+export const messageKind = z
+  .enum(messageKinds)
+  .meta({ id: 'WebhookMessageKind', description: 'An event, or a test message.' });
+export const disabledReason = z.enum(disabledReasons).meta({
+  id: 'WebhookDisabledReason',
+  description:
+    'An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; what comes next is no longer kept in the feed.',
+});
+
+const told = {
+  name: 'Unique in the tenant, in whatever case.',
+  url: 'Where messages are sent, by POST.',
+  kinds: 'Which events are sent.',
+  enabled: 'Whether events are sent.',
+};
+
+export const webhookRecord = z
+  .object({
+    Id: id('webhook', 'The id of the webhook.'),
+    Name: text(200, told.name),
+    Url: text(longestUrl, told.url),
+    Kinds: z.array(eventKind).max(eventKinds.length).meta({ description: told.kinds }),
+    Enabled: flag(told.enabled),
+    DisabledAt: maybeInstant('Since when it is disabled; null while it is not.'),
+    DisabledBecause: disabledReason.nullable().meta({ description: 'Why; null while it is not.' }),
+    Cursor: live(maybeText(longestCursor, 'The place in the feed of changes up to which events were sent or wait.')),
+    Waiting: live(count('Events that have failed and are sent again, and those that come after them.')),
+    Failures: live(count('Attempts that failed one after another.')),
+    FailingSince: live(maybeInstant('When the first of them failed; null: the last attempt succeeded.')),
+    SucceededAt: live(maybeInstant('When a message was taken last; null: none was.')),
+    NextAttemptAt: live(maybeInstant('While it fails: before when nothing is sent.')),
+    FormerSecretUntil: live(maybeInstant('Until when the secret before signs too; null: it does not.')),
+    Version: positive('Counts the changes of the record; its ETag.'),
+  })
+  .meta({ id: 'Webhook', description: 'Where events are sent, and how that goes.' });
+
+export const secretRecord = z
+  .object({
+    ...webhookRecord.shape,
+    Secret: text(100, 'What messages are signed with, beginning with `whsec_`. It is told this once.'),
+  })
+  .meta({ id: 'WebhookWithSecret', description: 'A webhook with the secret that was just made.' });
+
+/** Of a body. */
+const url = z
+  .string('must be a text in quotes')
+  .trim()
+  .max(longestUrl, `must have at most ${longestUrl} characters`)
+  .refine(
+    (written) => /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written),
+    'must be an https address, without a password',
+  );
+const sent = {
+  Name: sentText(200).meta({ description: told.name }),
+  Url: url.meta({
+    description:
+      'An https address in the internet, or of a server that the operator trusts. Redirects are not followed.',
+  }),
+  Kinds: z
+    .array(eventKind, 'must be a list in brackets')
+    .min(1, 'must name one kind at least')
+    .max(eventKinds.length, `must have at most ${eventKinds.length} entries`)
+    .meta({ description: told.kinds }),
+  Enabled: flag(`${told.enabled} Enabled again, it goes on where it was.`),
+};
+export const newWebhook = z
+  .strictObject({ Name: sent.Name, Url: sent.Url, Kinds: sent.Kinds })
+  .meta({ id: 'NewWebhook', description: 'A webhook to be made: all that happens from now on is sent to it.' });
+export const webhookChanges = z
+  .strictObject(sent)
+  .partial()
+  .meta({ id: 'WebhookChanges', description: 'What to change of a webhook.' });
+
+const mostOverlap = 168;
+export const rotation = z
+  .strictObject({
+    OverlapHours: z
+      .int('must be a whole number')
+      .min(0, 'must be 0 or more')
+      .max(mostOverlap, `must be at most ${mostOverlap}`)
+      .default(24)
+      .meta({ description: 'For how many hours the secret before signs too; 0 where it has leaked.' }),
+  })
+  .meta({ id: 'WebhookRotation', description: 'How a secret is replaced.' });
+export const replay = z
+  .strictObject({
+    Cursor: z
+      .string('must be a text in quotes')
+      .max(longestCursor, `must have at most ${longestCursor} characters`)
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          'A `Cursor` of a delivery or of the feed of changes: what comes after it is sent again; `now` for what happens from now on; null for all that is kept.',
+      }),
+  })
+  .meta({ id: 'WebhookReplay', description: 'From where events are sent again.' });
+
+export const deliveryRecord = z
+  .object({
+    Id: id('webhookDelivery', 'The id of the delivery.'),
+    WebhookId: id('webhook', 'The webhook.'),
+    MessageId: text(200, 'The header `webhook-id`, which all attempts of one event share.'),
+    Kind: messageKind.meta({ description: 'What was told.' }),
+    Subject: maybeText(100, 'Of which record: `Booking 4711`; null for a test.'),
+    Attempt: positive('Which attempt it was, counted from 1.'),
+    At: instant('When it was sent.'),
+    Milliseconds: count('How long it took until it was answered.'),
+    Status: z
+      .int()
+      .min(100)
+      .max(999)
+      .nullable()
+      .meta({ description: 'The HTTP status of the answer; null: there was none.' }),
+    Answer: maybeText(longestAnswer, `The first ${longestAnswer} characters of the answer.`),
+    Fault: maybeText(500, 'Why it was not taken; null: it was.'),
+    Cursor: maybeText(
+      longestCursor,
+      'The place of the event in the feed of changes: a replay from there sends what comes after it.',
+    ),
+  })
+  .meta({ id: 'WebhookDelivery', description: 'An attempt to send a message, with its answer.' });
+
+export const deliveryFilter = z.strictObject({
+  Failed: parameters.flag('Only those that were not taken, or only those that were.').optional(),
+});
+
+const toRecord = recordOf(webhookRecord);
+const recordOfDelivery = recordOf(deliveryRecord);
+export const toWebhookRecord = ({ seen, dueAt, ...others }: Webhook) =>
+  toRecord({
+    ...others,
+    cursor: seen && cursorAt(seen),
+    nextAttemptAt: others.failures > 0 ? dueAt : null,
+  });
+export const toSecretRecord = ({ webhook, secret }: WithSecret) => ({ ...toWebhookRecord(webhook), Secret: secret });
+export const toDeliveryRecord = (delivery: Delivery) => recordOfDelivery(delivery);
+
+export const example = {
+  Id: 3,
+  Name: 'Timetable board',
+  Url: 'https://board.example/hooks/roomgate',
+  Kinds: ['BookingCreated', 'BookingCancelled'],
+  Enabled: true,
+  DisabledAt: null,
+  DisabledBecause: null,
+  Cursor: 'cjE6Y2hhbmdlczpbNDIsMTc5NTU5NjQwMDAwMDAwMF0',
+  Waiting: 0,
+  Failures: 0,
+  FailingSince: null,
+  SucceededAt: '2026-11-20T08:00:02.000Z',
+  NextAttemptAt: null,
+  FormerSecretUntil: null,
+  Version: 1,
+};
+export const secretExample = { ...example, Secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' };
+export const deliveryExample = {
+  Id: 77,
+  WebhookId: 3,
+  MessageId: 'evt_demo_42_9qv3q1mzk0',
+  Kind: 'BookingCreated',
+  Subject: 'Booking 4711',
+  Attempt: 1,
+  At: '2026-11-20T08:00:01.000Z',
+  Milliseconds: 84,
+  Status: 204,
+  Answer: null,
+  Fault: null,
+  Cursor: 'cjE6Y2hhbmdlczpbNDIsMTc5NTU5NjQwMDAwMDAwMF0',
+};

@@ -1,0 +1,463 @@
+/** Webhooks over REST, and how the events of the feed are delivered to them. */
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { forgetOldChanges } from '../../src/changes/service.ts';
+import type { Database } from '../../src/db/database.ts';
+import { deliverEvents, forgetDeliveries, queueDue } from '../../src/webhooks/service.ts';
+import { insertBookings } from '../_util/bookings-table.ts';
+import { makeDisplay, makeTenant } from '../_util/factories.ts';
+import { until } from '../_util/graphql.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
+import { lessonClient, makeJobs } from '../_util/lessons.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+import { makeCalendar } from '../mail/_util/rows.ts';
+import { answering, type Receiver, startReceiver, verified } from './_util/receiver.ts';
+
+type Tree = Record<string, unknown>;
+type Made = { Id: number; Version: number; Secret: string; Cursor: string };
+
+const everyKind = [
+  ...['BatchEnded', 'BookingCreated', 'BookingChanged', 'BookingCancelled', 'BookingReleased'],
+  ...['DisplaySilent', 'DisplayBack', 'MailConflict'],
+];
+
+let receiver: Receiver;
+let service: Service;
+let db: Database;
+let admin: MasterData;
+let mandatorId: number;
+let room: number;
+let hour = 0;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  const [, port = ''] = /:(\d+)$/.exec(receiver.origin) ?? [];
+  // A second name of the same server is not trusted.
+  service = await startService({ Role: 'Web', Webhooks__TrustedOrigins: `http://127.0.0.1:${port}` });
+  ({ db } = service.context);
+  ({ mandatorId } = service.tenant);
+  room = service.tenant.resources[0]!.id;
+  admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+});
+afterAll(async () => {
+  await service.stop();
+  await receiver.close();
+});
+beforeEach(async () => {
+  await db.deleteFrom('webhook').execute();
+  receiver.answer(answering(204));
+});
+afterEach(releaseAll);
+
+const make = async (members: object = {}): Promise<Made> => {
+  const body = { Name: 'Board', Url: `${receiver.origin}/hook`, Kinds: everyKind, ...members };
+  const made = await admin.post('/webhooks', body);
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  return made.body as Made;
+};
+const read = async ({ Id }: { Id: number }) => (await admin.get(`/webhooks/${Id}`)).body;
+const act = ({ Id }: { Id: number }, what: string, body: object = {}) =>
+  admin.post(`/webhooks/${Id}/${what}`, body, { 'If-Match': '*' });
+const deliveries = async ({ Id }: { Id: number }, query = '') =>
+  (await admin.get(`/webhooks/${Id}/deliveries${query}`)).body['Items'] as Tree[];
+
+/** One job of the worker. */
+const deliver = ({ Id: webhookId }: { Id: number }, signal = new AbortController().signal) =>
+  deliverEvents({ ...service.context, work: db, signal }, { mandatorId, webhookId });
+/** As if all pauses were over. */
+const passPauses = async () => {
+  await sql`update webhook set due_at = now()`.execute(db);
+  await sql`update webhook_event set due_at = null`.execute(db);
+};
+const book = async (count = 1) => {
+  const ids = await insertBookings(db, mandatorId, room, { first: hour, count });
+  hour += count;
+  return ids;
+};
+const write = (id: number, columns: string, on = db) =>
+  sql`update booking set ${sql.raw(columns)} where mandator_id = ${mandatorId} and id = ${id}`.execute(on);
+const told = () => receiver.messages().map(({ type, data }) => [type, data['Id']]);
+const queued = async () => {
+  await queueDue(db);
+  const { rows } = await sql`select from graphile_worker._private_jobs where key like 'webhook %'`.execute(db);
+  await sql`delete from graphile_worker._private_jobs where key like 'webhook %'`.execute(db);
+  return rows.length;
+};
+
+describe('the record', () => {
+  test('tells its secret once, keeps it sealed, and the audit has neither it nor the address', async () => {
+    const made = await make({ Url: `${receiver.origin}/hook?token=canary` });
+    expect(made.Secret).toMatch(/^whsec_[\w+/]{43}=$/);
+    const rotated = (await act(made, 'rotate')).body as Made;
+    expect(rotated.Secret).not.toBe(made.Secret);
+    const { rows: audit } = await sql<{ told: string }>`select audit::text as told from audit`.execute(db);
+    const { rows: stored } = await sql<{ told: string }>`
+      select webhook::text || encode(secret, 'escape') || encode(former_secret, 'escape') as told from webhook`.execute(
+      db,
+    );
+    const answers = [(await admin.get('/webhooks')).text, (await admin.get(`/webhooks/${made.Id}`)).text];
+    for (const secret of [made.Secret, rotated.Secret])
+      for (const text of [...answers, ...audit.map((row) => row.told), ...stored.map((row) => row.told)])
+        expect(text.includes(secret.slice('whsec_'.length))).toBe(false);
+    expect(audit.some((row) => row.told.includes('canary'))).toBe(false);
+    expect(audit.filter((row) => /webhook/i.test(row.told))).toHaveLength(2);
+  });
+
+  test.each([
+    ['http elsewhere', 'http://example.org/'],
+    ['this machine', 'https://127.0.0.1/'],
+    ['a private address', 'https://10.1.2.3/hook'],
+    ['a private address of IPv6', 'https://[fd00::1]/'],
+    ['the service of a cloud', 'https://169.254.169.254/'],
+    ['IPv4 within IPv6', 'https://[::ffff:10.0.0.1]/'],
+    ['with a password', 'https://a:b@hooks.example/'],
+    ['too long', `https://hooks.example/${'x'.repeat(2_000)}`],
+  ])('refuses an address: %s', async (_name, Url) => {
+    const { status, body } = await admin.post('/webhooks', { Name: 'Board', Url, Kinds: ['BatchEnded'] });
+    expect([status, body['Errors']]).toEqual([422, [expect.objectContaining({ Field: 'Url' })]]);
+  });
+
+  test('a tenant has 20 at most, with names of their own', async () => {
+    for (let number = 1; number <= 20; number++) await make({ Name: `Board ${number}` });
+    const refused = (Name: string) => admin.post('/webhooks', { Name, Url: receiver.origin, Kinds: ['BatchEnded'] });
+    expect((await refused('Another')).text).toMatch(/at most 20 webhooks/);
+    await sql`delete from webhook where name = 'Board 20'`.execute(db);
+    expect((await refused('BOARD 1')).text).toMatch(/has this name already/);
+  });
+});
+
+describe('a message', () => {
+  test('is proven by both secrets while they overlap, and by the new one alone afterwards', async () => {
+    const made = await make();
+    const { Secret } = (await act(made, 'rotate', { OverlapHours: 1 })).body as Made;
+    await act(made, 'test');
+    await sql`update webhook set former_until = now()`.execute(db);
+    await act(made, 'test');
+    const [both, single] = receiver.messages();
+    expect(verified(made.Secret, both!)).toEqual(verified(Secret, both!));
+    expect(verified(Secret, single!)).toMatchObject({ type: 'webhook.test', data: { Name: 'Board' } });
+    expect(() => verified(made.Secret, single!)).toThrow(/signature/i);
+    expect(() => verified(Secret, { ...single!, body: single!.body.replace('Board', 'Bored') })).toThrow(/signature/i);
+  });
+
+  test('follows no redirect, and of an answer keeps the first 500 characters without controls', async () => {
+    const made = await make();
+    receiver.answer(() => ({
+      status: 302,
+      headers: { Location: `${receiver.origin}/other` },
+      body: `\u0007${'é'.repeat(9_000)}`,
+    }));
+    const { status, body } = await act(made, 'test');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      Status: 302,
+      Fault: expect.stringContaining('give the address'),
+      Kind: 'Test',
+      Attempt: 1,
+    });
+    expect(body['Answer']).toMatch(/^é{200,500}$/);
+    expect(receiver.messages().map(({ path }) => path)).toEqual(['/hook']);
+  });
+
+  test('is not sent where a name leads to an address of the inside, also where that is found out only then', async () => {
+    const made = await make({ Url: `${receiver.origin.replace('http://127.0.0.1', 'https://localhost')}/hook` });
+    expect((await act(made, 'test')).body).toMatchObject({
+      ...{ Status: null, Answer: null },
+      Fault: 'localhost leads to an address that is not of the internet',
+    });
+    await book();
+    await deliver(made);
+    expect(receiver.asked).toEqual([]);
+    expect(await read(made)).toMatchObject({ Waiting: 1, Failures: 1 });
+  });
+
+  test('tells its record as REST does, private ones too', async () => {
+    const made = await make();
+    const [id = 0] = await book();
+    await write(id, 'is_private = true');
+    await deliver(made);
+    const [message] = receiver.messages();
+    expect(message).toMatchObject({ type: 'booking.created', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) });
+    expect(message!.data).toEqual((await admin.get(`/bookings/${id}`)).body);
+    expect(Math.abs(Number(message!.headers['webhook-timestamp']) * 1_000 - Date.now())).toBeLessThan(300_000);
+  });
+});
+
+describe('events', () => {
+  /** Makes one event of each kind, in this order. */
+  async function makeAll() {
+    const [first = 0, second = 0] = await book(2);
+    await write(first, "subject = 'Other'");
+    await write(first, "status = 'Cancelled'");
+    await write(second, "status = 'Released'");
+    const other = service.tenant.resources[1]!.id;
+    const [third = 0] = await book();
+    await write(third, `resource_id = ${other}`);
+    const { displayId } = await makeDisplay(db, service.tenant);
+    await sql`update display set silent_since = now() where id = ${displayId}`.execute(db);
+    await sql`update display set silent_since = null where id = ${displayId}`.execute(db);
+    const calendarId = await makeCalendar(db, { mandatorId, resourceId: room });
+    const { rows } = await sql<{ id: number }>`
+      insert into mail_item (mandator_id, calendar_id, group_id, occurrence, item_id, content_hash, state, subject, occupied)
+      values (${mandatorId}, ${calendarId}, 'g', '', 'i', ${Buffer.alloc(32)}, 'Conflict', 'Chor',
+        tstzrange('2027-03-01T00:00Z', '2027-03-01T01:00Z')) returning id::float8 as id`.execute(db);
+    await sql`update mail_item set reason = 'Taken' where state = 'Conflict'`.execute(db);
+    await sql`delete from mail_calendar where id = ${calendarId}`.execute(db);
+    return { first, second, third, displayId, item: rows[0]!.id };
+  }
+
+  test('of each kind are told once, and of what is gone the id', async () => {
+    const made = await make();
+    const { first, second, third, displayId, item } = await makeAll();
+    await deliver(made);
+    const ofRecord = (id: number) => told().filter(([, other]) => other === id);
+    expect(ofRecord(first)).toEqual([
+      ['booking.created', first],
+      ['booking.changed', first],
+      ['booking.cancelled', first],
+    ]);
+    expect(ofRecord(second).map(([type]) => type)).toEqual(['booking.created', 'booking.released']);
+    // One that moves leaves a change for each of two rooms.
+    expect(ofRecord(third).map(([type]) => type)).toEqual(['booking.created', 'booking.changed']);
+    expect(told()).toContainEqual(['display.silent', displayId]);
+    expect(told()).toContainEqual(['display.back', displayId]);
+    expect(receiver.messages().find(({ type }) => type === 'mail.conflict')?.data).toEqual({ Id: item });
+    expect(told()).toHaveLength(10);
+    for (const message of receiver.messages()) verified(made.Secret, message);
+    // Readers of the feed are not told of the mail item.
+    const { body } = await admin.get(`/changes?Cursor=${made.Cursor}`);
+    const kinds = (body['Items'] as Tree[]).map(({ Kind }) => Kind);
+    expect(kinds.filter((kind) => kind === 'Resource')).toEqual([]);
+  });
+
+  test('of other kinds, of other tenants and of before are not told', async () => {
+    await book();
+    const made = await make({ Kinds: ['BookingCancelled'] });
+    const other = await makeTenant(db, { code: `other-${hour}` });
+    const [theirs = 0] = await insertBookings(db, other.mandatorId, other.resources[0]!.id);
+    await sql`update booking set status = 'Cancelled' where id = ${theirs}`.execute(db);
+    const [ours = 0] = await book();
+    await write(ours, "status = 'Cancelled'");
+    await deliver(made);
+    expect(told()).toEqual([['booking.cancelled', ours]]);
+  });
+
+  test('a batch that has ended is told with its record, and none before', async () => {
+    const made = await make();
+    const lessons = lessonClient(service, admin.token);
+    const { BatchId } = (await (await lessons.post(makeJobs(1))).json()) as { BatchId: string };
+    await deliver(made);
+    expect(told()).toEqual([]);
+    await fetch(`${service.url}/school/api/v2.0/jobs/batches/${BatchId}/cancel`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${admin.token}` },
+    });
+    await deliver(made);
+    const [message] = receiver.messages();
+    expect(message).toMatchObject({ type: 'batch.ended', data: { BatchId, ImportStatus: 'LessonsImportFailed' } });
+  });
+
+  test('that are committed late are not jumped over, and no second job is queued for what was sent', async () => {
+    const made = await make();
+    let late: number[] = [];
+    const commit = await hold(db, async (trx) => {
+      late = await insertBookings(trx, mandatorId, room, { first: hour++ });
+    });
+    const early = await book();
+    await deliver(made);
+    expect(told()).toEqual(early.map((id) => ['booking.created', id]));
+    expect(await queued()).toBe(0);
+    await commit();
+    await sql`select place_changes(${mandatorId}, 10)`.execute(db);
+    expect(await queued()).toBe(1);
+    await deliver(made);
+    expect(told()).toEqual([...early, ...late].map((id) => ['booking.created', id]));
+  });
+});
+
+describe('a receiver that fails', () => {
+  test('gets what has failed again, in the order of each record, and what is of other records meanwhile', async () => {
+    const made = await make();
+    const [bad = 0, good = 0] = await book(2);
+    await write(bad, "subject = 'Other'");
+    receiver.answer(({ body }) => ({ status: body.includes(`"Id":${bad},`) ? 500 : 200 }));
+    await deliver(made);
+    expect(told().toSorted()).toEqual(
+      [
+        ['booking.created', bad],
+        ['booking.created', good],
+      ].toSorted(),
+    );
+    expect(await read(made)).toMatchObject({ Waiting: 2, Enabled: true });
+    // It is not due again yet.
+    expect(await queued()).toBe(0);
+    receiver.answer(answering(200));
+    await passPauses();
+    expect(await queued()).toBe(1);
+    await deliver(made);
+    expect(told()).toEqual([
+      ['booking.created', bad],
+      ['booking.changed', bad],
+    ]);
+    expect(await read(made)).toMatchObject({ Waiting: 0, Failures: 0, FailingSince: null });
+    const [failed] = await deliveries(made, '?Failed=true');
+    expect(failed).toMatchObject({ Status: 500, Attempt: 1, Kind: 'BookingCreated', Subject: `Booking ${bad}` });
+    const ids = (await deliveries(made)).filter(({ Subject }) => Subject === `Booking ${bad}`);
+    expect(ids.map(({ Attempt, MessageId }) => [Attempt, MessageId === failed!['MessageId']])).toEqual([
+      [1, false],
+      [2, true],
+      [1, true],
+    ]);
+  });
+
+  test('is probed with one message after five failures, and rests for the time that it asks for', async () => {
+    const made = await make();
+    await book(30);
+    receiver.answer(answering(503, { 'Retry-After': '120' }));
+    await deliver(made);
+    const first = receiver.asked.length;
+    expect(first).toBeLessThanOrEqual(5);
+    const wait = async () => (Date.parse(String((await read(made))['NextAttemptAt'])) - Date.now()) / 1_000;
+    expect(Math.abs((await wait()) - 120)).toBeLessThan(60);
+    await sql`update webhook set failures = 5`.execute(db);
+    await passPauses();
+    receiver.answer(answering(500));
+    await deliver(made);
+    expect(receiver.asked).toHaveLength(1);
+    await passPauses();
+    receiver.answer(answering(200));
+    await deliver(made);
+    expect(receiver.asked).toHaveLength(30);
+    expect(await read(made)).toMatchObject({ Waiting: 0, Failures: 0 });
+  });
+
+  test('is disabled by 410 at once, and goes on where it was when it is enabled', async () => {
+    const made = await make();
+    const ids = await book(3);
+    receiver.answer(answering(410));
+    await deliver(made);
+    const disabled = await read(made);
+    expect(disabled).toMatchObject({
+      Enabled: false,
+      DisabledBecause: 'Gone',
+      DisabledAt: expect.any(String),
+      Waiting: 3,
+    });
+    expect(await queued()).toBe(0);
+    const { rows } = await sql<{ action: string; person: number | null }>`
+      select action, person_id as person from audit order by id desc limit 1`.execute(db);
+    expect(rows).toEqual([{ action: 'disable webhook', person: null }]);
+    receiver.answer(answering(204));
+    await deliver(made);
+    expect(receiver.asked).toEqual([]);
+    expect((await admin.patch(`/webhooks/${made.Id}`, { Enabled: true })).body).toMatchObject({
+      Enabled: true,
+      Version: 3,
+    });
+    await deliver(made);
+    expect(new Set(told().map(([, id]) => id))).toEqual(new Set(ids));
+  });
+
+  test('is disabled with the first failure after three days', async () => {
+    const made = await make();
+    await book();
+    receiver.answer(answering(500));
+    await deliver(made);
+    for (const [days, enabled] of [
+      [2.9, true],
+      [3.1, false],
+    ] as const) {
+      await sql`update webhook_event set failed_at = now() - make_interval(secs => ${days * 86_400})`.execute(db);
+      await passPauses();
+      await deliver(made);
+      expect(await read(made)).toMatchObject({
+        Enabled: enabled,
+        DisabledBecause: enabled ? null : 'Failing',
+        Waiting: 1,
+      });
+    }
+  });
+
+  test('is disabled when the feed no longer keeps what comes next, and then goes on with the oldest that is kept', async () => {
+    const made = await make();
+    await book(2);
+    await admin.get('/changes?Cursor=now');
+    await sql`update change set at = now() - interval '31 days'`.execute(db);
+    await forgetOldChanges(db);
+    const [kept = 0] = await book();
+    await deliver(made);
+    expect(await read(made)).toMatchObject({ Enabled: false, DisabledBecause: 'HistoryLost' });
+    await admin.patch(`/webhooks/${made.Id}`, { Enabled: true });
+    await deliver(made);
+    expect(told()).toEqual([['booking.created', kept]]);
+  });
+
+  test('hangs, and holds no other receiver meanwhile', async () => {
+    const held: ServerResponse[] = [];
+    receiver.answer(({ path }) =>
+      path === '/hang' ? { body: (response) => void held.push(response) } : { status: 204 },
+    );
+    const [hanging, other] = [await make({ Name: 'Hangs', Url: `${receiver.origin}/hang` }), await make()];
+    await book(8);
+    const stop = new AbortController();
+    const waiting = deliver(hanging, stop.signal);
+    await until(() => held.length === 5);
+    await deliver(other);
+    expect(receiver.messages().filter(({ path }) => path === '/hook')).toHaveLength(8);
+    expect(held).toHaveLength(5);
+    stop.abort();
+    await waiting;
+    // The worker has ended it, so that it counts as no failure.
+    expect(await read(hanging)).toMatchObject({ Failures: 0, Waiting: 8 });
+    await passPauses();
+    receiver.answer(answering(204));
+    await deliver(hanging);
+    expect(receiver.asked).toHaveLength(8);
+  });
+});
+
+describe('what was sent', () => {
+  test('is sent again from a place in the feed, and a round that is under way does not count then', async () => {
+    const made = await make();
+    const ids = await book(3);
+    await deliver(made);
+    const listed = await deliveries(made);
+    const first = listed.find(({ Subject }) => Subject === `Booking ${ids[0]}`);
+    receiver.answer(answering(204));
+    expect((await act(made, 'replay', { Cursor: first!['Cursor'] })).status).toBe(200);
+    await deliver(made);
+    expect(told().map(([, id]) => id)).toEqual(ids.slice(1));
+    expect(new Set(receiver.messages().map(({ id }) => id))).toEqual(
+      new Set(listed.filter(({ Subject }) => Subject !== `Booking ${ids[0]}`).map(({ MessageId }) => MessageId)),
+    );
+    const [last = 0] = await book();
+    const answers: ServerResponse[] = [];
+    receiver.answer(() => ({ body: (response) => void answers.push(response) }));
+    const under = deliver(made);
+    await until(() => answers.length === 1);
+    await act(made, 'replay', { Cursor: first!['Cursor'] });
+    receiver.answer(answering(204));
+    for (const response of answers) response.end();
+    await under;
+    await deliver(made);
+    expect(new Set(told().map(([, id]) => id))).toEqual(new Set([...ids.slice(1), last]));
+    expect((await act(made, 'replay', { Cursor: 'x' })).status).toBe(400);
+    await act(made, 'replay', { Cursor: 'now' });
+    receiver.answer(answering(204));
+    await deliver(made);
+    expect(told()).toEqual([]);
+  });
+
+  test('is forgotten after seven days', async () => {
+    const made = await make();
+    await book(2);
+    await deliver(made);
+    await sql`update webhook_delivery set at = now() - interval '7 days 1 minute' where id = (select min(id) from webhook_delivery)`.execute(
+      db,
+    );
+    await forgetDeliveries(db);
+    expect(await deliveries(made)).toHaveLength(1);
+  });
+});
