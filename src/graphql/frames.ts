@@ -3,7 +3,6 @@
  * `extensions: { sharesFrames: true }` promises that its frames do not depend on the viewer, and that all subscribers get the
  * same frame as the same object. Each distinct operation is then executed once per frame, however many subscribers it has.
  */
-import { serialize } from 'node:v8';
 import {
   type ASTNode,
   createSourceEventStream,
@@ -84,11 +83,18 @@ function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   return { sharesFrames, variables: sharesFrames ? variablesBelow(document, operation) : [] };
 }
 
+/** Texts begin with a quotation mark, so that nothing else is written like one. */
+function tag(_name: string, value: unknown): unknown {
+  if (typeof value === 'string') return `'${value}`;
+  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
+  return value === undefined ? 'undefined' : value;
+}
+
 /**
- * Two lists have the same key only if their values are identical. JSON would not do: it writes null, undefined and infinite
- * numbers alike, and 0 and -0.
+ * Two lists have the same key if their values are identical, and only then. JSON alone would not do: it writes null, undefined and
+ * Infinity alike, and 0 and -0; nor would `serialize` of V8, which writes one number in several ways.
  */
-const exactKey = (values: readonly unknown[]) => serialize(values).toString('latin1');
+const exactKey = (values: readonly unknown[]) => JSON.stringify(values, tag);
 
 /** A shared operation holds no reference to any one subscriber's response. */
 const nobody = { closed: false, on() {}, off() {} };
