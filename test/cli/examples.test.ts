@@ -8,15 +8,19 @@ import { ensureDemo } from '../../src/demo/service.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { until } from '../_util/graphql.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { type Receiver, startReceiver } from '../webhooks/_util/receiver.ts';
 
 let service: Service;
+let receiver: Receiver;
 beforeAll(async () => {
+  receiver = await startReceiver();
   // The calendars of the demo, on a mail server that is not there.
   service = await startService({
     MailServer__Demo__Kind: 'CalDav',
     MailServer__Demo__Url: 'http://127.0.0.1:9/',
     MailServer__Demo__User: 'rooms',
     MailServer__Demo__Password: 'unused',
+    Webhooks__TrustedOrigins: receiver.origin,
   });
   await sql`truncate mandator cascade`.execute(service.context.db);
   await ensureDemo(service.context);
@@ -27,7 +31,10 @@ beforeAll(async () => {
     return rows.length > 0;
   });
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await receiver.close();
+});
 
 const host = (): Host => ({
   config: () => service.context.config,
@@ -81,15 +88,22 @@ test('each example of the help', async () => {
   // Another tenant comes last: until then the demo is the only one.
   examples.sort((one, other) => Number(one.includes(' apply ')) - Number(other.includes(' apply ')));
   let lastId = 0;
+  let webhookId = 0;
   const results: Awaited<ReturnType<typeof run>>[] = [];
   for (const example of examples) {
     let line = example.replace('ada@demo.example', 'stundenplan@demo.example');
     if (line.includes(' pair ')) line = line.replace('K7QM-4D2X', await askForPairing());
-    const result = await run(line.replace(/ revoke \d+/, ` revoke ${lastId}`));
+    line = line
+      .replace('https://board.example/hooks', receiver.origin)
+      .replace(/ revoke \d+/, ` revoke ${lastId}`)
+      .replace(/ webhooks (rotate|test|replay|deliveries) \d+/, ` webhooks $1 ${webhookId}`);
+    const result = await run(line);
+    webhookId = Number(/^Board \((\d+)\) gets events/.exec(result.said)?.[1] ?? webhookId);
     lastId = Number(/Its id, to revoke it, is (\d+)/.exec(result.said)?.[1] ?? lastId);
     results.push(result);
   }
   // The doctor is right that the mail server is not there.
+  expect(receiver.messages().map(({ type }) => type)).toContain('webhook.test');
   expect(results.filter(({ line, code }) => code !== 0 && !line.endsWith(' doctor'))).toEqual([]);
 });
 

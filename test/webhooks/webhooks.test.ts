@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
-import { deliverEvents, forgetDeliveries, queueDue } from '../../src/webhooks/service.ts';
+import { deliverEvents, examineWebhooks, forgetDeliveries, queueDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
@@ -349,6 +349,9 @@ describe('a receiver that fails', () => {
     const { rows } = await sql<{ action: string; person: number | null }>`
       select action, person_id as person from audit order by id desc limit 1`.execute(db);
     expect(rows).toEqual([{ action: 'disable webhook', person: null }]);
+    expect(await examineWebhooks(service.context)).toEqual([
+      expect.objectContaining({ level: 'warning', text: expect.stringMatching(/^school\/Board: disabled .* 410$/) }),
+    ]);
     receiver.answer(answering(204));
     await deliver(made);
     expect(receiver.asked).toEqual([]);

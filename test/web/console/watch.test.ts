@@ -8,6 +8,7 @@ import { until } from '../../_util/graphql.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { makeCalendar, makeConflicts } from '../../mail/_util/rows.ts';
+import { makeWebhook } from '../../webhooks/_util/rows.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
@@ -124,6 +125,28 @@ describeInBrowser('What Admins watch in the console', () => {
         (await api.get('/room-problems?State=Done')).body['Items'] as Record<string, unknown>[];
       await until(async () => (await isSettled()).length === 1);
       expect(await isSettled()).toMatchObject([{ Kind: 'Projector', DoneBy: expect.anything() }]);
+    });
+
+    test('names webhooks that fail or were disabled, and has those sent to again', async () => {
+      const { page } = admin;
+      const { mandatorId } = service.tenant;
+      const gone = await makeWebhook(db(), mandatorId, 'Board');
+      await sql`update webhook set disabled_because = 'Gone' where id = ${gone}`.execute(db());
+      const failing = await makeWebhook(db(), mandatorId, 'Mirror');
+      await sql`update webhook set disabled_at = null, disabled_because = null, failures = 7, failing_since = now()
+        where id = ${failing}`.execute(db());
+      await makeWebhook(db(), mandatorId, 'Of an Admin');
+      await page.getByRole('button', { name: 'Check again' }).click();
+      const told = page.locator('.matters li').filter({ hasText: 'webhook' });
+      await told.nth(1).waitFor();
+      expect(await told.allInnerTexts()).toEqual([
+        expect.stringMatching(/^Fault\s+Nothing is sent to the webhook Board since .*\(410\)\.\s+Send again$/),
+        expect.stringMatching(/^Note\s+The webhook Mirror takes nothing since .*\s+Who changed what$/),
+      ]);
+      await isSound(admin);
+      await told.getByRole('button', { name: /^Send again: Nothing is sent to the webhook Board/ }).press('Enter');
+      await told.nth(1).waitFor({ state: 'detached' });
+      expect((await api.get(`/webhooks/${gone}`)).body).toMatchObject({ Enabled: true, DisabledBecause: null });
     });
 
     test('shows who changed what, from what to what, and filters it by the address', async () => {

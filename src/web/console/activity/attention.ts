@@ -1,4 +1,4 @@
-/** What needs attention first: signs, calendars, imports, problems of rooms, requests and PINs, each with the screen where it is mended. */
+/** What needs attention first: signs, calendars, imports, problems of rooms, requests, webhooks and PINs, each with the screen where it is mended. */
 import { ask, pages } from '../client.ts';
 import { dayAt, dayText, momentText, ownZone } from '../clock.ts';
 import {
@@ -8,6 +8,8 @@ import {
   PinsToMindDocument,
   SignsToMindDocument,
   type SignsToMindQuery,
+  WebhooksToMindDocument,
+  type WebhooksToMindQuery,
   WorkToMindDocument,
   type WorkToMindQuery,
 } from '../generated/graphql.ts';
@@ -22,9 +24,12 @@ export type Matter = {
   members?: Record<string, string>;
   /** It is settled here. */
   problem?: Problem;
+  /** It is enabled here. */
+  webhook?: Webhook;
 };
 
 type Sign = NonNullable<SignsToMindQuery['displays']>['nodes'][number];
+export type Webhook = NonNullable<WebhooksToMindQuery['webhooks']>['nodes'][number];
 type Calendar = NonNullable<MailToMindQuery['mailSubscriptions']>[number];
 
 const day = 86_400_000;
@@ -80,6 +85,21 @@ function* ofWork({ batches, bookings }: WorkToMindQuery): Generator<Matter> {
     };
 }
 
+function* ofWebhook(webhook: Webhook): Generator<Matter> {
+  const { id, name, failures, failingSince, disabledAt, disabledBecause } = webhook;
+  if (disabledAt && disabledBecause && disabledBecause !== 'Admin') {
+    const text = t().webhookDisabled(name, t().webhookReasons[disabledBecause] ?? disabledBecause, moment(disabledAt));
+    yield { key: id, level: 'fault', text, screen: 'activity', webhook };
+  } else if (!disabledAt && failingSince && failures > 1)
+    yield {
+      key: id,
+      level: 'warning',
+      text: t().webhookFails(name, moment(failingSince)),
+      screen: 'activity',
+      members: { noun: 'Webhook' },
+    };
+}
+
 function ofProblem(problem: Problem): Matter {
   const { id, kind, text, reportedAt, resourceName } = problem;
   const told = t().problem(resourceName, t().problems[kind] ?? kind, text, moment(reportedAt));
@@ -103,6 +123,7 @@ export type Minded = {
   work: WorkToMindQuery;
   persons: PersonToMindFragment[];
   problems: readonly Problem[];
+  webhooks: readonly Webhook[];
 };
 
 export async function readAttention(stop: AbortSignal): Promise<Minded> {
@@ -113,24 +134,26 @@ export async function readAttention(stop: AbortSignal): Promise<Minded> {
       signs.push(...some);
     return signs;
   }
-  const [signs, { mailSubscriptions }, work, { admins, importers }, problems] = await Promise.all([
+  const [signs, { mailSubscriptions }, work, { admins, importers }, problems, { webhooks }] = await Promise.all([
     readSigns(),
     ask(MailToMindDocument, {}, stop),
     ask(WorkToMindDocument, { since }, stop),
     ask(PinsToMindDocument, {}, stop),
     readOpenProblems(stop),
+    ask(WebhooksToMindDocument, {}, stop),
   ]);
   const persons = [...(admins?.nodes ?? []), ...(importers?.nodes ?? [])];
-  return { signs, calendars: mailSubscriptions ?? [], work, persons, problems };
+  return { signs, calendars: mailSubscriptions ?? [], work, persons, problems, webhooks: webhooks?.nodes ?? [] };
 }
 
 /** Faults first. */
-export function mattersOf({ signs, calendars, work, persons, problems }: Minded): Matter[] {
+export function mattersOf({ signs, calendars, work, persons, problems, webhooks }: Minded): Matter[] {
   const all = [
     ...signs.flatMap((sign) => [...ofSign(sign)]),
     ...calendars.flatMap((calendar) => [...ofCalendar(calendar)]),
     ...ofWork(work),
     ...problems.map(ofProblem),
+    ...webhooks.flatMap((webhook) => [...ofWebhook(webhook)]),
     ...persons.flatMap((person) => [...ofPerson(person)]),
   ];
   return all.toSorted((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'));

@@ -759,6 +759,13 @@ export type Verdict =
   | 'Approved'
   | 'Declined';
 
+/** An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; what comes next is no longer kept in the feed. */
+export type WebhookDisabledReason =
+  | 'Admin'
+  | 'Failing'
+  | 'Gone'
+  | 'HistoryLost';
+
 export type SignsToMindQueryVariables = Exact<{
   after?: string | null | undefined;
 }>;
@@ -777,6 +784,26 @@ export type WorkToMindQueryVariables = Exact<{
 
 
 export type WorkToMindQuery = { batches: { __typename: 'BatchConnection', nodes: Array<{ __typename: 'Batch', id: string, restId: string, createdAt: string, operation: JobOperation, validateOnly: boolean, failureKind: FailureKind | null, errorCount: number, createdBy: { __typename: 'PersonReference', displayName: string } }> } | null, bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null };
+
+export type WebhooksToMindQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WebhooksToMindQuery = { webhooks: { __typename: 'WebhookConnection', nodes: Array<{ __typename: 'Webhook', id: string, name: string, version: number, failures: number, failingSince: string | null, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null }> } | null };
+
+export type EnableWebhookMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type EnableWebhookMutation = { done:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+    | { __typename: 'Webhook', id: string }
+   };
 
 export type PinsToMindQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -2274,6 +2301,64 @@ export const WorkToMindDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WorkToMindQuery, WorkToMindQueryVariables>;
+export const WebhooksToMindDocument = new TypedDocumentString(`
+    query WebhooksToMind {
+  webhooks(first: 50) {
+    nodes {
+      id
+      name
+      version
+      failures
+      failingSince
+      disabledAt
+      disabledBecause
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WebhooksToMindQuery, WebhooksToMindQueryVariables>;
+export const EnableWebhookDocument = new TypedDocumentString(`
+    mutation EnableWebhook($id: ID!, $version: Int!) {
+  done: changeWebhook(id: $id, version: $version, input: { enabled: true }) {
+    __typename
+    ... on Webhook {
+      id
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<EnableWebhookMutation, EnableWebhookMutationVariables>;
 export const PinsToMindDocument = new TypedDocumentString(`
     query PinsToMind {
   admins: persons(filter: { role: Admin, active: true }, first: 25) {

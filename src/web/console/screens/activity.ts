@@ -1,8 +1,9 @@
 /** Activity: what needs attention first, then who changed what. */
 import { Acts } from '../activity/acts.ts';
-import { mattersOf, readAttention } from '../activity/attention.ts';
+import { type Matter, mattersOf, readAttention, type Webhook } from '../activity/attention.ts';
 import { act } from '../client.ts';
 import {
+  EnableWebhookDocument,
   FailedBatchesDocument,
   MailNewsDocument,
   ProblemNewsDocument,
@@ -13,8 +14,9 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { useRefresh } from '../parts/refresh.ts';
-import { RefusedBox } from '../parts/refused.ts';
+import { RefusedBox, sayRefusal } from '../parts/refused.ts';
 import { useRevocation } from '../parts/revoke.ts';
+import { toast } from '../parts/toast.ts';
 import { t } from '../texts/activity.ts';
 
 const Attention: Component<object> = () => {
@@ -26,14 +28,26 @@ const Attention: Component<object> = () => {
     t().willSettle,
     reload,
   );
+  const enable = async ({ id, version }: Webhook) => {
+    const { refused } = await act(EnableWebhookDocument, { id, version });
+    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    reload();
+  };
+  const button = (name: string, text: string, onClick: () => void) =>
+    html`<button type="button" aria-label=${`${name}: ${text}`} onClick=${onClick}>${name}</button>`;
+  const remedyOf = ({ text, screen, members, problem, webhook }: Omit<Matter, 'key' | 'level'>) => {
+    if (problem) return button(t().settle, text, () => settle(problem));
+    if (webhook) return button(t().enable, text, () => void enable(webhook));
+    return h(ScreenLink, { screen, ...(members && { members }), children: t().open[screen] ?? screen });
+  };
   const body = showAsked(asked, (minded) => {
     const matters = mattersOf(minded).filter(({ problem }) => !problem || !isGoing(problem));
     if (matters.length === 0) return html`<p class="state">${t().nothing}</p>`;
     return html`<ul class="matters">
       ${matters.map(
-        ({ key, level, text, screen, members, problem }) => html`<li key=${key} class=${level}>
-          <b class="level">${t().levels[level]}</b><span>${text}</span>
-          ${problem ? html`<button type="button" aria-label=${`${t().settle}: ${text}`} onClick=${() => settle(problem)}>${t().settle}</button>` : h(ScreenLink, { screen, ...(members && { members }), children: t().open[screen] ?? screen })}
+        (matter) => html`<li key=${matter.key} class=${matter.level}>
+          <b class="level">${t().levels[matter.level]}</b><span>${matter.text}</span>
+          ${remedyOf(matter)}
         </li>`,
       )}
     </ul>`;

@@ -46,6 +46,15 @@ export const t = texts(
       Cleaning: 'Reinigung',
       Other: 'anderes Problem',
     } as Names,
+    webhookDisabled: (name: string, why: string, at: string) =>
+      `An den Webhook ${name} wird seit ${at} nichts gesendet: ${why}`,
+    webhookReasons: {
+      Gone: 'Der Empfänger will nichts mehr (410).',
+      Failing: 'Drei Tage lang hat er ein Ereignis nicht angenommen.',
+      HistoryLost: 'Was als Nächstes käme, ist nicht mehr aufbewahrt.',
+    } as Names,
+    webhookFails: (name: string, since: string) => `Der Webhook ${name} nimmt seit ${since} nichts an.`,
+    enable: 'Wieder senden',
     settle: 'Erledigt',
     willSettle: 'Das Problem gilt als erledigt.',
     open: {
@@ -54,6 +63,7 @@ export const t = texts(
       timetables: 'Stundenpläne',
       rooms: 'Räume',
       master: 'Stammdaten',
+      activity: 'Wer was geändert hat',
     } as Names,
     audit: 'Wer was geändert hat',
     at: 'Wann',
@@ -85,6 +95,7 @@ export const t = texts(
       Tenant: 'Mandant',
       MailSubscription: 'Mailkalender',
       RoomProblem: 'Problem eines Raums',
+      Webhook: 'Webhook',
     } as Names,
     verbs: {
       create: 'anlegen',
@@ -99,6 +110,10 @@ export const t = texts(
       approve: 'genehmigen',
       decline: 'ablehnen',
       read: 'lesen',
+      test: 'prüfen',
+      replay: 'erneut senden',
+      disable: 'abschalten',
+      rotate: 'Geheimnis ersetzen',
     } as Names,
   },
   {
@@ -143,6 +158,15 @@ export const t = texts(
       Cleaning: 'cleaning',
       Other: 'another problem',
     } as Names,
+    webhookDisabled: (name: string, why: string, at: string) =>
+      `Nothing is sent to the webhook ${name} since ${at}: ${why}`,
+    webhookReasons: {
+      Gone: 'Its receiver wants nothing any more (410).',
+      Failing: 'It has not taken an event for three days.',
+      HistoryLost: 'What would come next is no longer kept.',
+    } as Names,
+    webhookFails: (name: string, since: string) => `The webhook ${name} takes nothing since ${since}.`,
+    enable: 'Send again',
     settle: 'Done',
     willSettle: 'The problem counts as settled.',
     open: {
@@ -151,6 +175,7 @@ export const t = texts(
       timetables: 'Timetables',
       rooms: 'Rooms',
       master: 'Master data',
+      activity: 'Who changed what',
     } as Names,
     audit: 'Who changed what',
     at: 'When',
@@ -182,6 +207,7 @@ export const t = texts(
       Tenant: 'Tenant',
       MailSubscription: 'Mail calendar',
       RoomProblem: 'Problem of a room',
+      Webhook: 'Webhook',
     } as Names,
     verbs: {} as Names,
   },
