@@ -88,7 +88,7 @@ function ownName(word: string, { names }: Spelling): string | undefined {
 }
 
 /** What is in quotes is the caller's. */
-const quotedOrWord = /"(?:[^"\\]|\\.)*"|[A-Za-z]\w*/g;
+const quotedOrWord = /"(?:[^"\\]|\\.)*"?|[A-Za-z]\w*/g;
 
 const respellText = (text: string, spelling: Spelling): string =>
   text.replaceAll(quotedOrWord, (word) => ownName(word, spelling) ?? word);

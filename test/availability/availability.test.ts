@@ -379,12 +379,12 @@ describe('Query.availability', () => {
   });
 
   test.each([
-    ['an unknown resource', { resourceIds: ['2000000000'] }, 'ResourceIds: there is no resource'],
+    ['an unknown resource', { resourceIds: ['2000000000'] }, 'resourceIds: there is no resource'],
     ['what is no id', { resourceIds: ['x'] }, 'must be an id'],
     ['two ids in one text', { resourceIds: ['1,2'] }, 'must be an id'],
     ['an id that is too long', { locationId: '99999999999' }, 'must be an id'],
     ['equipment that PostgreSQL cannot hold', { equipment: ['\u0000'] }, 'must not hold U+0000'],
-    ['a window of none', { to: '2027-03-01T00:00:00Z' }, 'must be after From'],
+    ['a window of none', { to: '2027-03-01T00:00:00Z' }, 'to: must be after from'],
     ['a duration of none', { durationMinutes: 0 }, 'durationMinutes'],
   ])('an error for %s', async (_name, changes, text) => {
     const input = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z', ...changes };

@@ -37,7 +37,9 @@ afterAll(async () => {
 
 async function ask(body: object): Promise<[status: number, body: unknown]> {
   const response = await service.post(body, { accept: 'application/graphql-response+json' });
-  return [response.status, await response.json()];
+  const text = await response.text();
+  // Each answer has its own.
+  return [response.status, JSON.parse(text.replaceAll(/"traceId":"[^"]+"/g, '"traceId":""'))];
 }
 
 describe('a query that comes again', () => {
