@@ -37,7 +37,8 @@ export async function readWaiting(
       (failed_at < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
     from webhook_event where mandator_id = ${mandatorId} and webhook_id = ${webhookId}
     order by position`.execute(db);
-  if (events.length >= mostWaiting) return { events, end: seen, hasMore: true };
+  // There is more behind it, but no room: not for this job, which would find nothing to do.
+  if (events.length >= mostWaiting) return { events, end: seen, hasMore: false };
   const { changes, end, hasMore } = await readEvents(db, mandatorId, { limit: freshAtOnce, after: seen ?? undefined });
   for (const change of changes) {
     const kind = kindOf(change);

@@ -397,6 +397,23 @@ describe('a receiver that fails', () => {
     expect(told()).toEqual([['booking.created', kept]]);
   });
 
+  test('has a thousand events wait at most; the others stay in the feed, and nothing is done until one is due', async () => {
+    const made = await make();
+    await sql`
+      insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, attempts, failed_at, due_at)
+      select ${mandatorId}, ${made.Id}, -n, 1, 'Booking -' || n, 'BookingChanged', now(), 1, now(), now() + interval '1 hour'
+      from generate_series(1, 1000) as n`.execute(db);
+    const [id = 0] = await book();
+    const { rows: before } = await sql<{ rounds: number }>`select rounds::int from webhook`.execute(db);
+    await deliver(made);
+    const { rows: after } = await sql<{ rounds: number }>`select rounds::int from webhook`.execute(db);
+    expect(after[0]!.rounds - before[0]!.rounds).toBe(1);
+    expect(await read(made)).toMatchObject({ Waiting: 1_000 });
+    await sql`delete from webhook_event where position = -1000`.execute(db);
+    await deliver(made);
+    expect(told()).toEqual([['booking.created', id]]);
+  });
+
   test('hangs, and holds no other receiver meanwhile', async () => {
     const held: ServerResponse[] = [];
     receiver.answer(({ path }) =>
