@@ -773,6 +773,7 @@ describe('the scenarios use', () => {
     ...{ 'mail-subscriptions': 'mail/graphql', MailSubscription: 'mail/graphql' },
     ...{ 'opening-hours': 'opening-hours/graphql', CalendarToken: 'calendar-feed/feed' },
     ...{ Pin: 'identity/admin', Series: 'graphql/graph' },
+    ...{ webhooks: 'webhooks/webhooks', Webhook: 'webhooks/webhooks' },
   };
   const unusedNouns = (nouns: Iterable<string>, isUsed: (noun: string) => boolean) =>
     [...new Set(nouns)].filter((noun) => isUsed(noun) === noun in elsewhere);

@@ -128,6 +128,48 @@ describe('the record', () => {
   });
 });
 
+describe('over GraphQL a webhook', () => {
+  const run = async (mutation: string) => {
+    const { data, errors } = await admin.ask(`mutation { result: ${mutation} }`);
+    expect(errors).toBeUndefined();
+    return data!['result'] as Tree;
+  };
+  const problem = '... on Problem { code message }';
+
+  test('is made, tested, replayed, changed and deleted as over REST', async () => {
+    const input = `{ name: "Board", url: "${receiver.origin}/hook", kinds: [BookingCreated] }`;
+    const answered = `{ ... on WebhookWithSecret { secret webhook { restId version kinds } } ${problem} }`;
+    const made = await run(`createWebhook(input: ${input}) ${answered}`);
+    expect(made).toMatchObject({ secret: expect.stringMatching(/^whsec_/), webhook: { version: 1 } });
+    const Id = Number((made['webhook'] as Tree)['restId']);
+    const at = (version: number) => `id: "webhook_${Id}", version: ${version}`;
+    expect(await run(`createWebhook(input: ${input}) ${answered}`)).toMatchObject({ code: 'Conflict' });
+    expect(await run(`testWebhook(id: "webhook_${Id}") { ... on WebhookDelivery { kind status } }`)).toEqual({
+      ...{ kind: 'Test', status: 204 },
+    });
+    const rotated = await run(`rotateWebhookSecret(${at(1)}, input: { overlapHours: 0 }) ${answered}`);
+    expect(rotated).toMatchObject({
+      secret: expect.not.stringContaining(String(made['secret'])),
+      webhook: { version: 2 },
+    });
+    const whole = `{ ... on Webhook { enabled version disabledBecause } ${problem} }`;
+    expect(await run(`changeWebhook(${at(1)}, input: { enabled: false }) ${whole}`)).toMatchObject({
+      code: 'PreconditionFailed',
+    });
+    const changed = await run(`changeWebhook(${at(2)}, input: { enabled: false }) ${whole}`);
+    expect(changed).toEqual({ enabled: false, version: 3, disabledBecause: 'Admin' });
+    expect(await run(`replayWebhook(${at(3)}, input: { cursor: "now" }) ${whole}`)).toMatchObject({ version: 3 });
+    const { data } = await admin.ask(
+      '{ webhooks { nodes { deliveries(filter: { failed: false }) { nodes { messageId } } } } }',
+    );
+    expect(data).toMatchObject({
+      webhooks: { nodes: [{ deliveries: { nodes: [{ messageId: expect.stringMatching(/^test_/) }] } }] },
+    });
+    expect(await run(`deleteWebhook(${at(3)}) ${whole}`)).toMatchObject({ version: 3 });
+    expect((await admin.get(`/webhooks/${Id}`)).status).toBe(404);
+  });
+});
+
 describe('a message', () => {
   test('is proven by both secrets while they overlap, and by the new one alone afterwards', async () => {
     const made = await make();
