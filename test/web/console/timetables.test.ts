@@ -236,4 +236,58 @@ describeInBrowser('The screen of timetables', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('by keys alone: a file is chosen, a column named, checked, corrected in place, checked again and imported', async () => {
+    const { open, signIn, tabTo, page, complaints, close } = await openConsole(browser, service);
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await open('?screen=timetables');
+    await signIn();
+    await tabTo('Import a file …');
+    await press('Enter');
+    await page.getByText('Drop files here').waitFor();
+    await tabTo('Choose a file');
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), press('Enter')]);
+    await chooser.setFiles({
+      name: 'keys.csv',
+      mimeType: 'text/csv',
+      // Of where it is no name tells that it is the room.
+      buffer: Buffer.from(
+        'Datum;Von;Bis;Wo;Fach;Klasse\r\n10.06.2032;8:00;8:45;HS 101;Chor;K1\r\n10.06.2032;9:00;9:45;Nirgends;Chor;K1\r\n',
+      ),
+    });
+    await page.getByText('2 of 2 rows').waitFor();
+    await tabTo('Source');
+    await page.keyboard.type('keys');
+    await tabTo('Room');
+    await page.keyboard.type('Wo');
+    await page.getByRole('gridcell', { name: 'Nirgends' }).waitFor();
+    await tabTo('Check');
+    await press('Enter');
+    await page.getByText('One row has faults.').waitFor();
+    // The third line of the file, with its titles.
+    const cells = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: '3', exact: true }) });
+    await cells.getByRole('gridcell').nth(3).and(page.locator('[aria-invalid="true"]')).waitFor();
+    await tabTo(/^10\.06\.2032/);
+    for (const column of [1, 2, 3]) {
+      await press('ArrowRight');
+      await cells.getByRole('gridcell').nth(column).and(page.locator(':focus')).waitFor();
+    }
+    await press('Enter');
+    await page.locator('td input:focus').waitFor();
+    await press('Control+A');
+    await page.keyboard.type('HS 102');
+    await press('Enter');
+    await page.getByText('(changed)').waitFor();
+    await tabTo('Check');
+    await press('Enter');
+    await page.getByText('2 new, 0 changed, 0 moved, 0 removed').waitFor();
+    await tabTo('Import');
+    await press('Enter');
+    await page.getByText('The timetable is imported.').first().waitFor();
+    expect((await client.lessons('JobID=keys-Chor-K1')).Items).toHaveLength(2);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });
