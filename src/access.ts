@@ -260,11 +260,11 @@ export const seesOwnBatches = ({ hiddenRooms }: Viewer): boolean => hiddenRooms.
  */
 export function checkImporter(viewer: Viewer, onConflict?: 'Fail' | 'Skip' | 'Displace'): void {
   checkBatchUser(viewer);
-  const { role, usersMayImport = false, mandator } = viewer;
+  const { role, usersMayImport = false } = viewer;
   if (role !== 'User') return;
   if (!usersMayImport)
     throw new Forbidden(
-      `Only an Importer or an Admin sends, changes, deletes and cancels lessons; ask an Admin for the role Importer, or whoever runs this server to let Users import: roomgate parameter set --mandator ${mandator} UsersMayImport true.`,
+      'Only an Importer or an Admin sends, changes, deletes and cancels lessons; ask an Admin for the role Importer, or to let all Users import.',
     );
   if (onConflict === 'Displace')
     throw new Forbidden(

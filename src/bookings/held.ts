@@ -107,7 +107,7 @@ async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }:
     .limit(1)
     .executeTakeFirst();
   const of = lesson ? `is lesson ${lesson.lektionId} of job ${lesson.jobId}` : 'was a lesson';
-  return new Conflict(`This booking ${of}; change lessons through api/v2.0/jobs/update.`);
+  return new Conflict(`This booking ${of}; lessons change by an update of their job.`);
 }
 
 /** @throws Conflict for what is cancelled, declined or released */

@@ -114,7 +114,7 @@ function unknownResource(): InvalidInput {
 type Found = {
   id: number;
   resourceId: number;
-  kind: string;
+  kind: BookingKind;
   subject: string | null;
   isPrivate: boolean;
   organizerId: number | null;

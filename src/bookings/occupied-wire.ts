@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { id, instant } from '../fields.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
+import { bookingKind } from './wire.ts';
 
 export const roomConflict = z
   .object({
     BookingId: id('booking', 'The id of the booking in the way.'),
     ResourceId: id('resource', 'The resource that it occupies.'),
-    Kind: z.string().max(20).meta({ description: 'What it is: Booking, Lesson, MailItem or Block.' }),
+    Kind: bookingKind.meta({ description: 'What it is.' }),
     Subject: z.string().max(4_000).nullable().meta({ description: 'What it is about; Belegt where it is private.' }),
     Start: instant('From when it occupies the resource, setup included.'),
     End: instant('Until when it occupies the resource, teardown included.'),

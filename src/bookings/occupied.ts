@@ -1,11 +1,12 @@
 /** The error for a place that is taken, with the bookings in the way and alternatives (contract 5.2). */
 import { Conflict } from '../errors.ts';
+import type { BookingKind } from './booking.ts';
 
 /** A booking in the way of a wanted one, as far as the viewer may see it. */
 export type RoomConflict = {
   bookingId: number;
   resourceId: number;
-  kind: string;
+  kind: BookingKind;
   /** `Belegt` when the booking is private. */
   subject: string | null;
   /** Setup and teardown included. */

@@ -2,7 +2,7 @@ import SchemaBuilder, { type EnumRef, type ObjectRef } from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import ZodPlugin from '@pothos/plugin-zod';
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type ValueNode, valueFromASTUntyped } from 'graphql';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import {
@@ -46,6 +46,17 @@ function readDate(value: unknown): string {
   return read.data;
 }
 
+/** The same of a literal, whose fault has its place in the document. */
+const ofLiteral =
+  <Value>(read: (value: unknown) => Value) =>
+  (node: ValueNode): Value => {
+    try {
+      return read(valueFromASTUntyped(node));
+    } catch (error) {
+      throw new GraphQLError((error as Error).message, { nodes: node });
+    }
+  };
+
 /** A reference by name to a type that another room adds. */
 export const typeNamed = <Source extends object>(name: string) => name as unknown as ObjectRef<Types, Source>;
 /** The same for an enumeration. */
@@ -86,11 +97,13 @@ export function createBuilder() {
     // Some resolvers return the text.
     serialize: (value) => (typeof value === 'string' ? value : value.toISOString()),
     parseValue: readInstant,
+    parseLiteral: ofLiteral(readInstant),
   });
   builder.scalarType('Date', {
     description: 'A local date, without a time and without a zone: YYYY-MM-DD.',
     serialize: (value) => value,
     parseValue: readDate,
+    parseLiteral: ofLiteral(readDate),
   });
   builder.objectType('PageInfo', {
     description: 'Where a page ends, and whether there is more.',

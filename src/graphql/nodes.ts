@@ -52,7 +52,8 @@ export function addNodes(builder: Builder): void {
       nullable: true,
       args: { id: t.arg.id({ required: true, description: 'An `id` of the graph.' }) },
       complexity: 10,
-      description: 'A record by its id, with the rights of its own query; null where there is none for the caller.',
+      description:
+        'A record by its id, with the rights of its own query; null where there is none for the caller. Of a noun that the caller may not read at all: FORBIDDEN.',
       resolve: (_root, { id }, call, { schema }) => findNode(schema, call, id, names),
     }),
     nodes: t.field({

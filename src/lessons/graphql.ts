@@ -105,7 +105,8 @@ function addQueries(builder: Builder, batch: BatchType): void {
       type: batches,
       args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
       complexity: pageCost,
-      description: 'The batches of the tenant, newest first; without a filter the running ones.',
+      description:
+        'The batches of the tenant, newest first; without a filter the running ones. Who does not see all resources is told of its own.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         lessons.listBatches(context.db, viewer, given(wanted), pageOf(lessons.batchList, page)),
     }),

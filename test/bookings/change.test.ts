@@ -95,7 +95,7 @@ describe('who may change and cancel', () => {
     await school.setKind(mail.id, 'MailItem');
     for (const viewer of [school.user, school.admin])
       for (const [booking, remedy] of [
-        [lesson, /is lesson L-1 of job J-1; .*api\/v2\.0\/jobs\/update/],
+        [lesson, /is lesson L-1 of job J-1; lessons change by an update of their job/],
         [mail, /calendar of its mailbox/],
       ] as const)
         for (const call of [() => change(booking, { subject: 'x' }, { viewer }), () => cancel(booking, 'This', viewer)])

@@ -294,7 +294,10 @@ describe('GET bookings/{id}', () => {
     ]);
     const { Items } = body as { Items: [{ Id: number; Version: number }] };
     const changed = await user.patch(one(Items[0].Id), { Subject: 'X' });
-    expect([changed.status, changed.body['detail']]).toEqual([409, expect.stringMatching(/L-1.*J-1.*jobs\/update/)]);
+    expect([changed.status, changed.body['detail']]).toEqual([
+      409,
+      expect.stringMatching(/L-1.*J-1.*an update of their job/),
+    ]);
   });
 
   test('404 for an id that the tenant does not have, or that is none', async () => {

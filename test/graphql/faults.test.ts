@@ -272,6 +272,7 @@ test.each<[string, Tree, string]>([
 test.each([
   ['a rule of a value', 'Int', '0', 'persons(first: §) { nodes { id } }', 'BAD_USER_INPUT', 'BAD_USER_INPUT'],
   ['a scalar', 'DateTime', '"x"', 'bookings(filter: { from: § }) { nodes { id } }'],
+  ['a date', 'Date', '"x"', 'holidays(filter: { from: § }) { nodes { id } }'],
   ['an enumeration', 'SortOrder', '"Upward"', 'bookings(filter: {}, order: §) { nodes { id } }'],
   ['a member that is missing', 'UsageInput!', '{}', 'usage(input: §) { hours { hour } }'],
 ])(
@@ -283,6 +284,7 @@ test.each([
     const asVariable = await admin.ask(`query ($v: ${type}) { ${use.replace('§', '$v')} }`, { v: JSON.parse(value) });
     const asLiteral = await admin.ask(`{ ${use.replace('§', type === 'SortOrder' ? 'Upward' : value)} }`);
     expect([codesOf(asVariable), codesOf(asLiteral)]).toEqual([[ofVariable], [ofDocument]]);
+    expect(asLiteral.errors?.filter((error) => !('locations' in (error as Tree)))).toEqual([]);
   },
 );
 

@@ -241,6 +241,6 @@ test('doctor tells of mail servers behind the database', async () => {
   const checks = (JSON.parse(out) as { Check: string }[]).map(({ Check }) => Check);
   expect(checks.slice(checks.indexOf('Database')).filter((check) => check !== 'Calendar')).toEqual([
     ...['Database', 'Temporary files', 'Batches', 'Secrets', 'Mail callback', 'Mail callback', 'Mail callback'],
-    ...['Mail', 'Mail', 'Mail', 'Server'],
+    ...['Mail', 'Mail', 'Mail', 'Webhooks', 'Server'],
   ]);
 });

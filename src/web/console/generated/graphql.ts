@@ -797,7 +797,7 @@ export type EnableWebhookMutationVariables = Exact<{
 
 
 export type EnableWebhookMutation = { done:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -893,7 +893,7 @@ export type CreateTimetableFeedMutationVariables = Exact<{
 
 export type CreateTimetableFeedMutation = { createTimetableToken:
     | { __typename: 'CalendarTokenCreated', url: string }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
    };
@@ -907,7 +907,7 @@ export type CreateRoomFeedMutationVariables = Exact<{
 
 export type CreateRoomFeedMutation = { createCalendarToken:
     | { __typename: 'CalendarTokenCreated', url: string }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -979,7 +979,7 @@ export type CreateHolidaysMutationVariables = Exact<{
 
 
 export type CreateHolidaysMutation = { createHolidayCalendar:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -993,7 +993,7 @@ export type ChangeHolidaysMutationVariables = Exact<{
 
 
 export type ChangeHolidaysMutation = { changeHolidayCalendar:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
@@ -1205,7 +1205,7 @@ export type CreateLocationMutationVariables = Exact<{
 
 
 export type CreateLocationMutation = { createLocation:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1219,7 +1219,7 @@ export type ChangeLocationMutationVariables = Exact<{
 
 
 export type ChangeLocationMutation = { changeLocation:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
@@ -1233,7 +1233,7 @@ export type CreateResourceMutationVariables = Exact<{
 
 
 export type CreateResourceMutation = { createResource:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1247,7 +1247,7 @@ export type ChangeResourceMutationVariables = Exact<{
 
 
 export type ChangeResourceMutation = { changeResource:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
@@ -1263,7 +1263,7 @@ export type RetireResourceMutationVariables = Exact<{
 
 
 export type RetireResourceMutation = { retireResource:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Retired', cancelled: number, moved: number, version: number, kept: { __typename: 'UpcomingBookings', bookings: number, blocks: number, lessons: number }, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string }> }
@@ -1335,7 +1335,7 @@ export type CreatePersonMutationVariables = Exact<{
 
 
 export type CreatePersonMutation = { createPerson:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1349,7 +1349,7 @@ export type ChangePersonMutationVariables = Exact<{
 
 
 export type ChangePersonMutation = { changePerson:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
@@ -1365,7 +1365,7 @@ export type ErasePersonMutationVariables = Exact<{
 
 
 export type ErasePersonMutation = { erasePerson:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
@@ -1382,7 +1382,7 @@ export type CreatePinMutationVariables = Exact<{
 
 
 export type CreatePinMutation = { createPin:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'PinCreated', pin: string }
@@ -1406,7 +1406,7 @@ export type CreateGroupMutationVariables = Exact<{
 
 
 export type CreateGroupMutation = { createGroup:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1420,7 +1420,7 @@ export type ChangeGroupMutationVariables = Exact<{
 
 
 export type ChangeGroupMutation = { changeGroup:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
@@ -1435,7 +1435,7 @@ export type DeleteGroupMutationVariables = Exact<{
 
 
 export type DeleteGroupMutation = { deleteGroup:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
@@ -1448,7 +1448,7 @@ export type CreatePolicyMutationVariables = Exact<{
 
 
 export type CreatePolicyMutation = { createPolicy:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1462,7 +1462,7 @@ export type ChangePolicyMutationVariables = Exact<{
 
 
 export type ChangePolicyMutation = { changePolicy:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
@@ -1477,14 +1477,14 @@ export type DeletePolicyMutationVariables = Exact<{
 
 
 export type DeletePolicyMutation = { deletePolicy:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
-type Refused_ConflictProblem_Fragment = { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> };
+type Refused_ConflictProblem_Fragment = { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> };
 
 type Refused_ForbiddenProblem_Fragment = { __typename: 'ForbiddenProblem', code: string, message: string };
 
@@ -1591,7 +1591,7 @@ export type CreateBookingMutationVariables = Exact<{
 
 export type CreateBookingMutation = { createBooking:
     | { __typename: 'BookingCreated', booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null } }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'SeriesCreated', bookingIds: Array<string>, booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }, skipped: Array<{ __typename: 'SkippedBooking', start: string, end: string }> }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1608,7 +1608,7 @@ export type ChangeBookingMutationVariables = Exact<{
 
 export type ChangeBookingMutation = { changeBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1624,7 +1624,7 @@ export type CancelBookingMutationVariables = Exact<{
 
 export type CancelBookingMutation = { cancelBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'VersionProblem', code: string, message: string }
@@ -1637,7 +1637,7 @@ export type CheckInMutationVariables = Exact<{
 
 export type CheckInMutation = { checkIn:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1651,7 +1651,7 @@ export type ReleaseBookingMutationVariables = Exact<{
 
 export type ReleaseBookingMutation = { releaseBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1668,7 +1668,7 @@ export type DecideBookingMutationVariables = Exact<{
 
 export type DecideBookingMutation = { decideBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1740,7 +1740,7 @@ export type PairSignMutationVariables = Exact<{
 
 
 export type PairSignMutation = { pairDisplay:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
@@ -1754,7 +1754,7 @@ export type ChangeSignMutationVariables = Exact<{
 
 
 export type ChangeSignMutation = { changeDisplay:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
@@ -1819,7 +1819,7 @@ export type CancelBatchMutationVariables = Exact<{
 
 export type CancelBatchMutation = { cancelBatch:
     | { __typename: 'BatchCancelled', batch: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: string, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
