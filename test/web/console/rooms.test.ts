@@ -562,6 +562,39 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.setViewportSize({ width: 1280, height: 800 });
   });
 
+  test('on a closed day a link leads to the next open one, as far ahead as it looks', async () => {
+    const { db } = service.context;
+    const later = (days: number) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+    const [shut, open] = [12, 20].map(later) as [string, string];
+    const { mandatorId, locationId } = service.tenant;
+    const close = (from_date: string, to_date: string) =>
+      db
+        .insertInto('opening_exception')
+        .values({ mandator_id: mandatorId, location_id: locationId, from_date, to_date, closed: true })
+        .execute();
+    await close(shut, later(19));
+    await close(later(100), later(200));
+    await mine.open(`?screen=rooms&location=location_${locationId}&day=${shut}`);
+    await mine.page.getByText('It is closed on this day.').waitFor();
+    await seen('a closed day');
+    await mine.tabTo(/^To the next open day: /);
+    await press('Enter');
+    await cell(/^free 07:00–21:00/)
+      .first()
+      .waitFor();
+    expect(mine.page.url()).toContain(`day=${open}`);
+    expect(await mine.page.getByText('It is closed on this day.').count()).toBe(0);
+    await mine.open(`?screen=rooms&location=location_${locationId}&view=week&day=${later(120)}`);
+    await mine.page.getByText('It does not open in the 6 weeks after it either.').waitFor();
+    // Of all locations one has no hours at all, and is always open.
+    await mine.open(`?screen=rooms&day=${shut}`);
+    await cell(/^free/).first().waitFor();
+    await cell(/^free/).nth(1).waitFor({ state: 'detached' });
+    expect(await mine.page.getByText('It is closed on this day.').count()).toBe(0);
+    await mine.open(`?screen=rooms&day=${day}`);
+    await cell(/Conference/).waitFor();
+  });
+
   test('what overlaps lies in lanes, and rules have words', async () => {
     const calls = `Promise.all(['geometry', 'repeat'].map((name) => import(new URL('rooms/' + name + '.ts', document.querySelector('script[src]').src)))).then(([geometry, repeat]) => ({
       lanes: geometry.layInLanes([[0, 4], [1, 2], [2, 3], [5, 6]].map(([start, end]) => ({ start, end }))).map(({ lane, lanes }) => [lane, lanes]),

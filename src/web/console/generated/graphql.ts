@@ -1550,7 +1550,16 @@ export type RoomHoursQueryVariables = Exact<{
 }>;
 
 
-export type RoomHoursQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, intervals: Array<{ __typename: 'OpenInterval', start: string, end: string }> }> } | null };
+export type RoomHoursQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', start: string, end: string }> }> } | null };
+
+export type NextOpeningQueryVariables = Exact<{
+  locationId: string | number;
+  from: string;
+  to: string;
+}>;
+
+
+export type NextOpeningQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, intervals: Array<{ __typename: 'OpenInterval', localDate: string }> }> } | null };
 
 export type FreeRoomsQueryVariables = Exact<{
   input?: FreeInput | null | undefined;
@@ -4664,6 +4673,9 @@ export const RoomHoursDocument = new TypedDocumentString(`
   openingHours(locationId: $locationId, from: $from, to: $to) {
     resources {
       resourceId
+      weekly {
+        resourceId
+      }
       intervals {
         start
         end
@@ -4672,6 +4684,23 @@ export const RoomHoursDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RoomHoursQuery, RoomHoursQueryVariables>;
+export const NextOpeningDocument = new TypedDocumentString(`
+    query NextOpening($locationId: ID!, $from: Date!, $to: Date!) {
+  openingHours(
+    locationId: $locationId
+    timezoneLocationId: $locationId
+    from: $from
+    to: $to
+  ) {
+    resources {
+      resourceId
+      intervals {
+        localDate
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NextOpeningQuery, NextOpeningQueryVariables>;
 export const FreeRoomsDocument = new TypedDocumentString(`
     query FreeRooms($input: FreeInput) {
   freeResources(input: $input) {

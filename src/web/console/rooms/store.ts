@@ -213,8 +213,9 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
             { locationId, from: addDays(day, -1), to: lastDay },
             stop.signal,
           );
-          for (const { resourceId, intervals } of openingHours?.resources ?? [])
-            hoursOf(resourceId).value = intervals.map(spanOf);
+          // Without weekly hours a room is always open.
+          for (const { resourceId, weekly, intervals } of openingHours?.resources ?? [])
+            if (weekly.length > 0 || intervals.length > 0) hoursOf(resourceId).value = intervals.map(spanOf);
         }),
       );
     },

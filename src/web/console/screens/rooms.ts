@@ -16,6 +16,7 @@ import { Details } from '../rooms/details.ts';
 import { Filters, firstDay, fitting, mostFree, readFound, readFree, readWish } from '../rooms/filters.ts';
 import type { Scale } from '../rooms/geometry.ts';
 import { BookingList } from '../rooms/list.ts';
+import { NextOpen } from '../rooms/next-open.ts';
 import { Requests, useRequests } from '../rooms/requests.ts';
 import { now } from '../rooms/row.ts';
 import { makeSteps } from '../rooms/steps.ts';
@@ -155,6 +156,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     })}
     ${zoneNote && html`<p class="zone">${zoneNote}</p>`}
     ${free.data && free.data.size >= mostFree && html`<p class="zone" role="status">${t().firstFree(mostFree)}</p>`}
+    ${areHoursKnown && h(NextOpen, { rooms: shown, store })}
     ${h(RefusedBox, { refusal: hours.refusal ?? store.refusal.value ?? free.refusal ?? search.refusal })}
     ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, problems, acts })}
     ${
