@@ -456,6 +456,24 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByLabel('All 24 hours').uncheck();
   });
 
+  test('a room is open by the clocks of its own location', async () => {
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    const rule = { mandator_id: mandatorId, weekdays: [1, 2, 3, 4, 5, 6, 7], opens: '09:00', closes: '18:00' };
+    const ofSala = await db
+      .selectFrom('resource')
+      .where('id', '=', sala)
+      .select('location_id')
+      .executeTakeFirstOrThrow();
+    await db
+      .insertInto('opening_rule')
+      .values({ ...rule, ...ofSala })
+      .execute();
+    await mine.open(`?screen=rooms&day=${after(40)}&location=location_${ofSala.location_id}`);
+    await cell(/^free 09:00–18:00/).waitFor();
+    await db.deleteFrom('opening_rule').where('location_id', '=', ofSala.location_id).execute();
+  });
+
   test('the list is taken along as CSV without formulas, and printed whole', async () => {
     await mine.open(`?screen=rooms&day=${day}&as=list`);
     await mine.page.getByRole('table').getByText('=Fado').waitFor();

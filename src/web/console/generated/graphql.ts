@@ -4670,7 +4670,12 @@ export const BookingDetailsDocument = new TypedDocumentString(`
 }`) as unknown as TypedDocumentString<BookingDetailsQuery, BookingDetailsQueryVariables>;
 export const RoomHoursDocument = new TypedDocumentString(`
     query RoomHours($locationId: ID!, $from: Date!, $to: Date!) {
-  openingHours(locationId: $locationId, from: $from, to: $to) {
+  openingHours(
+    locationId: $locationId
+    timezoneLocationId: $locationId
+    from: $from
+    to: $to
+  ) {
     resources {
       resourceId
       weekly {
