@@ -48,13 +48,14 @@ module.exports = {
     onlyTo('main', '^src/main\\.js$', '^src/host\\.ts$'),
     onlyTo('host', '^src/host\\.ts$', [
       '^src/(cli|worker|db|flow)/',
-      '^src/(server|context|config|containment|errors|log)\\.ts$',
+      '^src/(server|supervisor|siblings|context|config|containment|errors|log)\\.ts$',
     ]),
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db|flow)/',
       '^src/http/node-http\\.ts$',
-      '^src/(app|health-app|context|config|errors|log)\\.ts$',
+      '^src/(app|health-app|siblings|context|config|errors|log|tracing-export)\\.ts$',
     ]),
+    onlyTo('supervisor', '^src/supervisor\\.ts$', ['^src/flow/', '^src/(siblings|config|log)\\.ts$']),
     onlyTo('health-app', '^src/health-app\\.ts$', [
       '^src/http/schemes\\.ts$',
       '^src/identity/authenticate\\.ts$',
@@ -106,7 +107,7 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|acts|config|containment|errors|fields|finding|log|names|nouns|query-parameters|storable)\\.ts$',
+        '^src/(access|acts|config|containment|errors|fields|finding|log|names|nouns|query-parameters|storable|tracing)\\.ts$',
       ],
     ),
     {
@@ -116,7 +117,11 @@ module.exports = {
       to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     // Protocols: without the database, and without any other room.
-    onlyTo('mail-servers', '^src/mail-servers/', ['^src/(mail-servers|http|time)/', '^src/(config|log)\\.ts$']),
+    onlyTo('mail-servers', '^src/mail-servers/', [
+      '^src/(mail-servers|http|time)/',
+      '^src/flow/slices\\.ts$',
+      '^src/(config|log)\\.ts$',
+    ]),
     onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest|http)/', context, errorsAndLog]),
     onlyTo(
       'hallway',
@@ -127,7 +132,7 @@ module.exports = {
       [
         '^src/$1/',
         sharedFloors,
-        '^src/(errors|fields|finding|input|names|nouns|query-parameters|storable|context|config|log)\\.ts$',
+        '^src/(errors|fields|finding|input|names|nouns|query-parameters|siblings|storable|context|config|log|tracing)\\.ts$',
         paging,
       ],
     ),
@@ -138,7 +143,7 @@ module.exports = {
     ]),
     onlyTo('worker', { path: '^src/worker/', pathNot: '^src/worker/runner\\.ts$' }, [
       '^src/(worker|db|flow)/',
-      '^src/(errors|finding|context|config|containment|log)\\.ts$',
+      '^src/(errors|finding|context|config|containment|log|tracing)\\.ts$',
     ]),
     onlyTo('worker-runner', '^src/worker/runner\\.ts$', [
       '^src/(worker|db|flow)/',
@@ -149,23 +154,29 @@ module.exports = {
       '^src/cli/',
       sharedFloors,
       `^src/${room}/cli\\.ts$`,
-      '^src/(errors|finding|context|config|log)\\.ts$',
+      '^src/(errors|finding|names|context|config|log)\\.ts$',
     ]),
     onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
-    onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', ['^src/(db|flow|time)/', '^src/(config|containment|errors|finding|log|storable)\\.ts$']),
+    onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log|tracing)\\.ts$']),
+    onlyTo('db', '^src/db/', [
+      '^src/(db|flow|time)/',
+      '^src/(config|containment|errors|finding|log|storable|tracing)\\.ts$',
+    ]),
     onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
     onlyTo('flow', '^src/flow/', ['^src/flow/', '^src/(config|errors|log)\\.ts$']),
-    onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log)\\.ts$']),
+    onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log|tracing)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable|wording)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/(settings|wording)\\.ts$']),
-    onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
+    onlyTo('settings', '^src/(mail-server-)?settings\\.ts$', [
+      '^src/(names|setting-values|mail-server-settings)\\.ts$',
+    ]),
     onlyTo('fields', '^src/fields\\.ts$', ['^src/(nouns|storable)\\.ts$']),
     onlyTo('nouns', '^src/nouns\\.ts$', ['^src/storable\\.ts$']),
     onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|nouns|storable)\\.ts$', paging]),
-    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable|wording)\\.ts$', [
-      '^src/names\\.ts$',
+    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable|tracing|wording)\\.ts$', [
+      '^src/(names|tracing)\\.ts$',
     ]),
+    onlyTo('tracing-export', '^src/tracing-export\\.ts$', '^src/(config|log|tracing)\\.ts$'),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
@@ -189,6 +200,7 @@ module.exports = {
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail-servers)/'),
     home('home-of-qr-codes', 'qr', '^src/web/'),
     home('home-of-event-signatures', 'standardwebhooks', '^src/webhooks/'),
+    home('home-of-traces', '@opentelemetry/[^/]+', ['^src/tracing(-export)?\\.ts$', '^src/db/statement-spans\\.ts$']),
     home('home-of-xml', 'saxes', '^src/mail-servers/'),
     home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/${part}cli\\.ts$`]),
 

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:events`: bookings per second of which a webhook is told, beside a client that reads the same changes in the feed
- * and then each of the bookings, as it would have to without webhooks; alone, and beside a receiver that never answers.
+ * `npm run bench:events`: how long it takes until a receiver at rest knows a booking; bookings per second of which a webhook is
+ * told, beside a client that reads the same changes in the feed and then each of the bookings, as it would have to without
+ * webhooks; alone, and beside a receiver that never answers.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,15 +11,16 @@ import { getFirstAdmin } from '../src/identity/service.ts';
 import { createWebhook } from '../src/webhooks/webhooks.ts';
 import { insertBookings } from '../test/_util/bookings-table.ts';
 import { pepper } from '../test/_util/pepper.ts';
-import { median, say, show } from './_util/figures.ts';
+import { median, quantile, say, show } from './_util/figures.ts';
 import { openBench } from './_util/harness.ts';
 import { readOptions, whole } from './_util/options.ts';
 
 const options = readOptions({
   rounds: { about: 'rounds that count', read: whole(), usual: '5', smoke: '1' },
   events: { about: 'bookings that are made in a round', read: whole(), usual: '2000', smoke: '20' },
+  single: { about: 'bookings that are made one after another', read: whole(), usual: '20', smoke: '1' },
 });
-const { rounds, events } = options;
+const { rounds, events, single } = options;
 
 let received = 0;
 const receiver = http.createServer((request, response) => {
@@ -77,6 +79,23 @@ async function tell(paths: readonly string[]): Promise<Measured> {
   );
 }
 
+/** Milliseconds until the receiver knew each of the bookings, which were made one after another. */
+async function tellOneByOne(): Promise<number[]> {
+  await forget();
+  received = 0;
+  await addWebhook('single', '/');
+  const found: number[] = [];
+  for (let number = 0; number < single; number++) {
+    // The worker is at rest, and at any point of its own intervals.
+    await sleep(options.smoke ? 0 : 1_000 + Math.random() * 3_000);
+    const begin = performance.now();
+    await insertBookings(db, mandatorId, tenant.resources[0]!.id, { first: number });
+    while (received === number) await sleep(1);
+    found.push(performance.now() - begin);
+  }
+  return found.toSorted((a, b) => a - b);
+}
+
 /** By a client that asks the feed, and then for each booking. */
 async function follow(): Promise<Measured> {
   await forget();
@@ -98,6 +117,10 @@ async function follow(): Promise<Measured> {
 }
 
 try {
+  const alone = await tellOneByOne();
+  show('until a receiver knows one booking', { 'p50 ms': 0, 'p90 ms': 0, 'most ms': 0 }, [
+    [`${single} bookings`, median(alone), quantile(alone, 0.9), alone.at(-1) as number],
+  ]);
   say(`${events} bookings that are made at once, until a receiver knows all of them`);
   const sides = {
     'a client of the feed': follow,

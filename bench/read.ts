@@ -2,17 +2,19 @@
  * `npm run bench:read`: requests per second of the reads over REST and GraphQL, as a Web process with its settings as they
  * are serves them to 32 authenticated connections, beside a bare node:http server that runs the same SQL as a prepared
  * statement, in one run and in turns; where it can answer the same also PostGraphile 5 on the same tables. Before that, each
- * query's plan. What takes several requests of REST counts as one, with the CPU of all.
+ * query's plan. The ratio of rates is that of this machine, where a server of one thread may wait for others; that of the CPU of
+ * all who work for an answer is steadier. What takes several requests of REST counts as one, with the CPU of all.
  */
 import { type ChildProcess, execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type CompiledQuery, sql } from 'kysely';
-import { selectBookings, selectStored } from '../src/bookings/stored.ts';
+import { selectStored } from '../src/bookings/stored.ts';
+import { selectBookings } from '../src/bookings/stored-lists.ts';
 import type { Viewer } from '../src/context.ts';
 import { dataDirectory } from '../src/db/embedded.ts';
-import { cpuOf, median, say, show } from './_util/figures.ts';
+import { cpuOf, cpuOfPostgres, median, say, show } from './_util/figures.ts';
 import { answerOf, load, longestTurnOf, openBench, watchingLoop } from './_util/harness.ts';
 import { partOf, readOptions, seconds, whole } from './_util/options.ts';
 import { daysOf, storeBookings } from './_util/stored-bookings.ts';
@@ -260,7 +262,8 @@ async function explain({ name, ask }: Case): Promise<void> {
   if (/Seq Scan on (booking|lesson)/.test(plan)) throw new Error(`${name}: reads the whole table`);
 }
 
-type Figures = { rate: number; cpu: number; turn: number };
+/** `all`: the microseconds of CPU of the server, of PostgreSQL and of who asks. */
+type Figures = { rate: number; cpu: number; all: number; turn: number };
 
 /** Of each side, round by round: requests per second, microseconds of CPU per request, and the longest turn of the event loop. */
 async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side, Figures[]>> {
@@ -273,12 +276,15 @@ async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side
       const pid = side.process.pid as number;
       await longestTurnOf(side.process);
       const before = cpuOf(pid);
+      const others = async () => (await cpuOfPostgres(bench.client)) + cpuOf(generator.pid as number);
+      const othersBefore = await others();
       const milliseconds = options.seconds * 1_000;
       const { answers, seconds } = await load(generator, { port, requests, connections, milliseconds });
       const done = answers / side.each;
       if (round > 0) {
         const cpu = (cpuOf(pid) - before) / done;
-        figures.get(side)?.push({ rate: done / seconds, cpu, turn: await longestTurnOf(side.process) });
+        const all = cpu + ((await others()) - othersBefore) / done;
+        figures.get(side)?.push({ rate: done / seconds, cpu, all, turn: await longestTurnOf(side.process) });
       }
     }
   return figures;
@@ -289,15 +295,18 @@ function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): voi
   say('');
   show(
     name,
-    { 'req/s': 0, 'us CPU/req': 0, 'longest turn, ms': 0, 'ratio to bare': 2 },
+    { 'req/s': 0, 'us CPU/req': 0, 'us of all': 0, 'longest turn, ms': 0, 'ratio to bare': 2, 'by us of all': 2 },
     sides.map((side) => {
       const own = figures.get(side) ?? [];
       return [
         side.name,
         median(own.map(({ rate }) => rate)),
         median(own.map(({ cpu }) => cpu)),
+        median(own.map(({ all }) => all)),
         Math.max(...own.map(({ turn }) => turn)),
         median(own.map(({ rate }, round) => rate / (base[round]?.rate ?? 1))),
+        // Less than a tick of the clock is none.
+        Math.max(1, median(base.map(({ all }) => all))) / Math.max(1, median(own.map(({ all }) => all))),
       ];
     }),
   );

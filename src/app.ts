@@ -21,10 +21,12 @@ import * as problems from './problems/rest.ts';
 import { allowOrigins, corsPaths } from './rest/cors.ts';
 import { entryPaths, entryRoutes } from './rest/entry.ts';
 import type { Health } from './rest/health.ts';
+import { openLane } from './rest/lane.ts';
 import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { healthPaths } from './rest/openapi-health.ts';
-import { allowOnly, mountRoutes } from './rest/route.ts';
+import { traceRequests } from './rest/request.ts';
+import { allowOnly, laneStops, mountRoutes } from './rest/route.ts';
 import * as retirement from './retirement/rest.ts';
 import * as tenants from './tenants/rest.ts';
 import * as timetableFiles from './timetable-files/rest.ts';
@@ -110,7 +112,7 @@ export function createApp(context: Context, health: Health): App {
     ...displays.figures(context),
     ...webhook.figures,
   };
-  const app = createExpress(context, { ...health, gauges });
+  const { app, first } = createExpress(context, { ...health, gauges });
   const identity = openIdentity(context);
   const graphql = createGraphqlServer(context, {
     authenticate: (mandator, credentials) => authenticateCall(identity, mandator, credentials),
@@ -128,11 +130,10 @@ export function createApp(context: Context, health: Health): App {
   const door: RequestHandler = (request, response, next) =>
     authenticated(request, response, () => limited(request, response, next));
   const { Origins } = context.config.Cors;
-  if (Origins.length > 0) app.use(corsPaths, allowOrigins(Origins, routes));
+  const cors = Origins.length > 0 ? [allowOrigins(Origins, routes)] : [];
+  for (const handler of cors) app.use(corsPaths, handler);
   // Before the tenants' routes, which would read `api` and `WebServices` as a tenant. The callback's secret is its credential.
   app.use(webhook.router);
-  // GraphQL calls come before the many REST routes, each of which would match the path; other GraphQL requests come after.
-  app.post('/:mandator/graphql', ofAccept, door, graphql.handler);
   app.get(calendarFeed.feedPaths, calendarFeed.admitTokens(context));
   app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));
   app.use(mountRoutes(context, displays.pairingRoutes));
@@ -155,8 +156,20 @@ export function createApp(context: Context, health: Health): App {
   app.use(beforePages(graphql.prepare), consoleRoutes(context.config.Limits), pageRoutes(context.config.BaseUrl));
   app.use(logoRoutes((mandator) => tenants.findLogo(context, mandator)));
   app.use(entryRoutes(context.config, () => tenants.findOnlyTenant(context), showEntry));
+  const onError = finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure });
+  const stops = laneStops(context, door, routes, displays.pairingRoutes);
+  stops.set('/graphql', {
+    method: 'POST',
+    pattern: '/:mandator/graphql',
+    handler: graphql.handler,
+    door(request, response, next) {
+      ofAccept(request, response, () => {});
+      return door(request, response, next);
+    },
+  });
   return {
-    handler: finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure }),
+    handler: traceRequests(context, openLane(app, stops, { first: [...first, ...cors], onError })),
+    express: app,
     upgrades: graphql.upgrades,
     async close() {
       await Promise.all([graphql.close(), webhook.close()]);

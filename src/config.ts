@@ -15,6 +15,7 @@ import {
   mailServer,
   sessionSettings,
   settings,
+  tracingSettings,
   webhookSettings,
 } from './settings.ts';
 import { wordingOf } from './wording.ts';
@@ -37,7 +38,7 @@ export class ConfigError extends Error {}
 
 /** The refusal of a well-formed Pepper that is not the one of the database. */
 export const wrongPepper =
-  'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see docs/operating.md#restoring-a-backup if it is lost';
+  'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see docs/recovery.md#when-the-pepper-is-lost if it is lost';
 
 /** @param setting the one that can name another file */
 function readJson(file: string, setting: string): unknown {
@@ -65,14 +66,19 @@ function knownName(names: readonly string[], name: string): string | undefined {
   return names.find((known) => known.toLowerCase() === name.toLowerCase());
 }
 
-const namesIn: Record<string, readonly string[]> = {
-  Cors: Object.keys(corsSettings.shape),
-  Holidays: Object.keys(holidaySettings.shape),
-  Webhooks: Object.keys(webhookSettings.shape),
-  Limits: Object.keys(limitSettings.shape),
-  Sessions: Object.keys(sessionSettings.shape),
-  IdentityProvider: Object.keys(identityProvider.shape),
+const groups = {
+  Cors: corsSettings,
+  Holidays: holidaySettings,
+  Webhooks: webhookSettings,
+  Limits: limitSettings,
+  Sessions: sessionSettings,
+  IdentityProvider: identityProvider,
+  Tracing: tracingSettings,
 };
+
+const namesIn: Record<string, readonly string[]> = Object.fromEntries(
+  Object.entries(groups).map(([group, { shape }]) => [group, Object.keys(shape)]),
+);
 
 type Input = {
   tree: Tree;
@@ -83,12 +89,16 @@ type Input = {
 /** `MailServer__<mandator>__<setting>`. A mandator may contain underscores, a setting does not. */
 const mailServerVariable = /^MailServer__(.+)__([a-z]+)$/i;
 
-/** Parses a list in a variable, which is JSON. Other text stays as it is, and the schema refuses it. */
-function readList(text: string): unknown {
+/** Settings that a variable lists with commas. */
+const lists = new Set(['Cors.Origins', 'Holidays.TrustedOrigins', 'Webhooks.TrustedOrigins', 'TrustedOrigins']);
+
+/** Reads the text of a variable. Calendars are JSON; other text of them stays as it is, and the schema refuses it. */
+function readText(setting: string, text: string): unknown {
+  if (lists.has(setting) && text !== '') return text.split(',').map((part) => part.trim());
   try {
-    return JSON.parse(text);
+    return setting === 'Calendars' ? JSON.parse(text) : text || undefined;
   } catch {
-    return text;
+    return text || undefined;
   }
 }
 
@@ -100,15 +110,11 @@ function setMailServer(tree: Tree, variables: Map<string, string>, variable: str
   const name = knownName(Object.keys(servers), written) ?? written;
   if (text === '' && !(name in servers)) return true;
   const setting = knownName(Object.keys(mailServer.shape), inner) ?? inner;
-  const value = text === '' ? undefined : setting === 'Calendars' ? readList(text) : text;
   const server = isTree(servers[name]) ? servers[name] : {};
-  tree['MailServer'] = { ...servers, [name]: { ...server, [setting]: value } };
+  tree['MailServer'] = { ...servers, [name]: { ...server, [setting]: readText(setting, text) } };
   variables.set(`MailServer.${name}.${setting}`, variable);
   return true;
 }
-
-/** Settings that a variable lists with commas. */
-const lists = new Set(['Cors.Origins', 'Holidays.TrustedOrigins', 'Webhooks.TrustedOrigins']);
 
 /**
  * Lays the environment over the file: `Limits__LessonsPerBatch=5000` is Limits.LessonsPerBatch, in any case. An empty
@@ -124,8 +130,7 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
     if (!name || text === undefined) continue;
     const inner = rest.join('__');
     const innerName = knownName(namesIn[name] ?? [], inner) ?? inner;
-    const isList = lists.has(`${name}.${innerName}`);
-    const value = text === '' ? undefined : isList ? text.split(',').map((part) => part.trim()) : text;
+    const value = readText(`${name}.${innerName}`, text);
     variables.set(inner ? `${name}.${innerName}` : name, variable);
     tree[name] = inner ? { ...(isTree(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
   }
@@ -140,12 +145,7 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
 const everyName = (
   [
     ['', settings],
-    ['Cors', corsSettings],
-    ['Holidays', holidaySettings],
-    ['Webhooks', webhookSettings],
-    ['Limits', limitSettings],
-    ['Sessions', sessionSettings],
-    ['IdentityProvider', identityProvider],
+    ...Object.entries(groups),
     ['(client)', clientSettings],
     ['(mail server)', mailServer],
     ['(calendar)', mailCalendar],

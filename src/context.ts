@@ -1,8 +1,10 @@
 import type { Config } from './config.ts';
+import { connections } from './db/connections.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { type Notifications, openNotifications } from './db/notifications.ts';
 import { minute, openRates, type Rates } from './db/rates.ts';
 import type { Log } from './log.ts';
+import type { Traces } from './tracing.ts';
 
 /** What a paired door sign may do. */
 export type DisplayGrant = {
@@ -82,6 +84,8 @@ export type Context = {
   notifications: Notifications;
   /** The counts behind the limits per minute. */
   rates: Rates;
+  /** Absent where no traces are recorded. */
+  traces?: Traces | undefined;
   /** The state of a room in this process: what `open` returned at the first call with it. */
   once<State>(open: (context: Context) => State): State;
 };
@@ -92,9 +96,11 @@ export async function openContext(
   log: Log,
   rateWindow = minute,
 ): Promise<Context & { close(): Promise<void> }> {
-  const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
-  const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
-  const inbox = openDatabase(config.DatabaseUrl, { max: 3, log, statementTimeout: 2_500 });
+  const url = config.PooledDatabaseUrl ?? config.DatabaseUrl;
+  const common = { log, pooled: config.PooledDatabaseUrl !== undefined };
+  const db = openDatabase(url, { ...common, max: connections.requests, statementTimeout: 15_000 });
+  const uploads = openDatabase(url, { ...common, max: connections.uploads, statementTimeout: 60_000 });
+  const inbox = openDatabase(url, { ...common, max: connections.inbox, statementTimeout: 2_500 });
   const notifications = openNotifications(config.DatabaseUrl, log);
   const rates = openRates(db, log, rateWindow);
   const states = new Map<unknown, unknown>();

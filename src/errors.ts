@@ -128,3 +128,10 @@ export class Unavailable extends DomainError {
   readonly code = 'Unavailable';
   override readonly retryAfter = 5;
 }
+
+/** The tenant is being moved to another installation, which will answer at the same address. */
+export class TenantAway extends Unavailable {
+  constructor() {
+    super('The tenant is being moved; send the same request again.');
+  }
+}

@@ -16,3 +16,13 @@ export async function findingsOf(check: string, examine: () => Promise<Finding |
     return [{ check, level: 'fault', text: `cannot be examined: ${(error as Error).message}` }];
   }
 }
+
+/** A table that a migration locks. `rows` is an estimate of PostgreSQL's; null where it has none. */
+export type Locked = {
+  table: string;
+  mode: string;
+  holdsUp: 'all' | 'writers' | 'nobody';
+  rows: number | null;
+  bytes: number;
+};
+export type Rehearsed = { migration: string; locks: Locked[] };

@@ -1,13 +1,13 @@
 /** What every HTTP application has. A process of the role Worker serves nothing else, and loads no routes of REST and GraphQL. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express, type RequestHandler } from 'express';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { Context } from './context.ts';
 import { type DomainError, NotFound } from './errors.ts';
 import type { GraphqlServer } from './graphql/server.ts';
 import { schemesOf } from './http/schemes.ts';
 import { handleErrors, type InOtherForm } from './rest/errors.ts';
-import { type Health, healthRoutes } from './rest/health.ts';
+import { type Health, openHealth } from './rest/health.ts';
 import { identifyRequests } from './rest/request.ts';
 
 /** For server.ts. */
@@ -15,7 +15,8 @@ export { claimPepper, hasRightPepper } from './identity/authenticate.ts';
 
 /** What server.ts connects to its HTTP server. */
 export type App = {
-  handler: Express;
+  handler: RequestListener;
+  express: Express;
   /** Opens WebSockets; absent in a process that serves none. */
   upgrades?: GraphqlServer['upgrades'];
   /** Closes the WebSockets and records the notifications that mail servers have sent. */
@@ -39,31 +40,34 @@ function guardBrowsers(): RequestHandler {
   };
 }
 
-/** An Express application with what runs before every route. */
-export function createExpress(context: Context, health: Health): Express {
+/** An Express application with what runs before every route; `first` is the part of it that only calls what is next. */
+export function createExpress(context: Context, health: Health): { app: Express; first: RequestHandler[] } {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.set('trust proxy', context.config.TrustProxy);
-  app.use(identifyRequests(context.log), guardBrowsers());
-  app.use(healthRoutes(context, health));
-  return app;
+  const { timeRequests, router } = openHealth(context, health);
+  const first = [identifyRequests(context.log), guardBrowsers(), timeRequests];
+  app.use(...first, router);
+  return { app, first };
 }
 
-/** Adds what runs after every route: the 404 answer and the error handler. */
+/** Adds what runs after every route: the 404 answer and the error handler, which it returns. */
 export function finish(
   app: Express,
   context: Context,
   forms: { membersOf?: (error: DomainError) => object; inOtherForm?: InOtherForm } = {},
-): Express {
+): ErrorRequestHandler {
   app.use((request) => {
     throw new NotFound(`There is nothing at ${request.path}.`);
   });
-  app.use(handleErrors(context.log, { schemes: schemesOf(context.config), ...forms }));
-  return app;
+  const onError = handleErrors(context.log, { schemes: schemesOf(context.config), ...forms });
+  app.use(onError);
+  return onError;
 }
 
 /** Health and metrics only, for a process of the role Worker. */
 export function createHealthApp(context: Context, health: Health): App {
-  const handler = finish(createExpress(context, health), context);
-  return { handler, close: async () => {} };
+  const { app } = createExpress(context, health);
+  finish(app, context);
+  return { handler: app, express: app, close: async () => {} };
 }

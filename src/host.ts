@@ -4,17 +4,24 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import path from 'node:path';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
 import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
 import { watchForUncaught } from './containment.ts';
 import { openContext } from './context.ts';
-import { openDatabase } from './db/database.ts';
+import { writeBackup } from './db/backup.ts';
+import { type Database, openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
 import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
+import { startIdsOf } from './db/id-ranges.ts';
 import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
+import { rehearse } from './db/rehearsal.ts';
+import { restoreBackup } from './db/restore.ts';
 import { outlast } from './flow/retry.ts';
 import { type Log, openLog } from './log.ts';
+import { openSiblings } from './siblings.ts';
 import { examineWorkers } from './worker/diagnosis.ts';
 import { migrateQueue } from './worker/queue.ts';
 
@@ -23,9 +30,11 @@ const project = path.join(import.meta.dirname, '..');
 /** Whether the settings name no database, so that the local PostgreSQL from npm packages is used. */
 const isLocal = (config: Config) => config.DatabaseUrl === '';
 
+const pepperFile = (directory: string) => path.join(directory, 'pepper');
+
 /** The Pepper of the local PostgreSQL, created once. The link makes its file appear with its whole content. */
 function localPepper(directory: string): string {
-  const file = path.join(directory, 'pepper');
+  const file = pepperFile(directory);
   if (!fs.existsSync(file)) {
     const own = `${file}.${process.pid}`;
     fs.writeFileSync(own, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
@@ -74,12 +83,17 @@ async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () => Promi
   }
 }
 
+async function bringUp(db: Database, config: Config, log: Log): Promise<string[]> {
+  const applied = await migrate(db, log);
+  await migrateQueue(db);
+  await startIdsOf(db, config.Cell);
+  return applied;
+}
+
 async function migrateAll(config: Config, log: Log): Promise<string[]> {
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
-    const applied = await migrate(db, log);
-    await migrateQueue(db);
-    return applied;
+    return await bringUp(db, config, log);
   } finally {
     await db.destroy();
   }
@@ -90,6 +104,31 @@ function onSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   return stop.signal;
+}
+
+/**
+ * Gives back what loading took, two thirds of the heap, in 100 ms: V8 would keep it as room for garbage. Its collector shrinks the
+ * heap when asked by this function, which Node.js hides behind a flag.
+ */
+function giveBackMemory(): void {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc') as (how: object) => void;
+  collect({ type: 'major', flavor: 'last-resort' });
+}
+
+/** Runs several processes until the signal aborts. Commands find them by the supervisor, which outlives each of them. */
+async function superviseServers(config: Config, log: Log, stop: AbortSignal): Promise<void> {
+  // Loaded here: one process alone has no supervisor.
+  const { supervise } = await import('./supervisor.ts');
+  let withdraw: (() => void) | undefined;
+  try {
+    await supervise(config, log, stop, (port) => {
+      if (isLocal(config)) withdraw = announceServer(dataDirectory(project), port);
+      giveBackMemory();
+    });
+  } finally {
+    withdraw?.();
+  }
 }
 
 const readSettings = () => readConfig(process.env, project);
@@ -121,21 +160,65 @@ const host: Host = {
       await local?.stop();
     }
   },
+  async rehearse() {
+    const log = openLog('warn');
+    const { config, local } = await settle(readSettings(), log);
+    try {
+      return await rehearse(config.DatabaseUrl, log);
+    } finally {
+      await local?.stop();
+    }
+  },
+  async backup(version, target) {
+    const written = readSettings();
+    const { config, local } = await settle(written, openLog('warn'));
+    try {
+      const rows = await writeBackup(config.DatabaseUrl, version, target);
+      return { rows, pepper: local && !written.Pepper ? pepperFile(local.directory) : undefined };
+    } finally {
+      await local?.stop();
+    }
+  },
+  async restore({ file, force, check }) {
+    const log = openLog('warn');
+    const { config, local } = await settle(readSettings(), log);
+    try {
+      return await restoreBackup(config.DatabaseUrl, {
+        file,
+        force,
+        log,
+        prepareQueue: migrateQueue,
+        async finish(db) {
+          await bringUp(db, config, log);
+          await check({ db, config });
+        },
+      });
+    } finally {
+      await local?.stop();
+    }
+  },
   async serve(tell) {
     const written = readSettings();
     const log = openLog(written.LogLevel);
     watchForUncaught(log);
     const stop = onSignal();
+    const siblings = openSiblings();
+    if (!siblings && written.Processes !== 1) return await superviseServers(written, log, stop);
     const { config, local } = await settle(written, log);
     try {
       // Loaded here: no other command needs it.
       const { startServer } = await import('./server.ts');
-      const server = await startServer(config, log);
-      const withdraw = local && announceServer(local.directory, server.context.config.Port);
+      const server = await startServer(config, log, { siblings });
+      const { Port } = server.context.config;
+      const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
       // The next start finds it even if this process is killed.
       flushCompileCache();
       const stopped = once(stop, 'abort');
-      const told = server.ready.then(() => outlast(stop, () => tell(server.context, local !== undefined), log));
+      const told = server.ready.then(async () => {
+        siblings?.announce(Port);
+        if (siblings?.isFirst !== false) await outlast(stop, () => tell(server.context, local !== undefined), log);
+        giveBackMemory();
+      });
       // Work that hangs must not keep the process alive: everything that was answered is in the database.
       const leave = (code: number) =>
         setTimeout(() => {
@@ -166,4 +249,9 @@ for (const stream of [process.stdout, process.stderr])
   });
 
 /** @returns the exit code */
-export const run = (argv: readonly string[]) => runProgram(createProgram(host), argv);
+export async function run(argv: readonly string[]): Promise<number> {
+  const code = await runProgram(createProgram(host), argv);
+  // The channel to a supervisor does not keep a process that has done its work.
+  process.channel?.unref();
+  return code;
+}

@@ -1,6 +1,7 @@
 import tty from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { traceFields } from './tracing.ts';
 
 export type Log = Logger;
 
@@ -14,16 +15,16 @@ function withoutJwt(run: string): string {
 
 /**
  * Patterns of secrets, which no line shows: PINs, tokens, passwords, and the secrets of callbacks. Each pattern takes time
- * linear in the length of the text.
+ * linear in the length of the text. What a text must hold for a pattern to be tried, where that is cheaper to find, stands last.
  */
-const secretTexts: [RegExp, string | ((found: string) => string)][] = [
+const secretTexts: [RegExp, string | ((found: string) => string), RegExp?][] = [
   [
     /"(pin|apikey|token|access_token|secret|client_?secret|clientstate|password|pepper|authorization|cookie)":(?:"[^"\\]*(?:\\.[^"\\]*)*"?|\[[^\]]*\]?|-?[\d.]+)/gis,
     '"$1":"[secret]"',
   ],
-  [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]'],
+  [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]', /-[0-9A-Z]{5}-/i],
   [/\brgd_[\w-]{43}/g, '[token]'],
-  [/[\w.-]{20,}/g, withoutJwt],
+  [/[\w.-]{20,}/g, withoutJwt, /eyJ/],
   [/\b(Basic|Bearer) (?=\S*[A-Z\d=+/])[\w.~+/-]{4,}=*/g, '$1 [secret]'],
   // The two secrets of a mail subscription.
   [/\b[1-9]\d{0,9}\.[\w-]{43}(?![\w-])/g, '[secret]'],
@@ -32,7 +33,11 @@ const secretTexts: [RegExp, string | ((found: string) => string)][] = [
 ];
 
 export function withoutSecrets(text: string): string {
-  return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement as string), text);
+  return secretTexts.reduce(
+    (cleaned, [pattern, replacement, sign]) =>
+      sign === undefined || sign.test(cleaned) ? cleaned.replace(pattern, replacement as string) : cleaned,
+    text,
+  );
 }
 
 const breaks = new Set(' \t\r\n"\'<>()[]{},;&?');
@@ -103,6 +108,9 @@ export function openLog(level: string, destination = level === 'silent' ? nowher
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      // Pino takes nothing for no fields, as its types do not say.
+      mixin: () => traceFields() as object,
+      mixinMergeStrategy: (line, fields: object | undefined) => (fields ? { ...fields, ...line } : line),
     },
     { write: (line: string) => destination.write(withoutSecrets(shorten(line))) },
   );

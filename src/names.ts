@@ -1,4 +1,8 @@
 /** Which names are allowed, both in the settings and in tenants' data. */
+import { createRequire } from 'node:module';
+
+/** The release. */
+export const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 /** An e-mail address, or the name of an account without a domain, as servers of one domain use it. */
 export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;

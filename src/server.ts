@@ -5,12 +5,16 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
+import { connections as places } from './db/connections.ts';
 import { openDatabase } from './db/database.ts';
+import { insistOnDirect, warnOfConnections } from './db/direct.ts';
+import { startIdsOf } from './db/id-ranges.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
 import { outlast } from './flow/retry.ts';
 import { claimPepper, createHealthApp, hasRightPepper } from './health-app.ts';
 import { nodeHttp } from './http/node-http.ts';
 import type { Log } from './log.ts';
+import type { Siblings } from './siblings.ts';
 import { migrateQueue } from './worker/queue.ts';
 import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';
 
@@ -30,8 +34,15 @@ type Connection = Socket & { answering?: ServerResponse | undefined };
 /** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
 
-/** Listens at once; /readyz answers 503 until the database answers and is migrated. */
-export async function startServer(settings: Config, log: Log, rateWindow?: number): Promise<Server> {
+/**
+ * Listens at once; /readyz answers 503 until the database answers and is migrated.
+ * @param siblings the processes of which this is one; with Role=All the first works on the queue for all of them
+ */
+export async function startServer(
+  settings: Config,
+  log: Log,
+  { rateWindow, siblings }: { rateWindow?: number; siblings?: Siblings | undefined } = {},
+): Promise<Server> {
   // Loaded before it listens: a request finds its handler.
   const createApp = settings.Role === 'Worker' ? createHealthApp : (await import('./app.ts')).createApp;
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
@@ -54,17 +65,25 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
     );
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
-  const context = await openContext(config, log, rateWindow);
+  // Loaded here: nothing of it without a collector.
+  const traces = config.Tracing.Endpoint && (await import('./tracing-export.ts')).openTraces(config, log);
+  const opened = await openContext(config, log, rateWindow);
+  const context = traces ? { ...opened, traces } : opened;
   for (const line of config.warnings) log.warn({ setting: line }, 'a member of the settings files is not known');
   const stopping = new AbortController();
+  const works = config.Role === 'Worker' || (config.Role === 'All' && siblings?.isFirst !== false);
   let worker: WorkerHandle | undefined;
+  const isTaking = async () => (await worker?.isTaking()) === true;
+  siblings?.answer('worker', isTaking);
 
   const health = {
     pendingMigrations: () => pendingMigrations(context.db),
     pepper: () => hasRightPepper(context),
     stopping: () => stopping.signal.aborted,
     gauges: openFigures(context.db),
-    ...(config.Role === 'Web' ? {} : { worker: async () => (await worker?.isTaking()) === true }),
+    ...(works && { worker: isTaking }),
+    ...(siblings && config.Role === 'All' && { worker: async () => (await siblings.ask('worker')).includes(true) }),
+    siblings,
   };
   const app = createApp(context, health);
   const connections = new Set<Connection>();
@@ -85,8 +104,8 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
   server.on('request', app.handler);
   if (app.upgrades) server.on('upgrade', app.upgrades.open);
 
-  const work =
-    config.Role === 'Web' ? undefined : openDatabase(config.DatabaseUrl, { max: 14, log, statementTimeout: 600_000 });
+  const forWork = { max: places.work, log, statementTimeout: 600_000, settings: { 'roomgate.background': 1 } };
+  const work = works ? openDatabase(config.DatabaseUrl, forWork) : undefined;
   const ready = (async () => {
     await migrateWhenPossible(context, stopping.signal);
     if (work && !stopping.signal.aborted) worker = startWorker(context, work);
@@ -114,6 +133,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
       await closed;
       await work?.destroy();
       await context.close();
+      await context.traces?.close();
     },
   };
 }
@@ -124,15 +144,19 @@ function leaveAfterRest(request: IncomingMessage, seconds: number): void {
   request.once('close', () => clearTimeout(leaving));
 }
 
-async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal): Promise<void> {
+async function migrateWhenPossible(context: Context, signal: AbortSignal): Promise<void> {
+  const { config, log } = context;
   // No timeout: a migration, or waiting for that of another process, may take longer than any request.
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
     await outlast(
       signal,
       async () => {
+        await insistOnDirect(config.DatabaseUrl);
+        await warnOfConnections(db, context);
         const applied = await migrate(db, log, signal);
         await migrateQueue(db);
+        await startIdsOf(db, config.Cell);
         if (applied.length > 0) log.info({ applied }, 'migrations applied');
         if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
       },

@@ -35,6 +35,12 @@ export function isSafeAuthority(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
 }
 
+/** Of the operator, so that it may be anywhere; traces hold no secrets. */
+function isSafeCollector(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+}
+
 const wrongOrigin =
   'must be an origin as browsers send it: https://host or https://host:port (http on this machine only), without a path';
 /** Of a page (RFC 6454), as browsers write it: in lower case, without the usual port. */
@@ -83,6 +89,24 @@ export const webhookSettings = z.strictObject({
     .default([])
     .describe(
       'Receivers of events that are sent to although they are inside of the network, or listen over http. Elsewhere events are sent over https, to addresses of the internet.',
+    ),
+});
+
+export const tracingSettings = z.strictObject({
+  Endpoint: z
+    .string()
+    .refine(
+      isSafeCollector,
+      'must be an http or https URL without password, query and #, such as http://127.0.0.1:4318',
+    )
+    .optional()
+    .describe(
+      'The collector that takes traces by OTLP over HTTP in JSON, below `/v1/traces`. Left out: nothing is recorded.',
+    ),
+  OneIn: wholeNumber(1, 1_000_000)
+    .default(1)
+    .describe(
+      'Of how many traces that begin here one is recorded. Where a caller sends `traceparent`, its flag decides instead.',
     ),
 });
 

@@ -22,8 +22,18 @@ function statOf(pid: number | string): string[] | undefined {
 const spent = (stat: string[] | undefined, fields: number) =>
   (stat ?? []).slice(11, 11 + fields).reduce((sum, ticks) => sum + Number(ticks) * 10_000, 0);
 
-/** Microseconds that a process has spent. */
-export const cpuOf = (pid: number) => spent(statOf(pid), 2);
+/** The processes that a process has started and that still run. */
+function childrenOf(pid: number): number[] {
+  try {
+    return (fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Microseconds that a process has spent, with those that it has started (setting `Processes`). */
+export const cpuOf = (pid: number): number =>
+  childrenOf(pid).reduce((sum, child) => sum + cpuOf(child), spent(statOf(pid), 2));
 
 /** Microseconds that a PostgreSQL server of this machine has spent, with those of its connections that have ended. */
 export async function cpuOfPostgres(client: pg.Client): Promise<number> {
@@ -35,8 +45,18 @@ export async function cpuOfPostgres(client: pg.Client): Promise<number> {
     .reduce((sum, stat) => sum + spent(stat, 2), spent(statOf(server ?? 0), 4));
 }
 
+/** Prints cells in columns. */
+export function print(table: readonly (readonly string[])[]): void {
+  const widths = table[0]?.map((_, at) => Math.max(...table.map((line) => line[at]?.length ?? 0))) ?? [];
+  for (const [first = '', ...cells] of table)
+    say([first.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart((widths[at + 1] ?? 0) + 2))].join(''));
+}
+
+/** What a bench has compared; the first cell of each row names a side. */
+export type Table = { what: string; headings: string[]; rows: string[][] };
+
 /**
- * Prints a table.
+ * Prints a table, and sends it to the process that started this one to collect them, if there is one.
  * @param what the heading of its first column, which names the rows
  * @param columns digits behind the point by heading
  * @throws when a figure is none: whoever reads the table relies on all of them
@@ -44,19 +64,17 @@ export async function cpuOfPostgres(client: pg.Client): Promise<number> {
 export function show(
   what: string,
   columns: Record<string, number>,
-  rows: readonly (readonly [string, ...number[]])[],
+  figures: readonly (readonly [string, ...number[]])[],
 ): void {
-  const headings = Object.entries(columns);
-  const lines = rows.map(([name, ...figures]) => [
+  const headings = Object.keys(columns);
+  const rows = figures.map(([name, ...own]) => [
     name,
-    ...headings.map(([heading, digits], at) => {
-      const figure = figures[at] ?? Number.NaN;
+    ...Object.entries(columns).map(([heading, digits], at) => {
+      const figure = own[at] ?? Number.NaN;
       if (!Number.isFinite(figure)) throw new Error(`${what}, ${name}: ${heading} is ${figure}`);
       return figure.toFixed(digits);
     }),
   ]);
-  const table = [[what, ...headings.map(([heading]) => heading)], ...lines];
-  const widths = table[0]?.map((_, at) => Math.max(...table.map((line) => line[at]?.length ?? 0))) ?? [];
-  for (const [first = '', ...cells] of table)
-    say([first.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart((widths[at + 1] ?? 0) + 2))].join(''));
+  print([[what, ...headings], ...rows]);
+  process.send?.({ what, headings, rows } satisfies Table);
 }

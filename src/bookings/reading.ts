@@ -11,15 +11,8 @@ import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
 import type { BookingKey, ListFilter, SoughtBookings } from './selection.ts';
-import {
-  findStored,
-  hashStored,
-  listStored,
-  type StoredRow,
-  type StoredWithKey,
-  selectBookings,
-  toStored,
-} from './stored.ts';
+import { findStored, type StoredRow, type StoredWithKey, toStored } from './stored.ts';
+import { hashStored, listStored, selectBookings } from './stored-lists.ts';
 
 const defaultDays = 31;
 const mostDays = 366;

@@ -1,14 +1,10 @@
-/** Queries for stored bookings with the names they refer to: by id, and as a list. */
+/** The query for stored bookings with the names they refer to, and bookings by their ids. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { mostPerPage, type PageRequest } from '../db/paging.ts';
-import { executePrepared } from '../db/prepared.ts';
 import { type Asked, readById } from '../db/read-by-id.ts';
 import type { DecisionVerdict, StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
-import { asks } from './questions.ts';
-import { type BookingKey, type ListFilter, selectRows } from './selection.ts';
+import type { BookingKey } from './selection.ts';
 import { isRequested, statusOf } from './status.ts';
 
 export type StoredWithKey = StoredBooking & { key: BookingKey };
@@ -43,7 +39,7 @@ export type StoredRow = Omit<
  * Joins the bookings of `found`, a query of rows of the table, with the names they refer to. Every join uses a primary key;
  * only bookings of kind Lesson look for lessons. The creator of an imported booking is the person who sent its job.
  */
-const describeBookings = <More = unknown>(
+export const describeBookings = <More = unknown>(
   found: RawBuilder<unknown>,
   more: RawBuilder<unknown> = sql``,
 ): RawBuilder<StoredRow & More> => sql<StoredRow & More>`
@@ -179,55 +175,4 @@ const bookingById = readById<StoredRow>('booking by id', (db, asked) => ({
 export async function findStored(db: Database, mandatorId: number, id: number): Promise<StoredBooking | undefined> {
   const row = await bookingById(db, mandatorId, id);
   return row && toStored(row);
-}
-
-/** The most frequent read is prepared. Other filters make too many statements, longer pages need other plans. */
-const isPageOfRoom = (
-  { resourceId, locationId, personId, seriesId, toDecide, changedAfter, ...others }: ListFilter,
-  { limit }: PageRequest<BookingKey>,
-) =>
-  !asks(others) &&
-  resourceId?.length === 1 &&
-  locationId === undefined &&
-  personId === undefined &&
-  seriesId === undefined &&
-  !toDecide &&
-  changedAfter === undefined &&
-  limit <= mostPerPage;
-
-/** Reads a page, and one more booking if another page follows. */
-export async function listStored(
-  db: Database,
-  viewer: Viewer,
-  filter: ListFilter,
-  page: PageRequest<BookingKey>,
-): Promise<StoredWithKey[]> {
-  const query = selectBookings(viewer, filter, page).compile(db);
-  const rows = isPageOfRoom(filter, page)
-    ? await executePrepared(db, 'bookings of a room', query)
-    : (await db.executeQuery(query)).rows;
-  return rows.map(toStored);
-}
-
-/** Hashes a page of `listStored`: while the hash is the same, so is the page. */
-export async function hashStored(
-  db: Database,
-  viewer: Viewer,
-  filter: ListFilter,
-  page: PageRequest<BookingKey>,
-): Promise<string> {
-  const { rows } = await sql<{ hash: string }>`
-    select encode(sha256(convert_to(coalesce(string_agg(stored::text, ',' order by micros::bigint, id), ''), 'UTF8')), 'hex') as hash
-    from (${selectBookings(viewer, filter, page)}) as stored`.execute(db);
-  return rows[0]!.hash;
-}
-
-/** The query of `listStored`. */
-export function selectBookings(
-  viewer: Viewer,
-  filter: ListFilter,
-  page: PageRequest<BookingKey>,
-): RawBuilder<StoredRow> {
-  const { rows, order } = selectRows(viewer, filter, page);
-  return sql`${describeBookings(rows)} order by ${order}`;
 }

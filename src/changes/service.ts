@@ -37,7 +37,7 @@ export {
   readEvents,
   readStretch,
 } from './feed.ts';
-export { changeFigures, forgetOldChanges, mayHaveUnplaced, placeChanges } from './upkeep.ts';
+export { changeFigures, forgetOldChanges, hasUnplaced, mayHaveUnplaced, placeChanges } from './upkeep.ts';
 
 /** `nextCursor` continues the feed, also when there are no further changes yet. */
 export type ChangePage = { items: FeedChange[]; nextCursor: string; hasMore: boolean };

@@ -17,6 +17,18 @@ const openPlaced = (): Placed => ({ placed: 0, last: 0 });
 
 const lastGiven = sql`coalesce(pg_sequence_last_value(pg_get_serial_sequence('change', 'id')::regclass), 0)`;
 
+/**
+ * The changes of a tenant without positions. It looks behind those that all have theirs: the index of the others keeps the
+ * entries of all that ever had none until PostgreSQL cleans it up, thousands of pages after an import.
+ */
+const unplacedOf = (db: Database, mandatorId: RawBuilder<unknown>) => sql`
+  select from change
+  where change.mandator_id = ${mandatorId} and position is null and change.id > ${stateIn(db, openPlaced).placed}`;
+
+/** SQL: whether a tenant has changes without positions. */
+export const hasUnplaced = (db: Database, mandatorId: RawBuilder<unknown>) =>
+  sql<boolean>`exists (${unplacedOf(db, mandatorId)})`;
+
 /** SQL: whether there may be changes without positions. */
 export function mayHaveUnplaced(db: Database): RawBuilder<unknown> {
   const { placed, last, awaited } = stateIn(db, openPlaced);
@@ -24,14 +36,12 @@ export function mayHaveUnplaced(db: Database): RawBuilder<unknown> {
 }
 
 /**
- * Gives positions to all changes that have none. It looks behind those that all have theirs: the index of the others keeps the
- * entries of all that ever had none until PostgreSQL cleans it up, thousands of pages after an import. An id counts as seen when
- * every transaction has ended that ran when it was given out, since it may be committed long after later ones.
+ * Gives positions to all changes that have none. An id counts as seen when every transaction has ended that ran when it was
+ * given out, since it may be committed long after later ones.
  */
 export async function placeChanges(db: Database, signal: AbortSignal): Promise<void> {
   const state = stateIn(db, openPlaced);
-  const unplaced = sql`
-    select from change where mandator_id = mandator.id and position is null and change.id > ${state.placed}`;
+  const unplaced = unplacedOf(db, sql`mandator.id`);
   const { rows } = await sql<{ last: number; begun: string; areOver: boolean | null; tenants: number[] }>`
     select ${lastGiven} as last,
       pg_snapshot_xmax(pg_current_snapshot())::text as begun,

@@ -33,8 +33,8 @@ function examineSettings({ DatabaseUrl, Pepper, warnings }: Config): Finding[] {
       {
         check: 'DatabaseUrl',
         level: 'warning',
-        text: 'not set: the local PostgreSQL is used, which nobody backs up',
-        remedy: 'For production set DatabaseUrl to a PostgreSQL of your own, and Pepper.',
+        text: 'not set: the local PostgreSQL is used, which nobody backs up unless you do',
+        remedy: 'Run "roomgate backup" often; for production set DatabaseUrl to a PostgreSQL of your own, and Pepper.',
       },
     ];
   return [

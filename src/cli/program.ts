@@ -1,6 +1,6 @@
 /** The commands of the command line. */
-import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import * as cells from '../cells/cli.ts';
 import { type Config, ConfigError, ownRoot, wrongPepper } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
@@ -13,29 +13,30 @@ import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
 import * as mail from '../mail/cli.ts';
+import { version } from '../names.ts';
 import * as tenants from '../tenants/cli.ts';
 import * as webhooks from '../webhooks/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output, tenantOption } from './command.ts';
 import { credentialOf, needsToken } from './credential.ts';
 import { type Patient, runDoctor } from './doctor.ts';
+import { addMigrate, type Migrating } from './migrating.ts';
+import { addRecovery, type Keeper } from './recovery.ts';
 
 /** What main.js does for the commands. */
-export type Host = Patient & {
-  /** The settings as written. @throws ConfigError */
-  config(): Config;
-  /** Opens the context of a command; without DatabaseUrl it starts or joins the local PostgreSQL. */
-  open(): Promise<{ context: Context; close(): Promise<void> }>;
-  /**
-   * Runs the server until it is told to stop.
-   * @param started called once it is ready; `local` tells that it uses the local PostgreSQL
-   */
-  serve(started: (context: Context, local: boolean) => Promise<void>): Promise<void>;
-  /** Brings the schema up to date. @returns the names of the applied migrations */
-  migrate(): Promise<string[]>;
-};
-
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+export type Host = Patient &
+  Migrating &
+  Keeper & {
+    /** The settings as written. @throws ConfigError */
+    config(): Config;
+    /** Opens the context of a command; without DatabaseUrl it starts or joins the local PostgreSQL. */
+    open(): Promise<{ context: Context; close(): Promise<void> }>;
+    /**
+     * Runs the server until it is told to stop.
+     * @param started called once it is ready; `local` tells that it uses the local PostgreSQL
+     */
+    serve(started: (context: Context, local: boolean) => Promise<void>): Promise<void>;
+  };
 
 const exitCodes = { failed: 1, usage: 2, settings: 78 } as const;
 
@@ -182,15 +183,9 @@ export function createProgram(host: Host): Command {
       }),
     );
 
-  program
-    .command('migrate')
-    .description('bring the database schema up to date')
-    .addHelpText('after', 'Example:\n  $ roomgate migrate')
-    .action(async () => {
-      const applied = await host.migrate();
-      const text = applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'Already current.';
-      outputOf(program).print(text, { Applied: applied });
-    });
+  addMigrate(program, { ...host, output: () => outputOf(program) });
+  const { hasRightPepper, forgetPepper } = identity;
+  addRecovery(program, { ...host, hasRightPepper, forgetPepper, version, output: () => outputOf(program) });
 
   tenants.addCommands(program, action);
   identity.addCommands(program, action);
@@ -198,6 +193,7 @@ export function createProgram(host: Host): Command {
   lessons.addCommands(program, remoteAction);
   mail.addCommands(program, action);
   webhooks.addCommands(program, action);
+  cells.addCommands(program, action);
 
   /** The findings of the host on the database, and of the rooms on its content if that can be read. */
   async function diagnose(context: Context): Promise<Finding[]> {

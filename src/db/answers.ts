@@ -5,13 +5,15 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { PrimaryClient } from './hosts.ts';
 
 /** A session of PostgreSQL. The start time is needed because process ids are reused. */
 export type Backend = { pid: number; started: string };
 
 type Watched = {
   url: string;
-  backend: Backend;
+  /** Undefined behind a pooler, which gives each transaction to another session. */
+  backend: Backend | undefined;
   /** Milliseconds after which an answer is too late, as PostgreSQL has cancelled the statement by then; 0 = never. */
   answerTimeout: number;
   patience?: Patience | undefined;
@@ -48,7 +50,7 @@ const lookers = new Map<string, Looker>();
 
 function openLooker(url: string, lookTimeout: number): Looker {
   /** Notes whether the host accepts connections: PostgreSQL, or a pooler in front of it, may accept one and say nothing. */
-  class LookingClient extends pg.Client {
+  class LookingClient extends PrimaryClient {
     constructor(config?: pg.ClientConfig) {
       super(config);
       looker.hasReached = false;
@@ -120,7 +122,7 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, p
     const isSilent = () => isOwed() && socket.bytesRead === heard;
     for (let misses = 0; isSilent(); ) {
       const waited = performance.now() - since;
-      const seen = waited < limit ? await look(url, backend, lookTimeout) : 'TooLate';
+      const seen = waited >= limit ? 'TooLate' : backend ? await look(url, backend, lookTimeout) : 'AtWork';
       if (seen === 'AtWork') misses = 0;
       if (seen === 'Idle') misses += 1;
       if (seen === 'TooLate' || misses >= mostMisses || (waited >= mostUnknown && isLost(seen))) {

@@ -1,16 +1,47 @@
-import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  type Transaction as KyselyTransaction,
+  PostgresDialect,
+  PostgresDriver,
+  type TransactionSettings,
+} from 'kysely';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { uncontained } from '../containment.ts';
 import type { Log } from '../log.ts';
+import { untraced } from '../tracing.ts';
 import { type Backend, type Patience, watchAnswers } from './answers.ts';
+import { PrimaryClient } from './hosts.ts';
+import { runSpanned } from './statement-spans.ts';
 import type { DB } from './tables.ts';
 
 export type Database = Kysely<DB>;
 export type Transaction = KyselyTransaction<DB>;
 
+const readTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;
+
+/** Of a year from 1000 to 9999, in a session of UTC: what the library takes five times as long for. */
+function readInstant(text: string): Date {
+  const digits = (from: number, to: number) => {
+    let value = 0;
+    for (let at = from; at < to; at++) value = value * 10 + text.charCodeAt(at) - 48;
+    return value;
+  };
+  const isUsual = text.length >= 22 && text.charCodeAt(0) > 48 && text.charCodeAt(4) === 45 && text.endsWith('+00');
+  if (!isUsual) return readTimestamp(text);
+  // Of up to six digits behind the point, the first three.
+  const fraction =
+    text.length > 22 ? digits(20, Math.min(23, text.length - 3)) * 10 ** Math.max(0, 26 - text.length) : 0;
+  return new Date(
+    Date.UTC(digits(0, 4), digits(5, 7) - 1, digits(8, 10), digits(11, 13), digits(14, 16), digits(17, 19), fraction),
+  );
+}
+
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return readInstant;
     // Our bigint ids stay far below 2^53.
     if (oid === pg.types.builtins.INT8) return Number;
     // A local date has no zone and must not become an instant.
@@ -28,6 +59,11 @@ export type PoolOptions = {
   settings?: Record<string, number>;
   /** With answers that do not come. */
   patience?: Patience;
+  /**
+   * Whether a pooler in transaction mode may be between: each transaction may run in another session, so that nothing is set
+   * in sessions nor prepared there. Transactions bring their time-outs; a single statement has those of its role.
+   */
+  pooled?: boolean;
 };
 
 /** The oldest PostgreSQL that has what the queries use. */
@@ -35,6 +71,8 @@ export const leastPostgres = 16;
 
 /** Milliseconds after which PostgreSQL ends an idle session and frees its locks. */
 const idleTimeout = 30_000;
+/** Milliseconds after which a pool closes an idle connection: before PostgreSQL does, and after the queue's next look for jobs. */
+const idleInPool = 20_000;
 
 /**
  * Makes PostgreSQL end the sessions of a process that has vanished or hangs. A session is a lease: when the database ends it,
@@ -84,31 +122,63 @@ export async function setUpSession(client: pg.ClientBase, settings: Record<strin
   );
 }
 
-/** The events of a pooled connection do not belong to the contained work (containment.ts) that happened to open it. */
-class PooledClient extends pg.Client {
+/** The time-outs of a statement. One that cannot get its lock fails while the client is still waiting. */
+const timeoutsOf = ({ statementTimeout }: Pick<PoolOptions, 'statementTimeout'>) => ({
+  statement_timeout: statementTimeout,
+  lock_timeout: Math.min(statementTimeout, 10_000),
+});
+
+/** Begins each transaction with its time-outs, in one message. */
+class PooledDriver extends PostgresDriver {
+  readonly #timeouts: string;
+
+  constructor(pool: pg.Pool, options: PoolOptions) {
+    super({ pool });
+    this.#timeouts = Object.entries({ ...timeoutsOf(options), idle_in_transaction_session_timeout: idleTimeout })
+      .map(([name, value]) => `; set local ${name} = ${value}`)
+      .join('');
+  }
+
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    { isolationLevel, accessMode }: TransactionSettings,
+  ): Promise<void> {
+    const isolation = isolationLevel ? ` isolation level ${isolationLevel}` : '';
+    const access = accessMode ? ` ${accessMode}` : '';
+    await connection.executeQuery(CompiledQuery.raw(`begin${isolation}${access}${this.#timeouts}`));
+  }
+}
+
+/**
+ * The events of a pooled connection belong neither to the contained work (containment.ts) that happened to open it nor to its
+ * trace; its statements belong to the trace of who asks for them.
+ */
+class PooledClient extends PrimaryClient {
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): unknown {
-    return uncontained(() => (callback ? super.connect(callback) : super.connect()));
+    return uncontained(() => untraced(() => (callback ? super.connect(callback) : super.connect())));
+  }
+
+  /** `never` stands for what each of the library's signatures returns. */
+  override query(...given: unknown[]): never {
+    return runSpanned(this, super.query as (...given: unknown[]) => unknown, given) as never;
   }
 }
 
 /** A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error. */
-export function openPool(url: string, { max, log, statementTimeout, settings, patience }: PoolOptions): pg.Pool {
+export function openPool(url: string, options: PoolOptions): pg.Pool {
+  const { max, log, statementTimeout, settings, patience, pooled } = options;
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
-  const sessionSettings = {
-    statement_timeout: statementTimeout,
-    // A statement that cannot get its lock fails while the client is still waiting.
-    lock_timeout: Math.min(statementTimeout, 10_000),
-    ...settings,
-  };
+  const sessionSettings = { ...timeoutsOf(options), ...settings };
   const pool = new pg.Pool({
     ...connecting(url),
     Client: PooledClient,
     max,
     types,
+    idleTimeoutMillis: idleInPool,
     async onConnect(client: pg.ClientBase) {
-      const backend = await setUpSession(client, sessionSettings);
+      const backend = pooled ? undefined : await setUpSession(client, sessionSettings);
       const answerTimeout = statementTimeout + Math.min(statementTimeout / 5, 3_000);
       watchAnswers(client as pg.Client, { url, backend, answerTimeout, patience });
     },
@@ -120,15 +190,18 @@ export function openPool(url: string, { max, log, statementTimeout, settings, pa
 }
 
 /** What we add to an open Kysely. */
-type PoolAndStates = { pool: pg.Pool; states: Map<object, unknown> };
+type PoolAndStates = { pool: pg.Pool; states: Map<object, unknown>; pooled: boolean };
 
 function openedOf(db: Database & Partial<PoolAndStates>): PoolAndStates {
-  const { pool, states } = db;
+  const { pool, states, pooled = false } = db;
   if (!pool || !states) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
-  return { pool, states };
+  return { pool, states, pooled };
 }
 
 export const poolOf = (db: Database): pg.Pool => openedOf(db).pool;
+
+/** Whether a pooler in transaction mode may be between. */
+export const isPooled = (db: Database): boolean => openedOf(db).pooled;
 
 /**
  * The state of a module for an open database, such as the requests that it gathers. The first call makes it; it goes with the
@@ -144,8 +217,10 @@ export function stateIn<State>(db: Database, make: (db: Database) => State): Sta
 
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = openPool(url, options);
-  const own: PoolAndStates = { pool, states: new Map() };
-  const db = Object.assign(new Kysely<DB>({ dialect: new PostgresDialect({ pool }) }), own);
+  const own: PoolAndStates = { pool, states: new Map(), pooled: options.pooled === true };
+  const dialect = new PostgresDialect({ pool });
+  if (own.pooled) dialect.createDriver = () => new PooledDriver(pool, options);
+  const db = Object.assign(new Kysely<DB>({ dialect }), own);
   const destroy = db.destroy.bind(db);
   db.destroy = async () => {
     await destroy();

@@ -1,17 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
-import { type Database, leastPostgres } from './database.ts';
-import { findDisorder, pendingMigrations } from './migrate.ts';
+import { type Database, isPooled, leastPostgres } from './database.ts';
+import { findPoolFault, hearsOthers, openProbe } from './direct.ts';
+import { findDisorder, findNewer, pendingMigrations } from './migrate.ts';
 import { examineZoneRules } from './zone-rules.ts';
 
 const mostPostgres = 18;
 const useSupported = `Use PostgreSQL ${leastPostgres} to ${mostPostgres}.`;
-const answerTimeout = 3_000;
 const directConnection =
-  'Give DatabaseUrl a direct connection: PgBouncer in transaction mode loses LISTEN and session locks (session mode keeps them).';
+  'Give DatabaseUrl a direct connection, and PooledDatabaseUrl that of PgBouncer: its transaction mode loses LISTEN and session locks.';
 
 async function examineServer(db: Database): Promise<Finding[]> {
   const asked = Date.now();
@@ -60,6 +59,16 @@ async function examineServer(db: Database): Promise<Finding[]> {
 async function examineMigrations(db: Database): Promise<Finding> {
   const disorder = await findDisorder(db);
   if (disorder) return { check: 'Migrations', level: 'fault', ...disorder };
+  const newer = await findNewer(db);
+  if (newer)
+    return newer.fits
+      ? ok('Migrations', `those of a newer release, up to ${newer.applied}; this one runs on them`)
+      : {
+          check: 'Migrations',
+          level: 'fault',
+          text: `those of a newer release, up to ${newer.applied}, on which this one cannot run`,
+          remedy: 'Start that release, or restore a backup from before it.',
+        };
   const pending = await pendingMigrations(db);
   if (pending.length === 0) return ok('Migrations', 'current');
   return {
@@ -72,28 +81,11 @@ async function examineMigrations(db: Database): Promise<Finding> {
 
 /** Uses two sessions: with one alone a pooler between us and the database could not be detected. */
 async function examineSessions(url: string): Promise<Finding[]> {
-  const open = () => {
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'roomgate doctor',
-      connectionTimeoutMillis: answerTimeout,
-      query_timeout: answerTimeout,
-    });
-    client.on('error', () => {});
-    return client;
-  };
-  const [one, other] = [open(), open()];
+  const [one, other] = [openProbe(url), openProbe(url)];
   const key = randomInt(2 ** 31);
-  const channel = `roomgate_doctor_${key}`;
   try {
     await Promise.all([one.connect(), other.connect()]);
-    const { promise: heard, resolve } = Promise.withResolvers<boolean>();
-    one.on('notification', () => resolve(true));
-    await one.query(`listen ${channel}`);
-    await other.query(`notify ${channel}`);
-    const timer = setTimeout(resolve, answerTimeout, false);
-    const listens = await heard;
-    clearTimeout(timer);
+    const listens = await hearsOthers(one, url);
     await one.query('select pg_advisory_lock($1)', [key]);
     const { rows } = await other.query('select pg_try_advisory_lock($1) as taken', [key]);
     return [
@@ -119,6 +111,13 @@ async function examineSessions(url: string): Promise<Finding[]> {
   }
 }
 
+async function examinePool(url: string, pooled: Database): Promise<Finding> {
+  const fault = await findPoolFault(url, pooled);
+  return fault
+    ? { check: 'Pooler', level: 'warning', ...fault }
+    : ok('Pooler', 'leads to this database, and its statements have a time-out');
+}
+
 /**
  * Examines the database of an installation. It never throws: a failure is a finding too.
  * @param examineMore examines what other modules store there; called only when the schema is current
@@ -140,7 +139,8 @@ export async function diagnose(
   }
   const migrations = await findingsOf('Migrations', () => examineMigrations(db));
   const sessions = await findingsOf('Sessions', () => examineSessions(url));
-  const findings = [...server, ...migrations, ...sessions];
+  const pool = isPooled(db) ? await findingsOf('Pooler', () => examinePool(url, db)) : [];
+  const findings = [...server, ...migrations, ...sessions, ...pool];
   if (migrations.some(({ level }) => level !== 'ok')) return findings;
   return [...findings, ...(await examineMore(db)), ...(await findingsOf('Time zones', () => examineZoneRules(db)))];
 }

@@ -127,7 +127,8 @@ function makeCluster(binaries: string, directory: string, data: string, account:
 }
 
 async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
+  // `exclusive`: this process opens it, not a supervisor.
+  const server = net.createServer().listen({ port: 0, host: '127.0.0.1', exclusive: true });
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
   const { port } = server.address() as net.AddressInfo;
   await new Promise((resolve) => server.close(resolve));

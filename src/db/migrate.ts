@@ -6,7 +6,7 @@ import { ConfigError } from '../config.ts';
 import { isDeadlock, isLockTimeout } from '../flow/database-errors.ts';
 import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 
 const directory = path.join(import.meta.dirname, '..', '..', 'sql');
 
@@ -44,7 +44,8 @@ async function listExecuted(db: Database): Promise<string[]> {
   return rows.sort((one, other) => Date.parse(one.at) - Date.parse(other.at)).map(({ name }) => name);
 }
 
-const listKnown = () => Object.keys(readMigrations(() => firstWait)).sort();
+/** The names of this release's migrations, in the order in which they are applied. */
+export const listKnown = () => Object.keys(readMigrations(() => firstWait)).sort();
 
 const wayOutOfDisorder =
   'Restore a backup from before that migration, or start the program that has applied it; a release applies its migrations in the order of their names.';
@@ -62,26 +63,34 @@ export async function findDisorder(db: Database): Promise<{ text: string; remedy
       };
 }
 
+/** What a later release has applied last, if one has, and whether this release can still use what it has left. */
+export async function findNewer(db: Database): Promise<{ applied: string; fits: boolean } | undefined> {
+  const executed = await listExecuted(db);
+  const known = listKnown();
+  const applied = executed
+    .filter((name) => !known.includes(name))
+    .sort()
+    .at(-1);
+  if (applied === undefined) return undefined;
+  if (known.some((name) => !executed.includes(name))) return { applied, fits: false };
+  const floor = await sql<{ migration: string }>`select migration from schema_floor`.execute(db);
+  return { applied, fits: known.includes(String(floor.rows[0]?.migration)) };
+}
+
 /**
  * Whether a later release has migrated this database in a way that this release can still use.
  * @throws ConfigError when this release cannot use it
  */
 async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
-  const executed = await listExecuted(db);
-  const known = listKnown();
-  const unknown = executed
-    .filter((name) => !known.includes(name))
-    .sort()
-    .at(-1);
-  if (unknown === undefined) return false;
-  const refusal = new ConfigError(
-    `DatabaseUrl: the database is that of a newer release, which has applied ${unknown}; start that release`,
-  );
-  if (known.some((name) => !executed.includes(name))) throw refusal;
-  const floor = await sql<{ migration: string }>`select migration from schema_floor`.execute(db);
-  if (!known.includes(String(floor.rows[0]?.migration))) throw refusal;
+  const newer = await findNewer(db);
+  if (!newer) return false;
+  const { applied, fits } = newer;
+  if (!fits)
+    throw new ConfigError(
+      `DatabaseUrl: the database is that of a newer release, which has applied ${applied}; start that release`,
+    );
   log.warn(
-    { applied: unknown },
+    { applied },
     'the database is that of a newer release; this one runs on it, since all that has changed was added',
   );
   return true;
@@ -103,6 +112,17 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
     await pause(backOff(tries, { firstMs: 200 }), signal);
   }
   return undefined;
+}
+
+/** Applies a migration in a transaction of the caller, and does not record it. */
+export async function apply(trx: Transaction, name: string): Promise<void> {
+  await readMigrations(() => longestWait)[name]?.up(trx);
+}
+
+/** Brings an empty database to the schema that the migration `last` has left. */
+export async function migrateTo(db: Database, last: string): Promise<void> {
+  const { error, results = [] } = await migratorOf(db, () => longestWait).migrateTo(last);
+  if (error) throw failure(error, results.at(-1));
 }
 
 function failure(error: unknown, result: MigrationResult | undefined): Error {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { keepDoing } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import { connecting, setUpSession } from './database.ts';
+import { hearsOthers, notDirect } from './direct.ts';
+import { PrimaryClient } from './hosts.ts';
 
 /**
  * What has changed since the reader's last call: the keys under the topic, or `all` when notifications may have been lost
@@ -25,7 +27,8 @@ export type Subscription = Source<TopicChange>;
 export type Notifications = {
   /**
    * Listens to topics: a notification `batch:7:abc` is key `abc` of topic `batch:7`. What the reader reads after the promise
-   * is fulfilled misses no change: listening has begun or, in an outage, will report a change of all when it begins.
+   * is fulfilled misses no change: listening has begun or, in an outage, will report a change of all when it begins. The topic
+   * `everyTopic` has the keys of all of them.
    */
   subscribe(...topics: string[]): Promise<Subscription>;
   /** Aborted when the process is stopping: streams tell their clients and end. */
@@ -38,7 +41,9 @@ export type Notifications = {
   close(): Promise<void>;
 };
 
+export const everyTopic = '*';
 const channel = 'roomgate';
+const pings = 'ping';
 const mostKeys = 1_000;
 /** Milliseconds for which `subscribe` waits for the LISTEN connection. */
 const listenTimeout = 1_000;
@@ -56,7 +61,7 @@ function cutBy(signal: AbortSignal): Promise<never> {
 
 /** Sends a notification over a connection and waits until it arrives there. @throws when it does not */
 async function ping(connection: pg.Client): Promise<void> {
-  const sent = `ping:${randomUUID()}`;
+  const sent = `${pings}:${randomUUID()}`;
   const heard = Promise.withResolvers<void>();
   const hear = ({ payload }: pg.Notification) => payload === sent && heard.resolve();
   const timer = setTimeout(() => heard.reject(new Error('LISTEN hears nothing')), pingTimeout);
@@ -84,11 +89,13 @@ export function openNotifications(url: string, log: Log): Notifications {
 
   const deliver = (payload: string) => {
     const cut = payload.lastIndexOf(':');
-    for (const tell of readers.get(payload.slice(0, cut)) ?? []) tell(payload.slice(cut + 1));
+    const topic = payload.slice(0, cut);
+    if (topic === pings) return;
+    for (const heard of [topic, everyTopic]) for (const tell of readers.get(heard) ?? []) tell(payload.slice(cut + 1));
   };
 
   async function listen(): Promise<void> {
-    const connection = new pg.Client({
+    const connection = new PrimaryClient({
       ...connecting(url),
       application_name: 'roomgate listen',
       query_timeout: pingTimeout,
@@ -97,7 +104,9 @@ export function openNotifications(url: string, log: Log): Notifications {
     const lose = () => lost.abort();
     connection.on('error', lose).on('end', lose);
     closed.signal.addEventListener('abort', lose, { once: true });
-    connection.on('notification', ({ payload }) => deliver(payload ?? ''));
+    connection.on('notification', ({ channel: heardOn, payload = '' }) => {
+      if (heardOn === channel) deliver(payload);
+    });
     try {
       await Promise.race([connection.connect(), cutBy(lost.signal)]);
       await setUpSession(connection);
@@ -111,6 +120,8 @@ export function openNotifications(url: string, log: Log): Notifications {
           .finally(() => (pinging = undefined));
         await pinging;
       };
+      // A ping of the same connection is heard through a pooler, too.
+      if (!(await hearsOthers(connection, url))) throw new Error(notDirect);
       await prove();
       listening = true;
       announceListening();

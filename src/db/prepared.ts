@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { CompiledQuery } from 'kysely';
 import { codeOf } from '../flow/database-errors.ts';
-import { type Database, poolOf, stateIn } from './database.ts';
+import { type Database, isPooled, poolOf, stateIn } from './database.ts';
 
-/** A statement that PostgreSQL parses and plans once per connection instead of at each call. */
+/** A statement that PostgreSQL parses and plans once per connection instead of at each call; behind a pooler at each call. */
 export type Statement = { name: string; sql: string };
 
 /** The generation is a part of each statement's name, so that a new one makes connections prepare again. */
@@ -22,7 +22,8 @@ export async function runPrepared<Row extends object>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   const names = stateIn(db, openNames);
-  const run = () => poolOf(db).query<Row>({ name: `${name} ${names.generation}`, text: sql, values: [...values] });
+  const named = () => (isPooled(db) ? {} : { name: `${name} ${names.generation}` });
+  const run = () => poolOf(db).query<Row>({ ...named(), text: sql, values: [...values] });
   const { generation } = names;
   try {
     return (await run()).rows;

@@ -5,6 +5,14 @@
 
 import type { ColumnType } from "kysely";
 
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
+
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
@@ -68,6 +76,7 @@ export interface Batch {
   setbacks: Generated<number>;
   started_at: Timestamp | null;
   take_over: Generated<boolean>;
+  trace_parent: string | null;
   trouble: string | null;
   troubled_since: Timestamp | null;
   validate_only: Generated<boolean>;
@@ -295,6 +304,8 @@ export interface Location {
 
 export interface MailCalendar {
   address: string | null;
+  compared_as: string | null;
+  compared_at: Timestamp | null;
   continuation: string | null;
   continuation_items: Generated<number>;
   continuation_since: Timestamp | null;
@@ -312,11 +323,15 @@ export interface MailCalendar {
   found_by_poll: Generated<number>;
   found_by_push: Generated<number>;
   id: Generated<number>;
+  items_written: Generated<number>;
   kind: string;
   mailbox: string;
   mandator_id: number;
   marks: Generated<number>;
+  missing_items: Generated<ArrayType<number>>;
   not_before: Timestamp | null;
+  poll_minutes: number | null;
+  put_backs: Generated<number>;
   queued_for: Timestamp | null;
   read_at: Timestamp | null;
   read_whole_at: Timestamp | null;
@@ -325,8 +340,12 @@ export interface MailCalendar {
   readings: Generated<number>;
   resource_id: number;
   retired_at: Timestamp | null;
+  taken_over: Generated<number>;
   window_end: Timestamp | null;
   window_start: Timestamp | null;
+  writing_failures: Generated<number>;
+  writing_fault: string | null;
+  writing_not_before: Timestamp | null;
 }
 
 export interface MailItem {
@@ -416,6 +435,24 @@ export interface MailSubscriptionHistory {
   to_state: string;
 }
 
+export interface MailWriting {
+  booking_id: number;
+  calendar_id: number;
+  change_key: string | null;
+  ends_at: Timestamp;
+  generation: Generated<number>;
+  is_private: boolean;
+  mandator_id: number;
+  native_id: string | null;
+  not_before: Timestamp | null;
+  put_backs: Generated<number>;
+  put_backs_since: Timestamp | null;
+  reason: string | null;
+  starts_at: Timestamp;
+  state: string;
+  subject_hash: Buffer;
+}
+
 export interface Mandator {
   changes_forgotten: Generated<number>;
   changes_forgotten_at: Timestamp | null;
@@ -428,6 +465,11 @@ export interface Mandator {
   parameters: Generated<Json>;
   uid: Generated<string>;
   version: Generated<number>;
+}
+
+export interface MoveMark {
+  mandator_id: number;
+  mark: string;
 }
 
 export interface OpeningException {
@@ -533,6 +575,8 @@ export interface RateCount {
 
 export interface Resource {
   active: Generated<boolean>;
+  calendar_edits: string | null;
+  calendar_writing: string | null;
   capacity: number | null;
   check_in_minutes: number | null;
   equipment: Generated<string[]>;
@@ -546,6 +590,13 @@ export interface Resource {
   policy_id: number | null;
   search_key: Generated<string>;
   version: Generated<number>;
+}
+
+export interface RestingTenant {
+  code: string;
+  mandator_id: number;
+  state: string;
+  until: Timestamp | null;
 }
 
 export interface RoomProblem {
@@ -663,7 +714,9 @@ export interface DB {
   mail_server: MailServer;
   mail_subscription: MailSubscription;
   mail_subscription_history: MailSubscriptionHistory;
+  mail_writing: MailWriting;
   mandator: Mandator;
+  move_mark: MoveMark;
   opening_exception: OpeningException;
   opening_rule: OpeningRule;
   pepper: Pepper;
@@ -675,6 +728,7 @@ export interface DB {
   policy: Policy;
   rate_count: RateCount;
   resource: Resource;
+  resting_tenant: RestingTenant;
   room_problem: RoomProblem;
   schema_floor: SchemaFloor;
   session: Session;

@@ -1,15 +1,16 @@
 /** Classifies the errors of PostgreSQL and of connections to it: every SQLSTATE that means "not now" or "again" is here. */
 import { isNativeError } from 'node:util/types';
-import { DomainError, Unavailable } from '../errors.ts';
+import { DomainError, TenantAway, Unavailable } from '../errors.ts';
 
 /** The SQLSTATE of PostgreSQL, or the code of Node.js; '' for an error without one. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 /**
  * SQLSTATEs that mean "not now": connection failures, shutdowns and ended sessions, lack of resources, system failures, a
- * read-only standby, idle time-outs, serialization failures, deadlocks, lock time-outs and cancelled statements.
+ * read-only standby, idle time-outs, serialization failures, deadlocks, lock time-outs, cancelled statements, and a tenant that
+ * is being moved.
  */
-const outageStates = /^(08|57P|53|58)|^(25006|25P03|25P04|40001|40P01|55P03|57014)$/;
+const outageStates = /^(08|57P|53|58)|^(25006|25P03|25P04|40001|40P01|55P03|57014|RG001)$/;
 /** Node.js's error codes of sockets and name resolution. */
 const outageCodes = new Set([
   'EAI_AGAIN',
@@ -53,6 +54,9 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
+/** The tenant is being moved, so nothing is written for it (sql/000078_resting_tenants.sql). */
+const isTenantResting = (error: unknown): boolean => codeOf(error) === 'RG001';
+
 /** Whether the database takes no writes at the moment: it is read-only, or its disk is full. It may still answer reads. */
 export const isUnwritable = (error: unknown): boolean => /^(25006|53100)$/.test(codeOf(error));
 
@@ -84,6 +88,7 @@ export const isOvertaken = (error: unknown): boolean =>
 /** The domain error that a client gets for a thrown value; undefined for a fault, which must be masked. */
 export function asDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;
+  if (isTenantResting(error)) return new TenantAway();
   if (isOutage(error))
     return new Unavailable('The database does not answer at the moment; send the same request again.');
   return undefined;

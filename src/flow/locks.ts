@@ -22,3 +22,6 @@ export const localServerLock = 1;
 
 /** By name: a new signing key for tokens is being made. Idempotency keys and wrong PINs form two more kinds of names. */
 export const signingKeyLock = 'roomgate signing key';
+
+/** By its hash, in the database `postgres` of a server: a backup is being restored there. */
+export const restoreLock = 'roomgate restore';

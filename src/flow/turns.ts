@@ -32,6 +32,8 @@ export type TurnWork = {
   name: string;
   /** Work that may be plentiful: it leaves one of the tenant's turns to other work. */
   isBulk?: boolean;
+  /** Bulk that leaves all of the tenant's turns but one to other work. */
+  isSpare?: boolean;
 };
 
 export type Turn = {
@@ -58,7 +60,7 @@ export type Turns = {
 };
 
 /** `beganAt` is the time of the first request. */
-type Run = { tenant: number; isBulk: boolean; beganAt: number; isSlow: boolean };
+type Run = { tenant: number; isBulk: boolean; isSpare: boolean; beganAt: number; isSlow: boolean };
 type TenantStanding = {
   isSlow: boolean;
   /** When the server answered last. */
@@ -91,13 +93,15 @@ export function openTurns(places: number): Turns {
     );
   }
 
-  function refusalOf({ tenant, isBulk = false }: TurnWork, isSlowWork: boolean): Refusal | undefined {
+  function refusalOf({ tenant, isBulk = false, isSpare = false }: TurnWork, isSlowWork: boolean): Refusal | undefined {
     const { isSlow, restsUntil } = standingOf(tenant);
     const restMs = restsUntil - performance.now();
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
     if ((isSlow || isSlowWork) && !hasSlowPlace(tenant)) return { againMs: laterMs, isForAll: isSlow };
     const own = count((run) => run.tenant === tenant);
     const bulk = count((run) => run.tenant === tenant && run.isBulk);
+    if (isSpare && count((run) => run.tenant === tenant && run.isSpare) > 0)
+      return { againMs: soonMs, isForAll: false };
     if (runs.size >= places || own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1))
       return { againMs: soonMs, isForAll: false };
     return undefined;
@@ -129,13 +133,13 @@ export function openTurns(places: number): Turns {
 
   return {
     async take(of, work) {
-      const { tenant, isBulk = false } = of;
+      const { tenant, isBulk = false, isSpare = false } = of;
       const key = `${tenant} ${of.name}`;
       const isSlowWork = cutShort.has(key);
       const refusal = refusalOf(of, isSlowWork);
       if (refusal) return refusal;
       const isSlow = isSlowWork || standingOf(tenant).isSlow;
-      const run: Run = { tenant, isBulk, beganAt: Number.POSITIVE_INFINITY, isSlow };
+      const run: Run = { tenant, isBulk, isSpare, beganAt: Number.POSITIVE_INFINITY, isSlow };
       runs.add(run);
       const end = new AbortController();
       const cut = (ms: number) => end.abort(new Error(`no answer within ${ms / 1_000} s`));

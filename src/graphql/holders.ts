@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import type { Context, Credentials, Viewer } from '../context.ts';
-import { LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
+import { LimitExceeded, NotAuthenticated, TenantAway, Unavailable } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 
 /** Checks credentials for a tenant, as REST does. @throws NotAuthenticated, Forbidden, NotFound */
@@ -125,7 +125,8 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
       if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
       for (const stream of streams) if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
     } catch (error) {
-      if (asDomainError(error) instanceof Unavailable) {
+      const known = asDomainError(error);
+      if (known instanceof Unavailable && !(known instanceof TenantAway)) {
         // The database cannot be asked now: a holder in doubt is checked again soon.
         if (holder.doubt) holder.checkAt = 0;
         return;

@@ -15,6 +15,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
+import { inTrace } from '../tracing.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
@@ -172,7 +173,11 @@ export function createWebSockets(
   const server = useServer<NonNullable<Params>>(
     {
       isProd: true,
-      execute: (args) => (args.rootValue as Engine).execute(args),
+      execute(args) {
+        const { execute, call } = args.rootValue as Engine;
+        const attributes = { 'roomgate.request_id': call.requestId, 'roomgate.mandator': call.viewer.mandator };
+        return inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, async () => execute(args));
+      },
       subscribe,
       async onConnect(link) {
         try {

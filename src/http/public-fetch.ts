@@ -1,5 +1,7 @@
 /** Fetches from addresses that users write: those of the inside are refused, also where a public name leads to them. */
 import dns from 'node:dns';
+import type { Agent } from 'node:http';
+import https from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { type FetchedAnswer, fetchBounded, type Outgoing } from './safe-fetch.ts';
 
@@ -49,8 +51,11 @@ const lookupPublic: LookupFunction = (hostname, options, callback) =>
     return options.all ? callback(null, addresses) : callback(null, first!.address, first!.family);
   });
 
-/** The origins are asked wherever they are, over http too. */
-type Trusting = { most: number; trusted: readonly string[] };
+/** Keeps connections of `fetchPublic`, each of which was checked when it was opened, until its `destroy`. */
+export const keepPublic = (): Agent => new https.Agent({ keepAlive: true });
+
+/** The origins are asked wherever they are, over http too, and over connections of the whole process. */
+type Trusting = { most: number; trusted: readonly string[]; kept?: Agent | undefined };
 
 /**
  * Whether `fetchPublic` refuses the address at sight; a name is looked up when it is asked.
@@ -64,14 +69,15 @@ export function checkPublic(address: URL, trusted: readonly string[]): void {
 }
 
 /**
- * Sends one request over https; no redirects are followed.
+ * Sends one request over https; no redirects are followed. Over what is `kept` it may arrive twice.
  * @throws NotPublic, and what `fetchBounded` throws
  */
 export async function fetchPublic(
   address: URL,
-  { most, trusted, ...request }: Omit<Outgoing, 'lookup'> & Trusting,
+  { most, trusted, kept, ...request }: Omit<Outgoing, 'lookup' | 'agent'> & Trusting,
 ): Promise<FetchedAnswer> {
   checkPublic(address, trusted);
   const isTrusted = trusted.includes(address.origin);
-  return await fetchBounded(address, isTrusted ? request : { ...request, lookup: lookupPublic }, most);
+  const checked = { lookup: lookupPublic, ...(kept && { agent: kept }) };
+  return await fetchBounded(address, isTrusted ? request : { ...request, ...checked }, most);
 }

@@ -4,13 +4,14 @@
  * request's promise.
  */
 import { once } from 'node:events';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { inSpan } from '../tracing.ts';
 import { nodeHttp } from './node-http.ts';
 
 const mostBytes = 1_048_576;
@@ -23,7 +24,12 @@ export type Outgoing = {
   signal?: AbortSignal | null | undefined;
   /** Resolves the name of the host; that of the system when left out. */
   lookup?: LookupFunction;
-  /** Answers that are too large are cut, and compressed ones emptied, as only their beginning is wanted. */
+  /**
+   * Keeps connections for further requests with the same `lookup`. Where the server has closed a kept one, the request is sent
+   * again over a new one: it may arrive twice.
+   */
+  agent?: Agent;
+  /** Answers that are too large are cut, which ends their connection, and compressed ones emptied: the beginning is wanted. */
   cut?: boolean;
 };
 export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
@@ -47,9 +53,33 @@ const inflating = new Map(
  * for an uncompressed answer, but reads a compressed one too.
  * @throws AnswerTooLarge, the reason of the signal, or the error of the connection, whose `code` says why
  */
-export async function fetchBounded(
+export async function fetchBounded(url: URL, outgoing: Outgoing, most: number): Promise<FetchedAnswer> {
+  const method = outgoing.method ?? 'GET';
+  // The path and the query may hold secrets.
+  const attributes = { 'http.request.method': method, 'server.address': url.hostname };
+  return await inSpan(method, { kind: 'CLIENT', attributes }, async (span) => {
+    const answer = await fetchKept(url, outgoing, most);
+    span?.setAttribute('http.response.status_code', answer.status);
+    return answer;
+  });
+}
+
+async function fetchKept(url: URL, outgoing: Outgoing, most: number): Promise<FetchedAnswer> {
+  try {
+    return await fetchOnce(url, outgoing, most);
+  } catch (error) {
+    if (!(error instanceof KeptConnectionLost)) throw error;
+    const { agent, ...others } = outgoing;
+    return await fetchOnce(url, others, most);
+  }
+}
+
+/** A connection that had been kept was closed before an answer began. */
+class KeptConnectionLost extends Error {}
+
+async function fetchOnce(
   url: URL,
-  { method = 'GET', headers, body, signal, lookup, cut = false }: Outgoing,
+  { method = 'GET', headers, body, signal, lookup, agent, cut = false }: Outgoing,
   most: number,
 ): Promise<FetchedAnswer> {
   signal?.throwIfAborted();
@@ -62,7 +92,7 @@ export async function fetchBounded(
     headers: Object.fromEntries(sent),
     ...(signal && { signal }),
     // A connection of the shared agent may have been opened without this lookup.
-    ...(lookup && { lookup, agent: false }),
+    ...(lookup && { lookup, agent: agent ?? false }),
   });
   // The request may fail at any time, also when its answer has been read.
   request.on('error', () => {});
@@ -77,7 +107,8 @@ export async function fetchBounded(
     [response] = await Promise.race([answered, closed]);
     return await readAnswer(url, response, most, cut);
   } catch (error) {
-    throw signal?.aborted ? signal.reason : error;
+    if (signal?.aborted) throw signal.reason;
+    throw agent && request.reusedSocket && !response && !isStream(body) ? new KeptConnectionLost() : error;
   } finally {
     // The request was answered before all of it was sent, or the answer was not read to its end.
     if (!request.writableFinished || !response?.complete) request.destroy();

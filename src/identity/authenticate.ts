@@ -1,13 +1,14 @@
 /** The door of everything below a tenant (contract 1 and 3). */
 import type { Request, RequestHandler } from 'express';
 import type { Credentials, Viewer } from '../context.ts';
-import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
+import { Forbidden, NotAuthenticated, NotFound, TenantAway } from '../errors.ts';
 import { schemesOf } from '../http/schemes.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import {
   howToSignIn,
   type Identity,
   isDisplayToken,
+  isMoving,
   sessionOf,
   tokenSource,
   viewerOfDisplay,
@@ -67,17 +68,21 @@ function identify(identity: Identity, credentials: Credentials): Promise<Viewer>
  * @param mandator the path segment, in any case
  * @throws NotAuthenticated without one valid credential of a scheme that is taken, whether or not the mandator exists;
  * LimitExceeded after too many wrong PINs or tokens of displays; NotFound with another tenant's credential; Forbidden for a
- * cookie in a call of another page than the console
+ * cookie in a call of another page than the console; TenantAway while the tenant is moved
  */
 export async function authenticateCall(
   identity: Identity,
   mandator: string,
   credentials: Credentials,
 ): Promise<Viewer> {
-  const viewer = await identify(identity, credentials);
-  if (viewer.mandator !== mandator.toLowerCase())
-    throw new NotFound('There is no such tenant, or the credential belongs to another one.');
-  return viewer;
+  try {
+    const viewer = await identify(identity, credentials);
+    if (viewer.mandator === mandator.toLowerCase()) return viewer;
+  } catch (error) {
+    if (!(error instanceof NotAuthenticated) || !(await isMoving(identity, mandator))) throw error;
+  }
+  if (await isMoving(identity, mandator)) throw new TenantAway();
+  throw new NotFound('There is no such tenant, or the credential belongs to another one.');
 }
 
 /** All values of a header; `request.headers` hides repeated ones, and `headersDistinct` parses every header. */

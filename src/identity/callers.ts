@@ -87,6 +87,16 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
   return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
 }
 
+/** The active person as whom a booking follows its item on the mail server; undefined without one. */
+export async function findBooker(db: Database, mandatorId: number, personId: number): Promise<Viewer | undefined> {
+  const row = await activePersons(db)
+    .where('mandator.id', '=', mandatorId)
+    .where('person.id', '=', personId)
+    .where('person.role', '<>', 'Display')
+    .executeTakeFirst();
+  return row && { ...row, pinId: null, display: null, credential: 'mail server', expiresAt: farFuture };
+}
+
 /** Who sees what every Admin of a tenant sees, for what is sent to a receiver that an Admin has chosen. */
 export const anyAdmin = (mandatorId: number, mandator: string): Viewer => ({
   mandatorId,

@@ -3,7 +3,7 @@ import { formatTable } from '../cli/output.ts';
 import { createPin, getHolder, listPins, pepperOf, revokePin } from './service.ts';
 import { toPinRecord } from './wire.ts';
 
-export { claimPepper, createTemporaryPin, examinePepper, hasRightPepper } from './service.ts';
+export { claimPepper, createTemporaryPin, examinePepper, forgetPepper, hasRightPepper } from './service.ts';
 
 type HolderOptions = { mandator: string; person?: string };
 

@@ -28,6 +28,8 @@ export type TokenRequest = {
   apiKey: string | undefined;
   /** IPv4 or IPv6 address of the caller. */
   address: string;
+  /** The tenant that the path names; undefined where it names none. */
+  mandator?: string | undefined;
 };
 
 /** Checks everything but the PIN. @throws OAuthError */

@@ -78,7 +78,7 @@ const requestToken: ZodOpenApiOperationObject = {
   operationId: 'requestToken',
   summary: 'Exchange a PIN for a token',
   description:
-    'An OAuth 2.0 token endpoint with the grant type `apikey`. The client names itself in the form or by HTTP Basic. There is no refresh token: the PIN is the lasting credential. Not there where an outside identity provider issues the tokens.',
+    'An OAuth 2.0 token endpoint with the grant type `apikey`. The client names itself in the form or by HTTP Basic. There is no refresh token: the PIN is the lasting credential. It also stands below each tenant (`/{mandator}/connect/token`), for proxies that find a tenant by its path. Not there where an outside identity provider issues the tokens.',
   tags: ['Identity'],
   security: [],
   parameters: parameterRefs('X-Request-Id'),
@@ -200,8 +200,19 @@ const getKeys = plainGet({
   },
 });
 
+/** As it stands below each tenant. */
+const ofTenant = (operation: ZodOpenApiOperationObject): ZodOpenApiOperationObject => ({
+  ...operation,
+  operationId: `${operation.operationId}OfTenant`,
+  summary: `${operation.summary}, below a tenant`,
+  parameters: parameterRefs('mandator', 'X-Request-Id'),
+});
+
 export const identityPaths: PathsAtRoot = (rootServer) => ({
   '/connect/token': { ...rootServer, post: requestToken },
   '/.well-known/openid-configuration': { ...rootServer, get: getConfiguration },
   '/.well-known/openid-configuration/jwks': { ...rootServer, get: getKeys },
+  '/{mandator}/connect/token': { ...rootServer, post: ofTenant(requestToken) },
+  '/{mandator}/.well-known/openid-configuration': { ...rootServer, get: ofTenant(getConfiguration) },
+  '/{mandator}/.well-known/openid-configuration/jwks': { ...rootServer, get: ofTenant(getKeys) },
 });

@@ -53,6 +53,12 @@ export async function claimPepper({ db, config }: PepperContext): Promise<boolea
   return await hasRightPepper({ db, config });
 }
 
+/** Lets another Pepper count from the next start on: the old one is lost, and with it all secrets. */
+export async function forgetPepper({ db }: Pick<PepperContext, 'db'>): Promise<void> {
+  await db.deleteFrom('pepper').execute();
+  await db.deleteFrom('signing_key').execute();
+}
+
 const check = 'Secrets';
 
 const findings: Record<PepperVerdict, Finding> = {
@@ -67,7 +73,7 @@ const findings: Record<PepperVerdict, Finding> = {
     level: 'fault',
     text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
     remedy:
-      'Set Pepper to that of the installation which the database comes from; if it is lost, see docs/operating.md#restoring-a-backup.',
+      'Set Pepper to that of the installation which the database comes from; if it is lost, see docs/recovery.md#when-the-pepper-is-lost.',
   },
 };
 

@@ -1,5 +1,5 @@
 /** The endpoints of the identity provider (contract 3), as in RFC 6749; and the PINs of persons. */
-import { type ErrorRequestHandler, type Request, Router } from 'express';
+import { type ErrorRequestHandler, type Request, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
@@ -31,42 +31,49 @@ export { sessionRoutes } from './session-rest.ts';
 const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';
 const keysPath = '/.well-known/openid-configuration/jwks';
+/** The same for one tenant, where a proxy finds the installation of a tenant by the first segment of the path. */
+const alsoOfTenant = (path: string) => [path, `/:mandator${path}`];
 
 /** The token endpoint, discovery and the public keys; in other modes of IdentityProvider, only a 404 that says how to sign in. */
 export function identityRoutes(identity: Identity): Router {
   const router = Router();
   const { config } = identity.context;
   if (config.IdentityProvider.Mode !== 'Embedded')
-    return router.all([tokenPath, configurationPath, keysPath], () => {
+    return router.all([tokenPath, configurationPath, keysPath].flatMap(alsoOfTenant), () => {
       throw new NotFound(`There is no identity provider here; ${howToSignIn(config)}`);
     });
 
-  router.use(tokenPath, (_request, response, next) => {
+  const tokenPaths = alsoOfTenant(tokenPath);
+  router.use(tokenPaths, (_request, response, next) => {
     response.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     next();
   });
-  router.use(tokenPath, limitTokenRequests(identity.context));
-  router.post(tokenPath, async (request, response) => {
+  router.use(tokenPaths, limitTokenRequests(identity.context));
+  const answerToken: RequestHandler = async (request, response) => {
     const form = await readForm(request, config.Limits);
-    const { accessToken, expiresIn } = await issueToken(identity, readRequest(request, form));
+    const { mandator } = request.params;
+    const wanted = { ...readRequest(request, form), mandator: mandator === undefined ? undefined : String(mandator) };
+    const { accessToken, expiresIn } = await issueToken(identity, wanted);
     response.json({
       access_token: accessToken,
       token_type: 'Bearer',
       expires_in: expiresIn,
       scope: apiScope,
     });
-  });
-  router.all(tokenPath, (_request, response) => {
+  };
+  for (const path of tokenPaths) router.post(path, answerToken);
+  router.all(tokenPaths, (_request, response) => {
     response.set('Allow', 'POST');
     throw new OAuthError('invalid_request', 'Tokens are asked for by POST.', 405);
   });
-  router.use(tokenPath, writeOAuthError);
+  router.use(tokenPaths, writeOAuthError);
 
-  router.get(configurationPath, (_request, response) => {
+  const answerConfiguration: RequestHandler = ({ params: { mandator } }, response) => {
+    const base = mandator === undefined ? config.IdpUrl : `${config.IdpUrl}/${encodeURIComponent(String(mandator))}`;
     response.set('Cache-Control', 'public, max-age=300').json({
       issuer: config.IdpUrl,
-      token_endpoint: config.IdpUrl + tokenPath,
-      jwks_uri: config.IdpUrl + keysPath,
+      token_endpoint: base + tokenPath,
+      jwks_uri: base + keysPath,
       grant_types_supported: [grantType],
       token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'none'],
       scopes_supported: [apiScope],
@@ -74,13 +81,15 @@ export function identityRoutes(identity: Identity): Router {
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['RS256'],
     });
-  });
+  };
   // Cached for a short time only: a new key signs at once.
-  router.get(keysPath, async (_request, response) => {
+  const answerKeys: RequestHandler = async (_request, response) => {
     const keys = await identity.keys.publicKeys();
     response.set('Cache-Control', 'public, max-age=60').json({ keys });
-  });
-  router.all([configurationPath, keysPath], (request) => {
+  };
+  for (const path of alsoOfTenant(configurationPath)) router.get(path, answerConfiguration);
+  for (const path of alsoOfTenant(keysPath)) router.get(path, answerKeys);
+  router.all([configurationPath, keysPath].flatMap(alsoOfTenant), (request) => {
     throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
   });
   return router;

@@ -11,7 +11,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
-import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { isAway } from '../db/resting.ts';
+import { LimitExceeded, NotAuthenticated, TenantAway } from '../errors.ts';
 import { takesPins } from '../http/schemes.ts';
 import { farFuture, readHolder, readPerson } from './callers.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
@@ -23,12 +24,12 @@ import { beginSession, deleteSession, hashSession, openUses, readSession } from 
 import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 
-export { anyAdmin, getFirstAdmin, getHolder } from './callers.ts';
+export { anyAdmin, findBooker, getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
 export { howToSignIn, tokenSource } from './modes.ts';
-export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
+export { claimPepper, examinePepper, forgetPepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
 export { deriveKey, seal, unseal } from './sealing.ts';
@@ -192,20 +193,26 @@ const tooManyWrong = (seconds: number) =>
 
 /**
  * Exchanges a person's PIN for an access token that lives `expiresIn` seconds.
- * @throws OAuthError
+ * @throws OAuthError; TenantAway while the tenant of the path is moved
  */
 export async function issueToken(
   { context, keys, exchange }: Identity,
   request: TokenRequest,
 ): Promise<{ accessToken: string; expiresIn: number }> {
   const { clientId, apiKey } = checkRequest(context.config.Clients, request);
+  const wanted = request.mandator?.toLowerCase();
+  if (wanted !== undefined && (await isAway(context.db, wanted))) throw new TenantAway();
   const { holder, throttledFor } = await exchange(apiKey, clientId, normalizeAddress(request.address));
   if (throttledFor !== undefined) throw new OAuthError('slow_down', tooManyWrong(throttledFor), 429, throttledFor);
-  if (!holder) throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
+  if (!holder || (wanted !== undefined && holder.mandator !== wanted))
+    throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
   const accessToken = await keys.sign({ ...holder, clientId });
   context.log.info({ clientId, ...holder }, 'token issued');
   return { accessToken, expiresIn: tokenLifetimeSeconds };
 }
+
+/** Whether the tenant is moved, and not served here. */
+export const isMoving = ({ context }: Identity, mandator: string): Promise<boolean> => isAway(context.db, mandator);
 
 /** The viewer of a session. @throws NotAuthenticated */
 export function viewerOfSession(identity: Identity, id: string): Promise<Viewer> {

@@ -10,6 +10,7 @@ import { lockClasses } from '../flow/locks.ts';
 import { openPlaces } from '../flow/places.ts';
 import { personSends } from '../http/body-memory.ts';
 import { largestOf } from '../http/request-body.ts';
+import { traceparentNow } from '../tracing.ts';
 import { type ConflictRule, type JobOperation, openStatuses } from './batch.ts';
 import { nudge } from './lifecycle.ts';
 import { type OpenBody, openBody } from './submission.ts';
@@ -122,6 +123,7 @@ async function storeBatch(
       job_count: jobCount,
       weight,
       request_id: requestId,
+      trace_parent: traceparentNow() ?? null,
       created_by: viewer.personId,
     })
     .execute();

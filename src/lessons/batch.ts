@@ -105,6 +105,8 @@ export type Running = BatchKey & {
   fence: number;
   jobCount: number;
   requestId: string;
+  /** The W3C trace context of the request that has sent it. */
+  traceParent: string | null;
   cancelRequested: boolean;
 };
 

@@ -11,6 +11,7 @@ import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
 import { isCancelled, isOutage } from '../flow/database-errors.ts';
 import { lockClasses } from '../flow/locks.ts';
+import { inTrace, untraced } from '../tracing.ts';
 import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
@@ -32,7 +33,7 @@ export async function runNextBatch(context: ImportContext, mandatorId: number, l
       if (!next?.isDue) return 'nothing';
       if (next.isLong && lane === 'short') return 'moved';
       const batch = await startBatch(session, next);
-      if (batch) await runBatch(context, session, batch);
+      if (batch) await inTrace(context.traces, 'import batch', spanOf(batch), () => runBatch(context, session, batch));
       return 'worked';
     } finally {
       // A lost connection has lost the lock too.
@@ -41,7 +42,8 @@ export async function runNextBatch(context: ImportContext, mandatorId: number, l
   });
   // After the unlock: the next run finds the lock free, and a batch whose run was turned away at the lock is found here.
   if (done === 'moved') await context.work.transaction().execute((trx) => nudge(trx, mandatorId, 'long'));
-  if (done === 'worked') await nudgeOpen(context.work, mandatorId);
+  // The next batch belongs to a trace of its own.
+  if (done === 'worked') await untraced(() => nudgeOpen(context.work, mandatorId));
 }
 
 /** Held until the session unlocks or ends; it ends with its runner. */
@@ -97,11 +99,24 @@ async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running 
     returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
       take_over as "takeOver", create_missing as "createMissing",
       replaces_quelle as "replacesQuelle", replaces_since as "replacesSince", allow_removal as "allowRemoval",
-      created_by as "createdBy", attempts, fence, job_count as "jobCount", request_id as "requestId", cancel_requested as "cancelRequested"`.execute(
+      created_by as "createdBy", attempts, fence, job_count as "jobCount", request_id as "requestId", trace_parent as "traceParent", cancel_requested as "cancelRequested"`.execute(
     session,
   );
   return rows[0];
 }
+
+/** In the trace of the request that has sent the batch; the run of a job may serve that of another. */
+const spanOf = ({ id, operation, jobCount, requestId, traceParent: parent }: Running) =>
+  ({
+    kind: 'CONSUMER',
+    attributes: {
+      'roomgate.batch': id,
+      'roomgate.operation': operation,
+      'roomgate.jobs': jobCount,
+      'roomgate.request_id': requestId,
+    },
+    parent,
+  }) as const;
 
 async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Running): Promise<void> {
   const log = context.log.child({

@@ -78,18 +78,21 @@ function operation(
       },
     },
     responses: {
-      200: answer('Exchange: whether the subscription is still wanted. Graph: the `validationToken`.', {
-        'text/xml': {
-          schema: z.string().max(1_000),
-          example: soap(
-            `<SendNotificationResult ${messages}><SubscriptionStatus>OK</SubscriptionStatus></SendNotificationResult>`,
-          ),
+      200: answer(
+        'Exchange: whether the subscription is still wanted. Graph: the `validationToken`. Google: nothing.',
+        {
+          'text/xml': {
+            schema: z.string().max(1_000),
+            example: soap(
+              `<SendNotificationResult ${messages}><SubscriptionStatus>OK</SubscriptionStatus></SendNotificationResult>`,
+            ),
+          },
+          'text/plain': {
+            schema: z.string().max(2_048),
+            example: 'Validation: Testing client application reachability for subscription Request-Id: 877cb92e',
+          },
         },
-        'text/plain': {
-          schema: z.string().max(2_048),
-          example: 'Validation: Testing client application reachability for subscription Request-Id: 877cb92e',
-        },
-      }),
+      ),
       202: answer('JMAP and other objects: it is recorded. Graph: nothing more is said.', {
         'application/json': {
           schema: received,

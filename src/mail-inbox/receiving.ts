@@ -1,5 +1,6 @@
 /** Handles one request of a mail server: reads, proves and records it, and answers as its sender expects. */
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../config.ts';
 import { Malformed, TooLarge } from '../errors.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from '../mail-subscriptions/service.ts';
 import { readBody } from './dialects/detection.ts';
 import { acknowledgeEws } from './dialects/ews.ts';
+import { isGoogle, readGoogle } from './dialects/google.ts';
 import {
   DialectFault,
   DialectOverflow,
@@ -28,7 +30,7 @@ export type Post = {
   /** The path and query. */
   url: string;
   body: Buffer;
-  contentType: string | undefined;
+  headers: IncomingHttpHeaders;
   address: string;
   /** The result of `findSender`. */
   sender: Sender;
@@ -113,7 +115,7 @@ function rowOf(
   of: Partial<Omit<InboxRow, keyof Kept>>,
   kept = keep(post.body),
 ): InboxRow {
-  const { contentType, address, requestId } = post;
+  const { headers, address, requestId } = post;
   return {
     ...notification({}),
     id: makeId(),
@@ -121,7 +123,7 @@ function rowOf(
     subscriptionId: null,
     claim: 'Unrecognised',
     count: 1,
-    contentType: contentType?.slice(0, 200) ?? null,
+    contentType: headers['content-type']?.slice(0, 200) ?? null,
     address,
     requestId,
     ...of,
@@ -133,7 +135,7 @@ function rowOf(
 
 async function readPost(receiver: Receiver, post: Post): Promise<ReadNotifications | 'Object'> {
   try {
-    return readBody(post.body);
+    return isGoogle(post.headers) ? readGoogle(post.headers) : readBody(post.body);
   } catch (error) {
     if (error instanceof DialectOverflow) throw new TooLarge(error.message);
     if (!(error instanceof DialectFault)) throw error;
@@ -187,14 +189,14 @@ const received = (id: string): Acknowledgement => ({
   body: JSON.stringify({ Received: true, NotificationId: id }),
 });
 
-/** The subscription of a notification: Graph proves each notification by clientState, the others all by the callback URL. */
+/** The subscription of a notification: Graph and Google prove each by a secret of its own, the others all by the callback URL. */
 function provenBy(
   { secrets }: Receiver,
   dialect: ReadNotifications['dialect'],
   { clientState }: MailNotification,
   caller: number | undefined,
 ): number | undefined {
-  if (dialect !== 'Graph') return caller;
+  if (dialect !== 'Graph' && dialect !== 'Google') return caller;
   return clientState === null ? undefined : secrets.read('client state', clientState);
 }
 
@@ -223,6 +225,7 @@ async function receiveReading(
     rows.push(rowOf(receiver, post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
   if (rows.length === 0) rows.push(rowOf(receiver, post, { dialect }, whole));
   const recorded = await receiver.inbox.record(rows);
+  if (dialect === 'Google') return { status: 200, headers: {}, body: '' };
   if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };
   if (dialect === 'Jmap') return received((rows[0] as InboxRow).id);
   return {

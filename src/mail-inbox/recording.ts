@@ -113,7 +113,8 @@ const recordProven: Statement = {
       ${moveHeard}
     ), changed as (
       select calendar_id as id from known
-      where is_new and calendar_id is not null and (marks or (kind = 'Status' and previous_watermark <> known_watermark
+      -- A channel of Google that was given up may send for days.
+      where is_new and calendar_id is not null and (dialect <> 'Google' or state in ${live}) and (marks or (kind = 'Status' and previous_watermark <> known_watermark
         and not exists (select from known as other
           where other.subscription_id = known.subscription_id and other.watermark = known.previous_watermark)))
       union

@@ -43,7 +43,7 @@ function answerPosts(context: Context, inbox: Inbox): RequestHandler {
     const answer = await receive(receiver, {
       url,
       body,
-      contentType: request.headers['content-type'],
+      headers: request.headers,
       address,
       sender,
       requestId: response.locals['requestId'],

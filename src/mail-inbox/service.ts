@@ -1,8 +1,8 @@
 /**
  * The webhook's inbox: what mail servers send to us, and how it is recorded.
  *
- * Terms: a **notification** is one message about one subscription; a **dialect** is its format (Ews, Graph, Jmap), which the
- * body alone shows; a **verdict** is what was decided about it.
+ * Terms: a **notification** is one message about one subscription; a **dialect** is its format (Ews, Graph, Jmap, Google),
+ * which the body alone shows, or Google's headers; a **verdict** is what was decided about it.
  *
  * Invariants:
  * - Nothing in a body is trusted: a notification that its secret proves only marks the calendar of its subscription to be read.

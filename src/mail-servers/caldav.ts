@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { fillTemplate, findCalendar } from './caldav-discovery.ts';
+import { openCalDavWrites } from './caldav-writes.ts';
 import {
   type CalendarPage,
   type Connector,
@@ -41,7 +42,6 @@ const mostObjects = 50_000;
 const usualBatch = 50;
 /** Lists get more time, as they cannot be asked for in parts: Radicale opens each object when it lists them first. */
 const listDeadlineMs = 120_000;
-/** How long the event loop may be held. */
 const longestTurnMs = 20;
 
 export function openCalDav(settings: MailServerSettings, log: Log): Connector {
@@ -49,6 +49,7 @@ export function openCalDav(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'CalDav',
     subscriptions: null,
+    writes: openCalDavWrites(ask, settings),
     pages: (calendar, from, window, signal) => read({ ask, settings, calendar, window, signal }, from),
   };
 }

@@ -1,6 +1,6 @@
 /** The interface of all mail servers, whatever their protocol. */
 
-export const serverKinds = ['Ews', 'Graph', 'CalDav'] as const;
+export const serverKinds = ['Ews', 'Graph', 'CalDav', 'Google', 'ICalendar'] as const;
 export type ServerKind = (typeof serverKinds)[number];
 
 /** Why a mail server did not give what it was asked for. */
@@ -40,6 +40,10 @@ export type RemoteItem = {
   shownAs: 'Free' | 'Tentative' | 'Busy';
   /** The last change on the server; null where the server does not send it. */
   changedAt: Date | null;
+  /** The mark of an item that was written from here (`WrittenItem.origin`), where it is not the UID; null without one. */
+  origin: string | null;
+  /** The ETag or change key; null where the server does not send it. */
+  changeKey: string | null;
 };
 
 /** An appointment or a series with all its occurrences in the window: a known occurrence that is missing is gone. */
@@ -61,6 +65,10 @@ export type CalendarChanges = {
   cursor: string;
   /** The address at which the calendar was found. */
   address: string | null;
+  /** The source lists what is there, and may fail to: an item is gone only when two readings in a row lack it. */
+  isPublished?: boolean;
+  /** How long the source wants to rest between two readings; a minute without a word. */
+  pollMinutes?: number;
 };
 
 /** A part of a reading. Where several pages have the same group, the last wins. */
@@ -82,26 +90,57 @@ export type ReadingStart = { cursor: string | null; continuation: string | null 
 export type SubscriptionTerms = {
   /** The callback URL with its secret. */
   callback: string;
-  /** Graph sends it back with each notification. */
+  /** Graph and Google send it back with each notification. */
   clientState: string;
   heartbeatMinutes: number;
 };
 
 export type GrantedSubscription = { externalId: string; expiresAt: Date | null; watermark: string | null };
 
+/** A booking as it stands in a calendar on the mail server. */
+export type WrittenItem = {
+  /**
+   * Marks the item as ours: `booking-<id>@<tenant uid>`, from its second generation on `booking-<id>-<generation>@<tenant uid>`.
+   * The UID of RFC 5545, and elsewhere the value of the extended property.
+   */
+  origin: string;
+  start: Date;
+  end: Date;
+  subject: string;
+  isPrivate: boolean;
+};
+
+/** Where an item was found or written. `changeKey` is the ETag or change key; null where the server gives none. */
+export type WrittenPlace = { id: string; changeKey: string | null };
+
+export type Write =
+  | { do: 'Create'; item: WrittenItem }
+  | { do: 'Change'; item: WrittenItem; at: WrittenPlace }
+  | { do: 'Remove'; origin: string; at: WrittenPlace };
+
+export type WriteOutcome =
+  /** It stands there as asked; for a removal: it is gone, perhaps since long. */
+  | { is: 'Done'; at: WrittenPlace | null }
+  /** Somebody has changed it since, or an item to create stands there already: it is read before anything else is written. */
+  | { is: 'Changed' }
+  /** An item to change is not there any more. */
+  | { is: 'Gone' }
+  /** The server refuses this item alone; the reason is for people. */
+  | { is: 'Refused'; reason: string };
+
 export type Connector = {
   kind: ServerKind;
-  /** Null where the mail server's operator sets up the push (CalDav). */
+  /** Null where the mail server's operator sets up the push (CalDav), and where there is none (ICalendar). */
   subscriptions: null | {
     /** Whether the server sends a heartbeat. */
     heartbeat: boolean;
     /** Resolves when the server has granted the subscription; Graph's handshake comes before that. */
     subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<GrantedSubscription>;
-    /** Null where subscriptions do not expire and cannot be renewed (Ews). 'Gone': it does not exist any more. */
+    /** Null where subscriptions cannot be renewed (Ews, Google): another one takes their place. 'Gone': it does not exist any more. */
     renew: null | ((externalId: string, signal: AbortSignal) => Promise<{ expiresAt: Date } | 'Gone'>);
-    /** Null where the server cannot be asked (Ews). */
+    /** Null where the server cannot be asked (Ews, Google). */
     probe: null | ((externalId: string, signal: AbortSignal) => Promise<'Alive' | 'Gone'>);
-    /** Lists all of ours, to find orphans; null where the server cannot be asked (Ews). */
+    /** Lists all of ours, to find orphans; null where the server cannot be asked (Ews, Google). */
     list: null | ((signal: AbortSignal) => Promise<{ externalId: string; callback: string }[]>);
     /** Null where only the answer to a notification ends a subscription (Ews). Ending one that is gone is no fault. */
     end: null | ((externalId: string, signal: AbortSignal) => Promise<void>);
@@ -117,6 +156,22 @@ export type Connector = {
     window: ReadingWindow,
     signal: AbortSignal,
   ): AsyncIterable<CalendarPage>;
+  /** Null where the calendars cannot be written. */
+  writes: null | {
+    /** How many writes one call carries at most. */
+    atOnce: number;
+    /**
+     * Returns one outcome for each write, in order; fewer where the server wants no more of them now: the rest was not asked.
+     * @throws ServerFault where nothing was done, or it is not known what
+     */
+    write(calendar: RemoteCalendar, writes: readonly Write[], signal: AbortSignal): Promise<WriteOutcome[]>;
+    /** The items that carry these origins, as they stand there now: after an unknown outcome, or 'Changed'. */
+    find(
+      calendar: RemoteCalendar,
+      origins: readonly string[],
+      signal: AbortSignal,
+    ): Promise<(WrittenPlace & { item: WrittenItem })[]>;
+  };
 };
 
 /** The failure of a request to a mail server. */

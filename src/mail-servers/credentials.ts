@@ -1,4 +1,5 @@
 /** Signs in to a mail server: with a password, or with a token of the token endpoint. */
+import { importPKCS8, SignJWT } from 'jose';
 import * as oidc from 'openid-client';
 import type { MailServerSettings } from '../config.ts';
 import { fetchSafely } from '../http/safe-fetch.ts';
@@ -16,24 +17,28 @@ type Token = { authorization: string; until: number };
 
 const timeoutSeconds = 15;
 const [minuteMs, fallbackLifeMs] = [60_000, 300_000];
+const googleToken = 'https://oauth2.googleapis.com/token';
+const googleScope = 'https://www.googleapis.com/auth/calendar.events';
+const jwtGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const graphScope = 'https://graph.microsoft.com/.default';
 
 /** Sends no request before the first use. */
 export function openCredentials(settings: MailServerSettings): ServerCredentials {
-  const { ClientId, User = '', Password = '' } = settings;
-  if (ClientId) return openTokens(settings, ClientId);
+  const { ClientId, ServiceAccountKey: key, User = '', Password = '' } = settings;
+  if (settings.Kind === 'Google' && key) return openTokens(() => fetchGoogleToken(settings, key));
+  if (ClientId) return openTokens(() => fetchToken(settings, ClientId));
   const basic = `Basic ${Buffer.from(`${User}:${Password}`).toString('base64')}`;
   return { authorization: async () => basic, isRenewable: () => false };
 }
 
 /** Shares one token among all requests until shortly before it expires. */
-function openTokens(settings: MailServerSettings, clientId: string): ServerCredentials {
+function openTokens(fetchNew: () => Promise<Token>): ServerCredentials {
   let known: Token | undefined;
   let asking: Promise<Token> | undefined;
 
   async function ask(): Promise<Token> {
     try {
-      return (known = await fetchToken(settings, clientId));
+      return (known = await fetchNew());
     } finally {
       asking = undefined;
     }
@@ -57,15 +62,44 @@ function openTokens(settings: MailServerSettings, clientId: string): ServerCrede
 async function fetchToken(settings: MailServerSettings, clientId: string): Promise<Token> {
   const { Kind, Url, TokenUrl = '', ClientSecret = '', Scope } = settings;
   const endpoint = new URL(TokenUrl);
-  const server = { issuer: endpoint.origin, token_endpoint: endpoint.href };
-  const config = new oidc.Configuration(server, clientId, undefined, oidc.ClientSecretPost(ClientSecret));
-  config.timeout = timeoutSeconds;
-  config[oidc.customFetch] = fetchSafely(endpoint.origin);
-  if (endpoint.protocol === 'http:') oidc.allowInsecureRequests(config);
+  const config = openEndpoint(endpoint, clientId, oidc.ClientSecretPost(ClientSecret));
   const scope = Scope ?? (Kind === 'Graph' ? graphScope : `${new URL(Url).origin}/.default`);
   const answer = await oidc.clientCredentialsGrant(config, { scope }).catch((error: unknown) => {
     throw tokenFault(error, endpoint.origin);
   });
+  return takeToken(answer, endpoint);
+}
+
+type AccountKey = NonNullable<MailServerSettings['ServiceAccountKey']>;
+
+/** The JWT bearer grant (RFC 7523, 2.1) of a service account; `User` is as whom it acts. */
+async function fetchGoogleToken({ TokenUrl, Scope, User }: MailServerSettings, key: AccountKey): Promise<Token> {
+  const endpoint = new URL(TokenUrl ?? googleToken);
+  // The assertion alone says who asks.
+  const config = openEndpoint(endpoint, key.client_email, () => {});
+  const signing = await importPKCS8(key.private_key, 'RS256').catch(() => {
+    throw new ServerFault('AccessLost', 'The private_key of ServiceAccountKey is no key.');
+  });
+  const jwt = new SignJWT({ scope: Scope ?? googleScope }).setProtectedHeader({ alg: 'RS256', typ: 'JWT' });
+  jwt.setIssuer(key.client_email).setAudience(endpoint.href).setIssuedAt().setExpirationTime('1h');
+  if (User !== undefined) jwt.setSubject(User);
+  const assertion = await jwt.sign(signing);
+  const answer = await oidc.genericGrantRequest(config, jwtGrant, { assertion }).catch((error: unknown) => {
+    throw tokenFault(error, endpoint.origin);
+  });
+  return takeToken(answer, endpoint);
+}
+
+function openEndpoint(endpoint: URL, clientId: string, auth: oidc.ClientAuth): oidc.Configuration {
+  const server = { issuer: endpoint.origin, token_endpoint: endpoint.href };
+  const config = new oidc.Configuration(server, clientId, undefined, auth);
+  config.timeout = timeoutSeconds;
+  config[oidc.customFetch] = fetchSafely(endpoint.origin);
+  if (endpoint.protocol === 'http:') oidc.allowInsecureRequests(config);
+  return config;
+}
+
+function takeToken(answer: oidc.TokenEndpointResponse, endpoint: URL): Token {
   if (!/^[\x21-\x7e]+$/.test(answer.access_token))
     throw new ServerFault('Unreadable', `${endpoint.origin} gives a token that cannot be sent.`);
   const seconds = answer.expires_in;

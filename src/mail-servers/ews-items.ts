@@ -125,6 +125,8 @@ function readItem(found: FoundItem): ReadItem {
       response: responseOf(text),
       shownAs: shownAs(text('LegacyFreeBusyStatus')),
       changedAt: readInstant(text('LastModifiedTime')) ?? null,
+      origin: null,
+      changeKey: null,
     },
   };
 }

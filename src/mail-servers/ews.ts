@@ -46,6 +46,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
 
   return {
     kind: 'Ews',
+    writes: null,
     subscriptions,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const none = { groups: [], removed: [], address };

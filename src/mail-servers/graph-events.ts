@@ -102,6 +102,8 @@ function itemOf(event: Known, { start, end, occurrence }: Times): RemoteItem {
     response: responseOf(event),
     shownAs: shownAs(event.showAs),
     changedAt: readInstant(event.lastModifiedDateTime) ?? null,
+    origin: null,
+    changeKey: null,
   };
 }
 

@@ -54,6 +54,7 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
 
   return {
     kind: 'Graph',
+    writes: null,
     subscriptions: openGraphSubscriptions(api),
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const room = `/${pathOf(mailbox)}`;

@@ -21,6 +21,8 @@ export type ServerQuestion = {
   reads?: readonly number[];
   /** Reads the server's own words on a refused account. */
   words?: (bytes: Buffer) => string;
+  /** Whether a redirect is followed though the method changes something: where it was redirected, nothing was changed. */
+  isFollowed?: boolean;
   /** Names the request in messages about timeouts. */
   what?: string;
   /** 15 s if it is left out. */
@@ -99,15 +101,14 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   }
 
   async function ask(question: ServerQuestion, signal: AbortSignal): Promise<ServerAnswer> {
-    const { method = 'GET', reads = [] } = question;
+    const { method = 'GET', reads = [], isFollowed = followed.includes(method) } = question;
     let url = pinned(question.address, base);
     for (let redirects = 0; ; redirects += 1) {
       const answer = await sendCarefully(url, question, signal);
       const { status, headers } = answer;
       if ((status >= 200 && status < 300) || reads.includes(status)) return { ...answer, address: url.href };
       const location = status >= 300 && status < 400 && headers.get('location');
-      if (!location || !followed.includes(method) || redirects === mostRedirects)
-        throw faultOf(status, headers, base.origin);
+      if (!location || !isFollowed || redirects === mostRedirects) throw faultOf(status, headers, base.origin);
       url = pinned(location, url);
     }
   }

@@ -14,7 +14,8 @@ export type IcalZones = (tzid: string | null) => Zone;
 type Onset = { at: number; from: number; to: number };
 
 const mostObservances = 100;
-const mostZones = 20;
+/** Zones that an appointment may name. */
+const usualZones = 20;
 const year = 366 * dayLength;
 
 function readOffset(observance: IcalComponent, name: string): number {
@@ -110,17 +111,22 @@ function findByEnd(name: string): Zone | undefined {
 /**
  * Reads the zones of a VCALENDAR. A zone that this machine knows by name precedes the text's own definition.
  * @param floating the room's zone, for times without one; null where it is unknown
- * @throws Unreadable for more than 100 observances
+ * @param mostZones that may be asked for
+ * @throws Unreadable for a VTIMEZONE of more than 100 observances
  */
-export function readZones(calendar: IcalComponent, window: ReadingWindow, floating: string | null): IcalZones {
+export function readZones(
+  calendar: IcalComponent,
+  window: ReadingWindow,
+  floating: string | null,
+  mostZones = usualZones,
+): IcalZones {
   const defined = new Map<string, IcalComponent>();
-  let observances = 0;
   for (const component of calendar.components) {
     if (component.name !== 'VTIMEZONE') continue;
-    observances += component.components.length;
+    if (component.components.length > mostObservances)
+      throw new Unreadable(`its VTIMEZONE has more than ${mostObservances} parts`);
     defined.set(nameOf(contentOf(component, 'TZID') ?? ''), component);
   }
-  if (observances > mostObservances) throw new Unreadable(`its VTIMEZONEs have more than ${mostObservances} parts`);
   const known = new Map<string | null, Zone>();
   function look(tzid: string | null): Zone {
     if (tzid === null) {

@@ -36,6 +36,8 @@ export type ObjectReader = {
   mailbox: string;
   /** The room's zone, for times without one; null: such times are unreadable. */
   timeZone: string | null;
+  /** The zones that times name; left out: those of the object itself. */
+  zones?: IcalZones;
 };
 
 const mostItems = 5_000;
@@ -58,7 +60,7 @@ function readItems(id: string, text: string, reader: ObjectReader): RemoteItem[]
   const events = calendar.components.filter(({ name }) => name === 'VEVENT');
   const uids = new Set(events.map((event) => contentOf(event, 'UID') ?? ''));
   if (uids.size > 1) throw new Unreadable('it holds more than one appointment');
-  const zones = readZones(calendar, reader.window, reader.timeZone);
+  const zones = reader.zones ?? readZones(calendar, reader.window, reader.timeZone);
   const items = [...listParts(events, zones, reader.window)]
     .filter(({ span, isDate }) => overlaps(span, isDate, reader.window))
     .map((part) => makeItem(id, part, reader.mailbox));
@@ -193,6 +195,8 @@ function makeItem(id: string, { event, occurrence, span, isDate }: Part, mailbox
     response: readResponse(event, mailbox.toLowerCase()),
     shownAs: readShownAs(event),
     changedAt: readChangedAt(event),
+    origin: null,
+    changeKey: null,
   };
 }
 

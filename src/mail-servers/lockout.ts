@@ -16,8 +16,15 @@ const [firstPauseMs, longestPauseMs] = [60_000, 900_000];
 const trialMs = 15_000;
 
 /** The lockout of one connector, in this process only. */
-export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>): Lockout {
-  const named = ClientId ? 'ClientId and ClientSecret' : 'User and Password';
+export function openLockout({
+  ClientId,
+  ServiceAccountKey,
+}: Pick<MailServerSettings, 'ClientId' | 'ServiceAccountKey'>): Lockout {
+  const named = ServiceAccountKey
+    ? 'ServiceAccountKey and User'
+    : ClientId
+      ? 'ClientId and ClientSecret'
+      : 'User and Password';
   let [refusals, until, said] = [0, 0, ''];
 
   function fault(): AccountRefused {

@@ -16,7 +16,9 @@ import { openCalDav } from './caldav.ts';
 import type { Connector } from './connector.ts';
 import { givingUpCursors } from './cursors.ts';
 import { openEws } from './ews.ts';
+import { openGoogle } from './google.ts';
 import { openGraph } from './graph.ts';
+import { openPublished } from './published.ts';
 
 export {
   type CalendarChanges,
@@ -32,12 +34,15 @@ export {
   ServerFault,
   type ServerKind,
   serverKinds,
+  type Write,
+  type WriteOutcome,
+  type WrittenItem,
 } from './connector.ts';
 export { mergePages, withoutVoid } from './pages.ts';
 export { boundId, cutText } from './values.ts';
 export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
 
-const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav };
+const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav, Google: openGoogle, ICalendar: openPublished };
 
 /** Opens connectors; the same settings always get the same one, as it keeps a token. Sends no request yet. */
 export function openConnectors({ log }: { log: Log }): (settings: MailServerSettings) => Connector {

@@ -2,6 +2,8 @@
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import type { Connector } from '../mail-servers/service.ts';
 import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
 import { isLive, type MailTenant } from './states.ts';
@@ -36,6 +38,29 @@ export async function endListing(db: Database, mandatorId: number, triedAt: Date
   await sql`
     update mail_server set listed_at = tried_at
     where mandator_id = ${mandatorId} and tried_at = ${triedAt}`.execute(db);
+}
+
+/**
+ * Ends the earlier subscriptions of a calendar where the mail server cannot list them (Google): they would push until they
+ * expire. What fails is left to that.
+ */
+export async function endOlder(
+  db: Database,
+  log: Log,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  { list, end }: NonNullable<Connector['subscriptions']>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (list || !end) return;
+  const { rows } = await sql<{ externalId: string }>`
+    select external_id as "externalId" from mail_subscription as older
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and not ${isLive('older')}
+      and external_id is not null and expires_at > now()
+    order by id desc limit 4`.execute(db);
+  for (const { externalId } of rows)
+    await end(externalId, signal).catch((error: Error) =>
+      log.debug({ text: error.message }, 'a channel was not ended'),
+    );
 }
 
 type KnownSubscription = { id: number; mandatorId: number; externalId: string | null; isLive: boolean };

@@ -17,6 +17,7 @@ import {
 import { withSecret } from './callback-url.ts';
 import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater, pauseAfter } from './due.ts';
 import { markCalendars } from './marks.ts';
+import { endOlder } from './orphans.ts';
 import { openSecrets } from './secrets.ts';
 import { coming, type MailJob, move, replaceOlder, standing } from './states.ts';
 import { serversOf } from './tenant-wide.ts';
@@ -51,7 +52,7 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
     select * from mail_subscription as attempt
     where attempt.mandator_id = calendar.mandator_id and attempt.calendar_id = calendar.id order by attempt.id desc limit 1
   ) as newest on true
-  where server.kind <> 'CalDav'
+  where server.kind not in ('CalDav', 'ICalendar')
     and not exists (
       select from mail_subscription as asked
       where asked.mandator_id = calendar.mandator_id and coalesce(asked.calendar_id, 0) = calendar.id
@@ -61,7 +62,8 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
       where good.mandator_id = calendar.mandator_id and good.calendar_id = calendar.id and good.state in ${standing}
         -- A silent one is most likely dead: the next is requested before that is certain.
         and not (good.state = 'Suspect' and good.heartbeat_minutes is not null)
-        and (good.expires_at is not null or good.renew_at > now())
+        -- What cannot be renewed is replaced at that time.
+        and (good.renew_at > now() or (good.kind = 'Graph' and good.expires_at is not null))
         -- Workers with different settings, as during a deployment, must not keep replacing each other's subscriptions.
         and (good.callback_url = server.callback_url or good.state_since > now() - interval '1 minute'))`;
 
@@ -183,6 +185,7 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
   }
   turn.answered();
   await storeGranted(work, log, attempt, granted, subscriptions.heartbeat);
+  await endOlder(work, log, attempt, subscriptions, signal);
 }
 
 /**

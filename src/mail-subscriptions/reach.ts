@@ -25,6 +25,9 @@ inner.addSubnet('fe80::', 10, 'ipv6');
 
 type Reach = 'this machine' | 'a private network' | 'anywhere';
 
+/** Mail servers that send from the internet, and only over https. */
+const clouds: Partial<Record<ServerKind, string>> = { Graph: 'Microsoft 365', Google: 'Google' };
+
 /** The reach of a host by its name alone, as the name may resolve to another address on other machines. */
 function reachOf({ hostname }: URL): Reach {
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -47,6 +50,7 @@ function judge(
 ): Omit<Finding, 'check'> | undefined {
   if (reachOf(new URL(Url)) === 'this machine') return undefined;
   const place = reachOf(callback);
+  const cloud = clouds[Kind];
   const remedy = `Set ${setting} to an https URL that the mail server reaches.`;
   if (place === 'this machine')
     return {
@@ -54,12 +58,12 @@ function judge(
       text: 'means this machine to every machine, so no mail server comes here',
       remedy,
     };
-  if (place === 'a private network' && Kind === 'Graph')
-    return { level: 'fault', text: 'is in a private network, which Microsoft 365 does not reach', remedy };
+  if (place === 'a private network' && cloud)
+    return { level: 'fault', text: `is in a private network, which ${cloud} does not reach`, remedy };
   if (callback.protocol !== 'https:')
     return {
-      level: Kind === 'Graph' ? 'fault' : 'warning',
-      text: 'is no https URL: what is sent there can be read on the way, and Microsoft 365 does not take it',
+      level: cloud ? 'fault' : 'warning',
+      text: `is no https URL: what is sent there can be read on the way, and ${cloud ?? 'Microsoft 365'} does not take it`,
       remedy,
     };
   return undefined;
@@ -82,7 +86,7 @@ async function probe(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'ch
     const code = name === 'TimeoutError' ? name : ((error as NodeJS.ErrnoException).code ?? name);
     if (certificateFault.test(code))
       return {
-        level: kind === 'Graph' ? 'fault' : 'warning',
+        level: clouds[kind] ? 'fault' : 'warning',
         text: `has a certificate that is not trusted here (${code})`,
         remedy:
           'Give the proxy a certificate of an authority that the mail server trusts; name one of your own to this machine by NODE_EXTRA_CA_CERTS.',

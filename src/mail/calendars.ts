@@ -9,6 +9,7 @@ import { isLockTimeout } from '../flow/database-errors.ts';
 import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
 import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
 import { forgetSteps, noContinuation, noFault } from './reading.ts';
+import { forgetWritten } from './written-rows.ts';
 
 /** The settings that `alignCalendars` follows. */
 export const followedSettings = calendarSettings;
@@ -221,13 +222,16 @@ async function begin(db: Database, calendar: WantedCalendar, old: Existing | und
       values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
       on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
         retired_at = null, cursor = null, ${noContinuation}, not_before = null, failures = 0, deaths = 0, ${noFault}, read_at = null,
-        read_whole_at = null, found_by_push = 0, found_by_poll = 0
+        read_whole_at = null, poll_minutes = null, missing_items = '{}', found_by_push = 0, found_by_poll = 0,
+        writing_not_before = null, writing_failures = 0, writing_fault = null, compared_at = null
       where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
       returning id`.execute(trx);
     const [made] = rows;
     if (!made) return;
     await forgetSteps(trx, mandatorId, [made.id]);
     if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
+    // In another calendar nothing stands of what was written.
+    if (old && (old.mailbox !== mailbox || old.kind !== kind)) await forgetWritten(trx, mandatorId, made.id);
     await attemptSoon(trx, mandatorId, [made.id]);
     await markCalendars(trx, [made.id], 'Request');
   });

@@ -9,7 +9,8 @@ import { alignCalendars } from './calendars.ts';
 /**
  * The URL to which the mail server of a tenant sends notifications. The operator of a CalDAV server sets it up there, so it has
  * its secret and stays the same. For the other kinds, the service gives the mail server a URL with a secret for each calendar.
- * @throws NotFound for an unknown tenant, or one without a mail server; Conflict when the tenant has no calendar yet
+ * @throws NotFound for an unknown tenant, or one without a mail server; Conflict when the tenant has no calendar yet, or its
+ * calendars are only published
  */
 export async function openCallback(
   { config, db }: Pick<Context, 'config' | 'db'>,
@@ -20,6 +21,10 @@ export async function openCallback(
   if (!server)
     throw new NotFound(
       `Tenant ${code} has no mail server; set MailServer.${code} (Kind, Url, User, Password) in appsettings.json or by variables (MailServer__${code}__Url=...), restart roomgate, and run this again.`,
+    );
+  if (server.Kind === 'ICalendar')
+    throw new Conflict(
+      `The calendars of ${code} are published at addresses (ICalendar): they are read every few minutes, and nothing is sent.`,
     );
   if (server.Kind !== 'CalDav') return { kind: server.Kind, url: callbackUrl(config, code) };
   const find = () => findTenantWideCallback(db, config, { mandatorId, mandator: code });

@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts';
 import { faults } from '../mail-servers/service.ts';
 import { standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { belongs } from './status.ts';
+import { writtenStates } from './written.ts';
 
 /** Counts by a label; every known value is present, if only as 0. */
 async function countBy(
@@ -101,5 +102,39 @@ export const mailFigures = {
   roomgate_mail_unreadable_items: {
     help: 'Items on mail servers that have no booking because they cannot be read',
     read: (db: Database) => countItems(db, sql`item.state = 'Unreadable'`),
+  },
+  roomgate_mail_written_items: {
+    help: 'Items that are written from here into calendars of mail servers and are not over, by what is known of them',
+    label: 'state',
+    read: (db: Database) =>
+      countBy(
+        db,
+        writtenStates,
+        sql`select state as value, count(*)::int as count from mail_writing where ends_at > now() group by 1`,
+      ),
+  },
+  roomgate_mail_writes: {
+    help: 'Writes into calendars of mail servers that were done, edits there that were put back, and edits that were taken over',
+    label: 'what',
+    read: (db: Database) =>
+      countBy(
+        db,
+        ['Written', 'PutBack', 'TakenOver'],
+        sql`select what as value, coalesce(sum(count), 0)::float8 as count
+          from mail_calendar, lateral (values ('Written', items_written), ('PutBack', put_backs), ('TakenOver', taken_over))
+            as done (what, count)
+          where retired_at is null group by 1`,
+      ),
+  },
+  roomgate_mail_echoes: {
+    help: 'Bookings that were made of items that were written from here: always 0',
+    read: (db: Database) =>
+      readNumber(
+        db,
+        sql`select count(*)::int as figure from mail_writing as row
+          join mail_item as item on item.mandator_id = row.mandator_id and item.calendar_id = row.calendar_id
+            and row.native_id in (item.item_id, item.group_id)
+          where item.booking_id is not null`,
+      ),
   },
 };

@@ -26,6 +26,9 @@ const toGrant: Record<ServerKind, string> = {
   Graph:
     'See that the mailbox exists, grant the application Calendars.Read for it (an application permission), and see that its ClientSecret has not expired.',
   CalDav: 'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
+  Google:
+    'See that the calendar exists and is shared with the service account of MailServer (ACL: make changes to events), and that its key was not revoked.',
+  ICalendar: 'See that the calendar is published at the Url of Calendars, and to whom.',
 };
 /** A hint at the command, as the pauses after faults grow to hours. */
 const again = 'It is tried again by itself, at once with "roomgate mail read".';
@@ -84,11 +87,17 @@ const noPush: Record<ServerKind, string> = {
   Ews: 'See that Exchange reaches the callback URL: proxy of EWS (web.config), certificate, firewall; its event log has ids 6 and 7 of MSExchange Web Services.',
   Graph: 'See that Microsoft 365 reaches the callback URL: public name, certificate, firewall.',
   CalDav: 'Let the mail server send its changes to the URL of "roomgate mail callback".',
+  Google: 'See that Google reaches the callback URL: public name, https with a certificate that is valid, firewall.',
+  ICalendar: '',
 };
+
+/** Whether changes are never pushed. */
+const isPublished = (kind: ServerKind) => kind === 'ICalendar';
 
 /** Never worse than a warning, as polls find the changes, only later. */
 function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
   const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
+  if (isPublished(kind)) return undefined;
   if (!pushWorks(calendar)) {
     const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minuteMs));
     // `readingTrouble` reports the same text.
@@ -144,6 +153,22 @@ function unreadableTrouble(
   };
 }
 
+function writingTrouble({ writingFault, unwrittenCount, unwrittenReason }: CalendarStatus): Trouble | undefined {
+  if (writingFault !== null)
+    return {
+      level: 'warning',
+      text: `cannot be written: ${writingFault}`,
+      remedy:
+        'Set CalendarWriting of the resource to Off, or let the account of MailServer write into it where docs/mail-servers.md says that such calendars are written. It is tried again by itself.',
+    };
+  if (unwrittenCount === 0) return undefined;
+  return {
+    level: 'warning',
+    text: `${unwrittenCount} ${unwrittenCount === 1 ? 'item is' : 'items are'} not as it was written: ${unwrittenReason}`,
+    remedy: 'Ask who changes it there to change the booking instead. It is tried again by itself, a day later.',
+  };
+}
+
 /** One finding for all troubles of a calendar, the worst first. */
 function examineCalendar(
   calendar: CalendarStatus,
@@ -154,6 +179,7 @@ function examineCalendar(
     readingTrouble(calendar),
     pushTrouble(calendar),
     conflictTrouble(calendar),
+    writingTrouble(calendar),
     unreadableTrouble(calendar, unreadable),
   ].flatMap((trouble) => trouble ?? []);
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
@@ -168,7 +194,7 @@ function examineCalendar(
   };
 }
 
-function summarise(calendars: readonly CalendarStatus[]): string {
+function summarise(kind: ServerKind, calendars: readonly CalendarStatus[]): string {
   const pushed = calendars.filter(pushWorks);
   const instants = calendars.flatMap(({ lastReadAt }) => lastReadAt?.getTime() ?? []);
   const unread = calendars.length - instants.length;
@@ -178,7 +204,9 @@ function summarise(calendars: readonly CalendarStatus[]): string {
   return [
     `${calendars.length} ${calendars.length === 1 ? 'calendar' : 'calendars'}`,
     pushed.length === 0
-      ? 'push works for none'
+      ? isPublished(kind)
+        ? 'read every few minutes'
+        : 'push works for none'
       : `push works for ${pushed.length}, for all of these since ${since(new Date(Math.max(...sinces)))}`,
     instants.length === 0
       ? 'none was read yet'
@@ -205,7 +233,7 @@ function examineTenant(
   const unwell = calendars.flatMap(
     (calendar) => examineCalendar(calendar, mandator, unreadable.get(calendar.id) ?? []) ?? [],
   );
-  const text = `${mandator}: ${kind}, ${summarise(calendars)}`;
+  const text = `${mandator}: ${kind}, ${summarise(kind, calendars)}`;
   const level = unwell.length > 0 ? 'warning' : 'ok';
   const more = unwell.length - mostTold;
   const told = unwell
@@ -262,6 +290,8 @@ async function examine({ config, db }: Pick<Context, 'config' | 'db'>): Promise<
   const found = servers.flatMap(([mandator, { Kind }]) =>
     examineTenant(mandator, Kind, calendars.get(mandator) ?? [], unreadable),
   );
-  const callbacks = await Promise.all(servers.map(([mandator]) => examineCallback(config, mandator)));
+  const callbacks = await Promise.all(
+    servers.filter(([, { Kind }]) => !isPublished(Kind)).map(([mandator]) => examineCallback(config, mandator)),
+  );
   return [...(await examineSettings(db, config)), ...callbacks, ...found, ...unset];
 }

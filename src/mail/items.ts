@@ -44,6 +44,8 @@ export type ItemSurroundings = {
   timeZone: string;
   /** The tenant's part of the UIDs of our own bookings. */
   mandatorUid: string;
+  /** Its publisher may give the same items other ids at each reading. */
+  isPublished?: boolean;
 };
 
 /** The `occurrence` of an unreadable group; no real occurrence has this name. */
@@ -74,8 +76,15 @@ function faultOf(instants: { start: Date; end: Date } | null): string | undefine
   return undefined;
 }
 
-const isOwn = (uid: string | null, mandatorUid: string) =>
-  uid !== null && new RegExp(`^booking-\\d+@${mandatorUid}$`, 'i').test(uid.trim());
+/** Of which booking, and of which generation, an item was written from here; null of one that was not. */
+export function ownOf(
+  { origin, uid }: Pick<RemoteItem, 'origin' | 'uid'>,
+  mandatorUid: string,
+): { bookingId: number; generation: number } | null {
+  const form = new RegExp(`^booking-(\\d{1,15})(?:-(\\d{1,9}))?@${mandatorUid}$`, 'i');
+  const mark = form.exec((origin ?? '').trim()) ?? form.exec((uid ?? '').trim());
+  return mark && { bookingId: Number(mark[1]), generation: Number(mark[2] ?? 1) };
+}
 
 /** The state of an item without a booking, and the reason; undefined when it is to be booked. */
 function passOver(
@@ -85,7 +94,7 @@ function passOver(
 ): Pick<MailItem, 'state' | 'reason'> | undefined {
   if (item.isCancelled) return { state: 'Gone', reason: 'It is cancelled.' };
   if (item.response === 'Declined') return { state: 'Gone', reason: 'The room has declined it.' };
-  if (isOwn(item.uid, mandatorUid)) return { state: 'PassedOver', reason: 'It is a booking of our own.' };
+  if (ownOf(item, mandatorUid)) return { state: 'PassedOver', reason: 'It is a booking of our own.' };
   const fault = faultOf(instants);
   if (fault !== undefined) return { state: 'Unreadable', reason: fault };
   if (item.shownAs === 'Free') return { state: 'PassedOver', reason: 'It is shown as free.' };
@@ -98,18 +107,25 @@ function toOrganizer({ organizer }: RemoteItem): MailBooking['organizer'] {
   return name === null && email === null ? null : { name, email };
 }
 
-const hashOf = (item: Omit<MailItem, 'hash'>): Buffer =>
+const hashOf = (item: Omit<MailItem, 'hash'>, ids: readonly (string | null)[]): Buffer =>
   createHash('sha256')
     .update(
       JSON.stringify([
-        ...[item.itemId, item.uid, item.state, item.reason, item.subject, item.isPrivate, item.isTentative],
+        ...ids,
+        ...[item.state, item.reason, item.subject, item.isPrivate, item.isTentative],
         item.precedence,
         ...[item.organizer?.name, item.organizer?.email, item.start?.getTime(), item.end?.getTime()],
       ]),
     )
     .digest();
 
-const withHash = (item: Omit<MailItem, 'hash'>): MailItem => ({ ...item, hash: hashOf(item) });
+const withHash = (
+  item: Omit<MailItem, 'hash'>,
+  { isPublished = false }: Pick<ItemSurroundings, 'isPublished'>,
+): MailItem => ({
+  ...item,
+  hash: hashOf(item, isPublished ? [] : [item.itemId, item.uid]),
+});
 
 /** Items that the room has accepted or created precede tentative ones, and these precede unanswered ones. */
 const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
@@ -133,7 +149,8 @@ const nothing = {
 };
 
 /** Converts an item of a group. */
-function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: ItemSurroundings): MailItem {
+function toItem(groupId: string, remote: RemoteItem, surroundings: ItemSurroundings): MailItem {
+  const { timeZone, mandatorUid } = surroundings;
   const instants = instantsOf(remote, timeZone);
   const passed = passOver(remote, instants, mandatorUid);
   const precedence = precedences[remote.response];
@@ -144,36 +161,42 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
   const { isPrivate } = remote;
   const status = isTentative ? 'Tentative' : 'Confirmed';
   const isReadable = faultOf(instants) === undefined;
-  return withHash({
-    groupId,
-    occurrence: boundId(remote.occurrence),
-    itemId: boundId(remote.id),
-    uid,
-    booking: passed || !instants ? null : { ...instants, status, precedence, subject, isPrivate, organizer, uid },
-    state: passed?.state ?? null,
-    reason: passed?.reason ?? null,
-    subject,
-    isPrivate,
-    isTentative,
-    precedence,
-    organizer,
-    changedAt: remote.changedAt,
-    start: isReadable ? (instants?.start ?? null) : null,
-    end: isReadable ? (instants?.end ?? null) : null,
-  });
+  return withHash(
+    {
+      groupId,
+      occurrence: boundId(remote.occurrence),
+      itemId: boundId(remote.id),
+      uid,
+      booking: passed || !instants ? null : { ...instants, status, precedence, subject, isPrivate, organizer, uid },
+      state: passed?.state ?? null,
+      reason: passed?.reason ?? null,
+      subject,
+      isPrivate,
+      isTentative,
+      precedence,
+      organizer,
+      changedAt: remote.changedAt,
+      start: isReadable ? (instants?.start ?? null) : null,
+      end: isReadable ? (instants?.end ?? null) : null,
+    },
+    surroundings,
+  );
 }
 
-const unreadableGroup = (groupId: string, why: string): MailItem =>
-  withHash({
-    groupId,
-    occurrence: wholeGroup,
-    itemId: groupId,
-    state: 'Unreadable',
-    reason: cutText(why, longest.reason) ?? 'It cannot be read.',
-    isPrivate: false,
-    isTentative: false,
-    ...nothing,
-  });
+const unreadableGroup = (groupId: string, why: string, surroundings: ItemSurroundings): MailItem =>
+  withHash(
+    {
+      groupId,
+      occurrence: wholeGroup,
+      itemId: groupId,
+      state: 'Unreadable',
+      reason: cutText(why, longest.reason) ?? 'It cannot be read.',
+      isPrivate: false,
+      isTentative: false,
+      ...nothing,
+    },
+    surroundings,
+  );
 
 const isWithin = ({ start, end }: MailItem, window: ReadingWindow) =>
   !start || !end || (start < window.end && end > window.start);
@@ -200,7 +223,7 @@ export function takeOver({ groups, removed }: CalendarChanges, surroundings: Ite
     groupIds.add(groupId);
     if (group.unreadable !== undefined) {
       unreadable.add(groupId);
-      add(unreadableGroup(groupId, group.unreadable));
+      add(unreadableGroup(groupId, group.unreadable, surroundings));
     }
     for (const remote of group.items) {
       const item = toItem(groupId, remote, surroundings);

@@ -9,14 +9,14 @@ import { forgetSteps, noContinuation } from './reading.ts';
 /** The time over which readings that are due together begin; and readings of whole calendars. */
 const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
 
-/** The interval of polls: a minute without push, and longer the longer push works. `calendar` is the row. */
+/** The interval of polls: a minute without push unless the source wants more, and longer the longer push works. `calendar` is the row. */
 const mostUnread: RawBuilder<unknown> = sql`coalesce((
   select case when min(subscription.state_since) < now() - interval '24 hours' then interval '60 minutes'
     else interval '15 minutes' end
   from mail_subscription as subscription
   where subscription.mandator_id = calendar.mandator_id and subscription.state = 'Active'
     and (subscription.calendar_id = calendar.id or subscription.calendar_id is null)
-  having count(*) > 0), interval '1 minute')`;
+  having count(*) > 0), make_interval(mins => calendar.poll_minutes), interval '1 minute')`;
 
 /** When a calendar is read next unless it is marked before. `calendar` is the row. */
 export const nextRead: RawBuilder<Date> = sql<Date>`greatest(
@@ -114,7 +114,7 @@ export async function readNow(
 ): Promise<void> {
   const { rows } = await sql<{ id: number }>`
       update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
-        ${whole ? sql`cursor = null, ${noContinuation}` : sql`cursor = cursor`}
+        ${whole ? sql`cursor = null, read_whole_at = null, ${noContinuation}` : sql`cursor = cursor`}
       where mandator_id = ${mandatorId} and retired_at is null and id in (
         select id from mail_calendar where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[])
         order by id for no key update)

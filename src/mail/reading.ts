@@ -4,6 +4,8 @@ import type { Transaction } from '../db/database.ts';
 import type { Fault, ServerKind } from '../mail-servers/service.ts';
 import type { DirtyBy } from '../mail-subscriptions/service.ts';
 
+export type CalendarKey = { mandatorId: number; calendarId: number };
+
 /** A calendar as it was when its reading began. */
 export type Calendar = {
   mandatorId: number;
@@ -20,6 +22,10 @@ export type Calendar = {
   /** Null: not dirty. */
   dirtyBy: DirtyBy | null;
   marks: number;
+  /** When a reading of the whole window went well last; null: never, or an operator wants all of it as it is. */
+  readWholeAt: Date | null;
+  /** Ids of the items that the last reading of a published calendar lacked. */
+  missingItems: number[];
   /** Counts the readings, so that one can be told from the next. */
   readings: number;
   failures: number;

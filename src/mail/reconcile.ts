@@ -14,13 +14,12 @@ import {
 import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
+import { doubtWritten } from './doubts.ts';
 import { type MailItem, type TakenReading, takeOver } from './items.ts';
+import { believe } from './published.ts';
 import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overtaken } from './reading.ts';
 import { readStanding, toWish, writeStanding } from './standing.ts';
-import { forgetOld, readStored, type StoredItem, writeItems } from './stored-items.ts';
-
-/** A changed item; `item` is null where it is gone from the mail server. */
-type ItemStep = { stored: StoredItem | undefined; item: MailItem | null };
+import { forgetOld, type ItemStep, readStored, type StoredItem, writeItems } from './stored-items.ts';
 
 export type Reconciled = {
   /** Bookings that were made, changed or cancelled. */
@@ -44,13 +43,18 @@ export async function reconcile(
   const { mandatorId, resourceId, mandatorUid } = calendar;
   const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [BookableRoom];
   await checkFence(trx, calendar);
-  const taken = takeOver(changes, { window, timeZone: room.timeZone, mandatorUid });
+  const { isPublished = false } = changes;
+  const taken = takeOver(changes, { window, timeZone: room.timeZone, mandatorUid, isPublished });
   const stored = await readStored(trx, calendar, changes.whole ? null : taken);
-  const steps = planSteps(stored, taken, window, changes.whole);
+  const planned = planSteps(stored, taken, window, changes.whole);
+  const { steps, missing } = isPublished
+    ? believe(planned, stored, changes.whole, calendar)
+    : { steps: planned, missing: [] };
   const done = await carryOut(trx, calendar, steps);
+  await doubtWritten(trx, calendar, window, changes);
   await doubtPush(trx, calendar, steps);
   if (changes.whole) await forgetOld(trx, calendar, window);
-  await writeCalendar(trx, calendar, window, changes, done.changes);
+  await writeCalendar(trx, calendar, window, { ...changes, missing, found: done.changes });
   return done;
 }
 
@@ -136,15 +140,17 @@ async function writeCalendar(
   trx: Transaction,
   calendar: Calendar,
   window: ReadingWindow,
-  { whole, cursor, address }: CalendarChanges,
-  found: number,
+  { whole, cursor, address, pollMinutes, missing, found }: CalendarChanges & { missing: number[]; found: number },
 ): Promise<void> {
   const { marks, dirtyBy, mandatorId, id, failures, fault } = calendar;
+  // The next reading decides on what is missing, whether or not anything has changed then.
+  const next = missing.length > 0 ? null : cursor;
   await endOthersWaits(trx, mandatorId, id, failures > 0 ? fault : null);
   const { numAffectedRows } = await sql`
-    update mail_calendar set cursor = ${cursor}, address = ${address}, window_start = ${window.start},
+    update mail_calendar set cursor = ${next}, address = ${address}, window_start = ${window.start},
       window_end = ${window.end}, ${noContinuation}, read_at = now(), read_whole_at = case when ${whole} then now() else read_whole_at end,
-      readings = readings + 1, failures = 0, ${noFault}, not_before = null,
+      readings = readings + 1, failures = 0, ${noFault}, not_before = null, poll_minutes = ${pollMinutes ?? null},
+      missing_items = ${missing}::bigint[],
       found_by_push = found_by_push + ${dirtyBy === 'Push' ? found : 0},
       found_by_poll = found_by_poll + ${dirtyBy === 'Poll' ? found : 0},
       dirty_since = case when marks > ${marks} then now() end,

@@ -7,6 +7,7 @@
  * Invariants:
  * - No connection to the database is held while a mail server is asked.
  * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
+ * - An item that was written from here never becomes a booking, and is written again only where somebody has changed it.
  * - A calendar stays marked as changed until a reading that began after the mark has ended well.
  */
 export { alignCalendars, followedSettings, hasCalendars, mayDeviate, openFaultLog } from './calendars.ts';
@@ -39,3 +40,4 @@ export {
 export { forgetMailOrganizer } from './stored-items.ts';
 export { synchroniseCalendar } from './sync.ts';
 export { calendarTopic, watchCalendars } from './watch.ts';
+export { queueWritings, writeCalendar } from './writing.ts';

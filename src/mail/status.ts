@@ -48,6 +48,12 @@ export type CalendarStatus = {
   conflictCount: number;
   /** Items that cannot be read and so have no booking. */
   unreadableCount: number;
+  /** Why it cannot be written, as long as that lasts. */
+  writingFault: string | null;
+  /** Items that were written from here and do not stand there as written: changed there too often, or refused. */
+  unwrittenCount: number;
+  /** Why, of the one that comes first. */
+  unwrittenReason: string | null;
 };
 
 export type MailConflict = {
@@ -122,7 +128,8 @@ export async function listCalendars(
           and upper(item.occupied) > now()) as "conflictCount",
       (select count(*)::int from mail_item as item
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Unreadable')
-        as "unreadableCount"
+        as "unreadableCount",
+      writing_fault as "writingFault", unwritten.count as "unwrittenCount", unwritten.reason as "unwrittenReason"
     from mail_calendar as calendar
     join mandator on mandator.id = calendar.mandator_id
     join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
@@ -133,6 +140,11 @@ export async function listCalendars(
     left join lateral (
       select max(seen_at) as at from mail_subscription as subscription where ${belongs}
     ) as heard on true
+    cross join lateral (
+      select count(*)::int as count, (array_agg(reason order by starts_at))[1] as reason from mail_writing as row
+      where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
+        and row.state in ('Conflict', 'Failed') and row.ends_at > now()
+    ) as unwritten
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
       and (${resourceIds}::integer[] is null or calendar.resource_id = any (${resourceIds}::integer[]))
       and (${ids}::integer[] is null or calendar.id = any (${ids}::integer[]))

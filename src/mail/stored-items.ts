@@ -44,8 +44,11 @@ export async function readStored(
   return rows;
 }
 
+/** A changed item; `item` is null where it is gone from the mail server. */
+export type ItemStep = { stored: StoredItem | undefined; item: MailItem | null };
+
 /** The outcome of a changed item; `item` is null where it is gone from the mail server. */
-type Done = { stored: StoredItem | undefined; item: MailItem | null; outcome: MailOutcome };
+type Done = ItemStep & { outcome: MailOutcome };
 
 export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar, done: readonly Done[]): Promise<void> {
   const gone = done.flatMap(({ stored, item }) => (item ? [] : (stored as StoredItem).id));

@@ -21,7 +21,7 @@ import {
 } from '../mail-servers/service.ts';
 import { type DirtyBy, type MailJob, type MailWork, markCalendars } from '../mail-subscriptions/service.ts';
 import { openNotes } from './deaths.ts';
-import { type Calendar, forgetSteps, noContinuation, Overtaken } from './reading.ts';
+import { type Calendar, type CalendarKey, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
 import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
@@ -46,8 +46,6 @@ const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
 /** Others, such as an import, hold the lock of the room for long. */
 class RoomHeld extends Error {}
-
-type CalendarKey = { mandatorId: number; calendarId: number };
 
 /**
  * Reads a calendar if it is dirty and not held back. A fault of the mail server is recorded at the calendar, which is read
@@ -107,7 +105,8 @@ async function readCalendar(db: Database, { mandatorId, calendarId }: CalendarKe
     select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
-      dirty_by as "dirtyBy", marks, readings, failures, fault, deaths, reading_since::text as "leftSince",
+      dirty_by as "dirtyBy", marks, read_whole_at as "readWholeAt",
+      to_json(missing_items) as "missingItems", readings, failures, fault, deaths, reading_since::text as "leftSince",
       case when reading_since is not null then reading_by end as "leftBy",
       coalesce(reading_since < pg_postmaster_start_time(), false) as "isLeftBeforeStart",
       continuation::json as continuation, continuation_items as "continuationItems",
@@ -180,9 +179,10 @@ async function readInPart(context: MailWork, calendar: Calendar, step: Step): Pr
 }
 
 async function completeStep(work: Database, calendar: Calendar, step: Step): Promise<CalendarChanges> {
-  const { whole, cursor, address } = step.pages.at(-1) as CalendarPage;
+  const { whole, cursor, address, isPublished = false, pollMinutes } = step.pages.at(-1) as CalendarPage;
   const kept = isFirst(calendar, step) ? [] : await readKept(work, calendar);
-  return { ...mergePages([...kept, ...step.pages]), whole, cursor, address };
+  const source = { isPublished, ...(pollMinutes !== undefined && { pollMinutes }) };
+  return { ...mergePages([...kept, ...step.pages]), ...source, whole, cursor, address };
 }
 
 /** Runs `write`, again after each lock timeout, so that transactions that hold the room go first. @throws RoomHeld after 5 s */

@@ -10,16 +10,16 @@ import {
   mayDeviate,
   openFaultLog,
   pollCalendars,
+  queueWritings,
   synchroniseCalendar,
+  writeCalendar,
 } from './service.ts';
 
+const calendarKey = z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() });
+
 export const tasks: readonly Task[] = [
-  defineTask({
-    name: 'SynchroniseMailCalendar',
-    lane: 'outside',
-    payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
-    run: synchroniseCalendar,
-  }),
+  defineTask({ name: 'SynchroniseMailCalendar', lane: 'outside', payload: calendarKey, run: synchroniseCalendar }),
+  defineTask({ name: 'WriteMailCalendar', lane: 'outside', payload: calendarKey, run: writeCalendar }),
 ];
 
 export const sweeps: readonly Sweep[] = [
@@ -31,6 +31,12 @@ export const sweeps: readonly Sweep[] = [
     figures: mailFigures,
   },
   { name: 'mail calendars that are due', isDue: () => hasCalendars, run: pollCalendars },
+  {
+    name: 'calendars that are to be written',
+    every: 30_000,
+    isDue: () => hasCalendars,
+    run: ({ work }) => queueWritings(work),
+  },
   {
     name: 'book mail items whose room is free',
     isDue: () => hasConflicts,

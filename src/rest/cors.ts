@@ -9,7 +9,9 @@ import type { Route } from './route.ts';
 /** The paths with CORS. */
 export const corsPaths = [
   '/connect/token',
+  '/:mandator/connect/token',
   '/.well-known/openid-configuration',
+  '/:mandator/.well-known/openid-configuration',
   '/:mandator/api',
   '/:mandator/graphql',
 ];

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Router } from 'express';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type RequestHandler, Router } from 'express';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed } from '../errors.ts';
+import { version } from '../names.ts';
+import type { Siblings } from '../siblings.ts';
 import { writeJson } from './json.ts';
 import { routeOf, statusOf } from './request.ts';
 
@@ -16,10 +18,12 @@ export type Health = {
   stopping(): boolean;
   /** Further gauges for /metrics, by Prometheus name; an answer leaves out one that cannot be read. */
   gauges?: Record<string, Gauged>;
+  /** The processes whose metrics are one answer; absent in a process that is alone. */
+  siblings?: Siblings | undefined;
 };
 
-/** A number or, with a label, a number for each value of the label. */
-type Gauged = { help: string; label?: string; read(): Read | Promise<Read> };
+/** A number or, with a label, a number for each value of the label. `ofDatabase`: siblings read the same, not parts of a sum. */
+type Gauged = { help: string; label?: string; ofDatabase?: boolean; read(): Read | Promise<Read> };
 type Read = number | Readonly<Record<string, number>>;
 
 const checkTimeout = 2_000;
@@ -42,24 +46,33 @@ function createMetrics(health: Health) {
   const registry = new Registry();
   // At the default of 10 ms an idle process would spend most of its CPU on this timer.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 40 });
-  for (const [name, { help, label, read }] of Object.entries(health.gauges ?? {}))
-    new Gauge({
+  for (const [name, { help, label, ofDatabase, read }] of Object.entries(health.gauges ?? {})) {
+    // By its name a counter, which is told in steps.
+    const Kind = name.endsWith('_total') ? Counter : Gauge;
+    const metric: Counter | Gauge = new Kind({
       name,
       help,
       labelNames: label ? [label] : [],
+      aggregator: ofDatabase ? 'max' : 'sum',
       registers: [registry],
       async collect() {
         try {
           const figure = await read();
-          if (typeof figure === 'number') return this.set(figure);
-          this.reset();
-          for (const [value, number] of Object.entries(figure)) this.set({ [label ?? '']: value }, number);
+          metric.reset();
+          if (typeof figure === 'number') return metric.inc(figure);
+          for (const [value, number] of Object.entries(figure)) metric.inc({ [label ?? '']: value }, number);
         } catch {
-          if (label) this.reset();
-          else this.remove();
+          if (label) metric.reset();
+          else metric.remove();
         }
       },
     });
+  }
+  new Gauge({
+    name: 'roomgate_processes',
+    help: 'Processes that share this port and have answered',
+    registers: [registry],
+  }).set(1);
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the request to the end of its answer, by method, route pattern and status',
@@ -72,22 +85,22 @@ function createMetrics(health: Health) {
 
 /**
  * `/healthz` (specification 4.2: the process serves), `/readyz` (it can do its work, else 503, also while it stops) and
- * `/metrics` (Prometheus text), all anonymous. It comes before every other route, because it times them.
+ * `/metrics` (Prometheus text), all anonymous. `timeRequests` comes before every route.
  */
-export function healthRoutes(context: Context, health: Health): Router {
+export function openHealth(context: Context, health: Health): { timeRequests: RequestHandler; router: Router } {
   const router = Router();
   const { registry, duration } = createMetrics(health);
   // Migrations only go forward: a schema that was current once stays current for this process.
   let migrated = false;
 
-  router.use((request, response, next) => {
+  const timeRequests: RequestHandler = (request, response, next) => {
     const stop = duration.startTimer();
     response.on('close', () => stop({ method: request.method, route: routeOf(request), status: statusOf(response) }));
     next();
-  });
+  };
 
   router.get('/healthz', (request, response) => {
-    response.set('Cache-Control', 'no-store');
+    response.set({ 'Cache-Control': 'no-store', 'Roomgate-Version': version });
     writeJson(request, response, { Status: 'Healthy' });
   });
 
@@ -124,12 +137,17 @@ export function healthRoutes(context: Context, health: Health): Router {
     });
   });
 
+  const { siblings } = health;
+  siblings?.answer('metrics', () => registry.getMetricsAsJSON());
+  const readAll = async () =>
+    siblings ? AggregatorRegistry.aggregate(await siblings.ask('metrics')).metrics() : registry.metrics();
+
   let metrics: { text: Promise<string>; readAt: number } | undefined;
 
   /** Reads the metrics at most once a second. */
   function readMetrics(): Promise<string> {
     if (metrics && performance.now() - metrics.readAt < metricsKeptFor) return metrics.text;
-    const reading = { text: registry.metrics(), readAt: Number.POSITIVE_INFINITY };
+    const reading = { text: readAll(), readAt: Number.POSITIVE_INFINITY };
     const settle = () => {
       reading.readAt = performance.now();
     };
@@ -147,5 +165,5 @@ export function healthRoutes(context: Context, health: Health): Router {
     router.all(path, (request) => {
       throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
     });
-  return router;
+  return { timeRequests, router };
 }

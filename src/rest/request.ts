@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Viewer } from '../context.ts';
+import type { Context, Viewer } from '../context.ts';
 import type { Log } from '../log.ts';
+import { endSpan, enterTrace, readTraceparent, traceFields, traceIdNow } from '../tracing.ts';
 
 const printableAscii = /^[\x20-\x7e]{1,128}$/;
 const probes = new Set(['/healthz', '/readyz', '/metrics']);
@@ -30,14 +32,46 @@ export function statusOf(response: Response): number {
   return response.headersSent ? response.statusCode : 499;
 }
 
+const traceOf = ({ headers }: IncomingMessage) => traceIdNow() ?? readTraceparent(headers['traceparent'])?.traceId;
+
+/** Records each request as a span, from its first byte here to the end of its answer; probes are left out. */
+export function traceRequests({ traces }: Pick<Context, 'traces'>, handler: RequestListener): RequestListener {
+  if (!traces) return handler;
+  return (message, answer) => {
+    const { method = '', headers, url = '' } = message;
+    if (probes.has(url)) return handler(message, answer);
+    const how = { kind: 'SERVER', parent: headers['traceparent'] as string | undefined } as const;
+    enterTrace(traces, method, how, (span) => {
+      answer.on('close', () => {
+        // The handler has made them requests and answers of Express.
+        const [request, response] = [message as Request, answer as ServerResponse as Response];
+        const { requestId, viewer } = (response.locals ?? {}) as { requestId?: string; viewer?: Viewer };
+        const route = routeOf(request);
+        const status = statusOf(response);
+        span.updateName(`${method} ${route}`);
+        span.setAttributes({
+          'http.request.method': method,
+          'http.route': route,
+          'http.response.status_code': status,
+          ...(requestId !== undefined && { 'roomgate.request_id': requestId }),
+          ...(viewer && { 'roomgate.mandator': viewer.mandator }),
+        });
+        endSpan(span, status >= 500 ? { code: status } : undefined);
+      });
+      handler(message, answer);
+    });
+  };
+}
+
 /**
- * Gives each request its id: a usable `X-Request-Id`, or else a new UUID (contract 2). The id is set on the answer and in
+ * Gives each request its id: a usable `X-Request-Id`, or else its trace, or else a new UUID (contract 2). The id is set on the answer and in
  * `response.locals.requestId`. Writes one log line when the request has ended.
  */
 export function identifyRequests(log: Log): RequestHandler {
   return (request, response, next) => {
     const given = String(request.headers['x-request-id'] ?? '').trim();
-    const requestId = printableAscii.test(given) ? given : randomUUID();
+    const requestId = printableAscii.test(given) ? given : (traceOf(request) ?? randomUUID());
+    const traced = traceFields();
     response.locals['requestId'] = requestId;
     response.setHeader('X-Request-Id', requestId);
     const started = performance.now();
@@ -53,6 +87,7 @@ export function identifyRequests(log: Log): RequestHandler {
         mandator: viewer?.mandator,
         personId: viewer?.personId,
         ...(response.writableFinished ? {} : { aborted: true }),
+        ...traced,
       };
       log[probes.has(route) ? 'debug' : 'info'](line, 'request');
     });

@@ -9,6 +9,7 @@ import { idempotencyKey, readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeLarge, writeTagged } from './json.ts';
+import type { LaneStop } from './lane.ts';
 import { anonymousSender } from './limits.ts';
 import { prefersStrict, readQuery } from './query.ts';
 import { signalOf } from './request.ts';
@@ -189,62 +190,100 @@ export const allowOnly =
     response.status(204).set('Allow', allow.join(', ')).end();
   };
 
+/** The whole path, which Express then gives to logs and metrics. */
+const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
+
+/** What Express calls for a route. @param reading the GET of its path */
+function handlerOf(context: Context, definition: Route, reading: Route | undefined): RequestHandler {
+  const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
+  const pattern = patternOf(definition);
+  const varies = headers.filter((name) => name.startsWith('X-'));
+  return async (request, response) => {
+    for (const name of varies) response.vary(name);
+    checkAccept(request, type);
+    if (prefersStrict(request)) response.setHeader('Preference-Applied', 'handling=strict');
+    const strict = context.config.StrictQueryParameters || prefersStrict(request);
+    const { values, ignored } = readQuery(query, request, strict);
+    if (ignored.length > 0)
+      context.log.info(
+        { requestId: response.locals['requestId'], method: request.method, route: pattern, parameters: ignored },
+        'query parameters that the route does not know are ignored',
+      );
+    const call = {
+      viewer: definition.anonymous ? noViewer : viewerOf(response),
+      params: readParams(params, request),
+      query: values,
+      body: undefined as unknown,
+      headers: request.headers,
+      requestId: response.locals['requestId'],
+      request,
+      viewerNow: response.locals['viewerNow'],
+      // Made on demand, because most handlers do not use it.
+      signal: () => signalOf(response),
+    };
+    let sent: unknown;
+    if (body && !body.streamed) {
+      const sender = definition.anonymous ? anonymousSender(request.ip) : personSends(call.viewer);
+      sent = await readJson(request, body, sender, context.config.Limits);
+      if (isChange(definition) && reading)
+        Object.assign(call, await readChange(context, definition, reading, call, sent));
+      else call.body = readInput(body.schema, sent);
+    }
+    try {
+      const answer = await definition.handle(context, call);
+      await writeAnswer(request, response, answer, type);
+    } catch (error) {
+      respell(error, sent);
+      throw error;
+    }
+  };
+}
+
 /**
  * A router of the routes. Mount it after authentication unless they are anonymous. Another method on a known path is answered
  * 405 with the allowed methods, which OPTIONS gets too.
  */
 export function mountRoutes(context: Context, routes: readonly Route[]): Router {
   const router = Router();
-  // The whole path, which Express then gives to logs and metrics.
-  const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
   // Grouped by path, so that a literal path with all of its methods comes before a pattern that also matches it.
   for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
     const mounted = router.route(pattern);
     const reading = siblings.find(({ method }) => method === 'GET');
-    for (const definition of siblings) {
-      const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
-      const varies = headers.filter((name) => name.startsWith('X-'));
-      mounted[definition.method.toLowerCase() as 'get'](async (request, response) => {
-        for (const name of varies) response.vary(name);
-        checkAccept(request, type);
-        if (prefersStrict(request)) response.setHeader('Preference-Applied', 'handling=strict');
-        const strict = context.config.StrictQueryParameters || prefersStrict(request);
-        const { values, ignored } = readQuery(query, request, strict);
-        if (ignored.length > 0)
-          context.log.info(
-            { requestId: response.locals['requestId'], method: request.method, route: pattern, parameters: ignored },
-            'query parameters that the route does not know are ignored',
-          );
-        const call = {
-          viewer: definition.anonymous ? noViewer : viewerOf(response),
-          params: readParams(params, request),
-          query: values,
-          body: undefined as unknown,
-          headers: request.headers,
-          requestId: response.locals['requestId'],
-          request,
-          viewerNow: response.locals['viewerNow'],
-          // Made on demand, because most handlers do not use it.
-          signal: () => signalOf(response),
-        };
-        let sent: unknown;
-        if (body && !body.streamed) {
-          const sender = definition.anonymous ? anonymousSender(request.ip) : personSends(call.viewer);
-          sent = await readJson(request, body, sender, context.config.Limits);
-          if (isChange(definition) && reading)
-            Object.assign(call, await readChange(context, definition, reading, call, sent));
-          else call.body = readInput(body.schema, sent);
-        }
-        try {
-          const answer = await definition.handle(context, call);
-          await writeAnswer(request, response, answer, type);
-        } catch (error) {
-          respell(error, sent);
-          throw error;
-        }
-      });
-    }
+    for (const definition of siblings)
+      mounted[definition.method.toLowerCase() as 'get'](handlerOf(context, definition, reading));
     mounted.all(allowOnly(siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))));
   }
   return router;
+}
+
+/** The last segment where it is a parameter. */
+const lastParameter = /(?<=\/):(\w+)$/;
+
+/**
+ * The stops of a lane at what JSON routes answer to GET: those of literal paths, and of paths with one parameter, at the end.
+ * @param before routes that are mounted before them, whose paths stay theirs
+ */
+export function laneStops(
+  context: Context,
+  door: RequestHandler,
+  routes: readonly Route[],
+  before: readonly Route[],
+): Map<string, LaneStop | undefined> {
+  const stops = new Map<string, LaneStop | undefined>();
+  for (const [path, [first, ...others]] of Map.groupBy([...before, ...routes], ({ path }) => path)) {
+    const key = `/api${path.replace(lastParameter, ':')}`;
+    if (key.slice(0, -1).includes(':') || stops.has(key)) continue;
+    const siblings = [first as Route, ...others];
+    const reading = siblings.find(({ method }) => method === 'GET');
+    if (!reading || before.includes(reading) || reading.type) stops.set(key, undefined);
+    else
+      stops.set(key, {
+        method: 'GET',
+        pattern: patternOf(reading),
+        parameter: lastParameter.exec(path)?.[1],
+        door,
+        handler: handlerOf(context, reading, reading),
+      });
+  }
+  return stops;
 }

@@ -3,7 +3,12 @@
 export const tenant = {
   Mandator: 'demo',
   Name: 'Demo University',
-  Parameters: { PinAuthenticationAllowed: true, UsersMayImport: false },
+  Parameters: {
+    PinAuthenticationAllowed: true,
+    UsersMayImport: false,
+    CalendarWriting: 'Off',
+    CalendarEdits: 'PutBack',
+  },
   Colour: '#1e6b47',
   Logo: null,
   Version: 1,
@@ -23,6 +28,8 @@ export const resource = {
   Equipment: ['Beamer', 'Mikrofonanlage', 'Wandtafel'],
   Mailbox: 'hs101@demo.example',
   CheckInMinutes: null,
+  CalendarWriting: null,
+  CalendarEdits: null,
   PolicyId: null,
   Active: true,
   Version: 1,

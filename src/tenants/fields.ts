@@ -23,6 +23,16 @@ const roles = ['Admin', 'Importer', 'User', 'Display'] as const;
 export const role = z
   .enum(roles, 'must be Admin, Importer, User or Display')
   .meta({ id: 'Role', description: 'What a person may do (contract 3).' });
+export const calendarWriting = z.enum(['Off', 'Busy', 'Full'], 'must be Off, Busy or Full').meta({
+  id: 'CalendarWriting',
+  description:
+    'What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too.',
+});
+export const calendarEdits = z.enum(['PutBack', 'TakeOver'], 'must be PutBack or TakeOver').meta({
+  id: 'CalendarEdits',
+  description:
+    'What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back.',
+});
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
@@ -50,10 +60,20 @@ export const resourceFields = {
     .min(1, 'must be 1 or more')
     .max(240, 'must be at most 240')
     .nullable(),
+  CalendarWriting: calendarWriting.nullable(),
+  CalendarEdits: calendarEdits.nullable(),
 };
 
 /** What a new resource has where nothing is said. */
-export const resourceDefaults = { Kind: 'Room', Capacity: null, Equipment: [], Mailbox: null, CheckInMinutes: null };
+export const resourceDefaults = {
+  Kind: 'Room',
+  Capacity: null,
+  Equipment: [],
+  Mailbox: null,
+  CheckInMinutes: null,
+  CalendarWriting: null,
+  CalendarEdits: null,
+};
 
 export const personFields = {
   Name: text(200),

@@ -43,6 +43,8 @@ function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
 }
 
 function addResource(builder: Builder, location: ObjectRef<Types, tenants.Location>) {
+  enumType(builder, wire.calendarWriting);
+  enumType(builder, wire.calendarEdits);
   const resource = builder.objectRef<tenants.Resource>('Resource').implement({
     ...nodeOf('resource', ({ context, viewer }, id) => tenants.findResource(context.db, viewer, id)),
     description: 'A bookable room or thing.',

@@ -1,17 +1,25 @@
 /** The parameters of a tenant (specification 5.2, "global parameter"): their names, types and defaults. */
 import { z } from 'zod';
 import { InvalidInput } from '../errors.ts';
+import { calendarEdits, calendarWriting } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 
 const flag = z.boolean('must be true or false');
 
 /** The messages say what is allowed. */
-export const parameterTypes = { PinAuthenticationAllowed: flag, UsersMayImport: flag };
+export const parameterTypes = {
+  PinAuthenticationAllowed: flag,
+  UsersMayImport: flag,
+  CalendarWriting: calendarWriting,
+  CalendarEdits: calendarEdits,
+};
 
 const parameters = z.object(parameterTypes).partial();
 const unset: Required<z.output<typeof parameters>> = {
   PinAuthenticationAllowed: false,
   UsersMayImport: false,
+  CalendarWriting: 'Off',
+  CalendarEdits: 'PutBack',
 };
 
 export type Parameters = typeof unset;

@@ -23,6 +23,9 @@ export type Resource = {
   mailbox: string | null;
   /** Minutes after its start by which a booking must be checked in, or it is released; null: no check-in. */
   checkInMinutes: number | null;
+  /** What stands in its calendar on the mail server, and whose word counts there; null: as the tenant says. */
+  calendarWriting: 'Off' | 'Busy' | 'Full' | null;
+  calendarEdits: 'PutBack' | 'TakeOver' | null;
   /** Whose rules count for it; null: everybody of the tenant sees and books it. */
   policyId: number | null;
   active: boolean;
@@ -51,6 +54,7 @@ export const resourceList: List<Resource> = { name: 'resources', key: idKey, key
 const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
   ...(['mailbox', 'check_in_minutes as checkInMinutes'] as const),
+  ...(['calendar_writing as calendarWriting', 'calendar_edits as calendarEdits'] as const),
   ...(['policy_id as policyId', 'active', 'version'] as const),
 ] as const;
 const kind: RecordKind = {
@@ -123,6 +127,7 @@ export function selectResources(
     .where('mandator_id', '=', viewer.mandatorId)
     .where(sql<boolean>`true ${inReach(viewer, 'resource.id')}`)
     .select(columns)
+    .$narrowType<Pick<Resource, 'calendarWriting' | 'calendarEdits'>>()
     .$if(search !== undefined, (query) => query.where(isFound))
     .$if(ids !== undefined, (query) => query.where('id', '=', sql<number>`any (${ids}::integer[])`))
     .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as IdOfParent))
@@ -193,7 +198,7 @@ export function createResource(db: Database, act: Act, fields: NewResource): Pro
 }
 
 /**
- * Changes the given members; null clears Capacity, Mailbox, CheckInMinutes and PolicyId. A resource is never
+ * Changes the given members; null clears what may be null. A resource is never
  * deleted, only retired. At another location its bookings keep their instants, and its own opening hours their clock times.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a location or a policy that is not of this tenant; Conflict when the
  * name is taken or the location is retired; Unavailable while an import has locked the resource

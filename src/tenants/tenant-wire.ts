@@ -19,6 +19,8 @@ const parameters = {
   UsersMayImport: parameterTypes.UsersMayImport.meta({
     description: 'Whether Users send, change and delete lessons, too.',
   }),
+  CalendarWriting: parameterTypes.CalendarWriting,
+  CalendarEdits: parameterTypes.CalendarEdits,
 } satisfies typeof parameterTypes;
 
 export const tenantParameters = z

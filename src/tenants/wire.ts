@@ -2,12 +2,21 @@
 import { z } from 'zod';
 import { flag, id, maybeInstant, maybeText, positive, recordOf, sentId, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
-import { locationFields, personDefaults, personFields, resourceDefaults, resourceFields, role } from './fields.ts';
+import {
+  calendarEdits,
+  calendarWriting,
+  locationFields,
+  personDefaults,
+  personFields,
+  resourceDefaults,
+  resourceFields,
+  role,
+} from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
 import type { Resource } from './resources.ts';
 
-export { role };
+export { calendarEdits, calendarWriting, role };
 
 export const version = positive('Counts the changes of the record; its ETag.');
 
@@ -20,6 +29,8 @@ const told = {
     Mailbox: 'The address of its calendar on the mail server; null where it has none.',
     CheckInMinutes:
       'Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in.',
+    CalendarWriting: 'What of its bookings stands in its calendar on the mail server; null where the tenant says so.',
+    CalendarEdits: 'What becomes of a booking that somebody changes there; null where the tenant says so.',
     PolicyId: 'The policy that says who may see and book it; null where everybody may.',
     Active: 'Whether it can be booked; resources are retired, never deleted.',
   },
@@ -49,6 +60,8 @@ export const resourceRecord = z
     Equipment: z.array(z.string().max(100)).max(100).meta({ description: told.resource.Equipment }),
     Mailbox: z.string().max(320).nullable().meta({ description: told.resource.Mailbox }),
     CheckInMinutes: z.int().min(1).max(240).nullable().meta({ description: told.resource.CheckInMinutes }),
+    CalendarWriting: calendarWriting.nullable().meta({ description: told.resource.CalendarWriting }),
+    CalendarEdits: calendarEdits.nullable().meta({ description: told.resource.CalendarEdits }),
     PolicyId: id('policy', told.resource.PolicyId).nullable(),
     Active: flag(told.resource.Active),
     Version: version,
@@ -116,6 +129,8 @@ export const newResource = z
     Equipment: resourceMembers.Equipment.default(resourceDefaults.Equipment),
     Mailbox: resourceMembers.Mailbox.default(resourceDefaults.Mailbox),
     CheckInMinutes: resourceMembers.CheckInMinutes.default(resourceDefaults.CheckInMinutes),
+    CalendarWriting: resourceMembers.CalendarWriting.default(null),
+    CalendarEdits: resourceMembers.CalendarEdits.default(null),
     PolicyId: resourceMembers.PolicyId.default(null),
   })
   .meta({ id: 'NewResource', description: 'A resource to be made.' });
@@ -124,7 +139,8 @@ export const resourceChanges = z
   .partial()
   .meta({
     id: 'ResourceChanges',
-    description: 'What to change; null clears a capacity, a mailbox, the check-in or the policy.',
+    description:
+      'What to change; null clears a capacity, a mailbox, the check-in, the policy, or what deviates from the tenant.',
   });
 
 export const newLocation = z

@@ -1,16 +1,17 @@
 /** Finds webhooks that have something to be sent to, and queues a job for each. */
 import { sql } from 'kysely';
+import { hasUnplaced } from '../changes/service.ts';
 import type { Database } from '../db/database.ts';
-import { addJob, isQueued } from '../worker/queue.ts';
+import { addJobOnce, isQueued } from '../worker/queue.ts';
 import { deliverTask, jobKeyOf } from './rounds.ts';
 import type { WebhookKey } from './waiting.ts';
 
-/** Changes have their positions within seconds (`placeChanges`); until then nobody can read them. */
-const dueWebhooks = sql<WebhookKey>`
+const dueWebhooks = (db: Database) => sql<WebhookKey>`
   select mandator_id as "mandatorId", id as "webhookId" from webhook
   where disabled_at is null and due_at <= now()
     and (exists (
         select from change where change.mandator_id = webhook.mandator_id and position > coalesce(seen_position, 0))
+      or ${hasUnplaced(db, sql`webhook.mandator_id`)}
       or exists (
         select from webhook_event as event
         where event.mandator_id = webhook.mandator_id and event.webhook_id = webhook.id
@@ -18,13 +19,13 @@ const dueWebhooks = sql<WebhookKey>`
             select from webhook_event as before
             where before.mandator_id = event.mandator_id and before.webhook_id = event.webhook_id
               and before.subject = event.subject and before.position < event.position)))
-    and not ${isQueued(sql`'webhook ' || mandator_id || ' ' || id`)}`;
+    and not ${isQueued(sql`'webhook ' || webhook.mandator_id || ' ' || webhook.id`)}`;
 
-export const hasDue = sql`exists (${dueWebhooks})`;
+export const hasDue = (db: Database) => sql`exists (${dueWebhooks(db)})`;
 
 export async function queueDue(db: Database): Promise<void> {
-  const { rows } = await dueWebhooks.execute(db);
-  for (const key of rows) await db.transaction().execute((trx) => addJob(trx, deliverTask, key, jobKeyOf(key)));
+  const { rows } = await dueWebhooks(db).execute(db);
+  for (const key of rows) await addJobOnce(db, deliverTask, key, jobKeyOf(key));
 }
 
 /** Metrics of the webhooks of all tenants. */

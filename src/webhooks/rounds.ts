@@ -4,6 +4,7 @@
  * again.
  */
 
+import type { Agent } from 'node:http';
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import { recordOperatorActs } from '../acts.ts';
@@ -13,6 +14,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { backOff } from '../flow/retry.ts';
 import { openTurns, type Turn } from '../flow/turns.ts';
+import { keepPublic } from '../http/public-fetch.ts';
 import type { Log } from '../log.ts';
 import { hour } from '../time/durations.ts';
 import { addJob } from '../worker/queue.ts';
@@ -47,6 +49,8 @@ type HeldWebhook = WebhookKey & {
   rounds: number;
   failures: number;
 };
+/** With its connections. */
+type Receiver = HeldWebhook & { kept: Agent };
 
 /** The webhook if something may be sent to it now. */
 async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<HeldWebhook | undefined> {
@@ -70,13 +74,18 @@ export async function deliverEvents(context: Job, key: WebhookKey): Promise<void
   // Each webhook counts as a tenant of its own, whose receiver is slow or not: ids of webhooks are unique.
   const refusal = await once(openEventTurns).take({ tenant: key.webhookId, name: 'events' }, async (turn) => {
     const until = performance.now() + jobMs;
-    for (let hasMore = true; hasMore && !signal.aborted; ) {
-      const held = await readHeld(work, key);
-      if (!held) return;
-      hasMore = await runRound(context, turn, held, until);
-      if (!hasMore || performance.now() < until) continue;
-      await work.transaction().execute((trx) => addJob(trx, deliverTask, key, jobKeyOf(key)));
-      return;
+    const kept = keepPublic();
+    try {
+      for (let hasMore = true; hasMore && !signal.aborted; ) {
+        const held = await readHeld(work, key);
+        if (!held) return;
+        hasMore = await runRound(context, turn, { ...held, kept }, until);
+        if (!hasMore || performance.now() < until) continue;
+        await work.transaction().execute((trx) => addJob(trx, deliverTask, key, jobKeyOf(key)));
+        return;
+      }
+    } finally {
+      kept.destroy();
     }
   });
   if (refusal) await rest(work, key, refusal.againMs);
@@ -105,7 +114,7 @@ type Round = {
 };
 
 /** @returns whether there is more to send at once */
-async function runRound(context: Job, turn: Turn, held: HeldWebhook, until: number): Promise<boolean> {
+async function runRound(context: Job, turn: Turn, held: Receiver, until: number): Promise<boolean> {
   let found: Awaited<ReturnType<typeof readWaiting>>;
   try {
     found = await readWaiting(context.work, held);
@@ -115,6 +124,7 @@ async function runRound(context: Job, turn: Turn, held: HeldWebhook, until: numb
     return false;
   }
   const due = [...Map.groupBy(found.events, ({ subject }) => subject).values()].filter(([head]) => head?.isDue);
+  if (due.length === 0 && found.end?.position === held.seen?.position) return false;
   const isProbe = held.failures >= failuresToRest;
   const round: Round = {
     attempts: [],
@@ -138,14 +148,15 @@ async function runRound(context: Job, turn: Turn, held: HeldWebhook, until: numb
     ),
   );
   const isWritten = await context.work.transaction().execute((trx) => writeRound(trx, context.log, held, found, round));
-  const isMore = found.hasMore || due.some((events) => events.some((event) => !round.taken.includes(event)));
+  // What happened meanwhile has found this job running, so that no other was queued.
+  const isMore = found.hasMore || due.length > 0;
   return isWritten && isMore && round.pauseMs === 0 && !round.disabled && !turn.signal.aborted;
 }
 
 async function sendEvent(
   { config, work, signal }: Job,
   turn: Turn,
-  held: HeldWebhook,
+  held: Receiver,
   event: WaitingEvent,
   round: Round,
 ): Promise<'taken' | 'failed' | 'ended'> {

@@ -1,7 +1,10 @@
 /** Sends one message by the Standard Webhooks specification, and says how it was taken. */
+
+import type { Agent } from 'node:http';
 import type { Config } from '../config.ts';
 import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
 import { hour } from '../time/durations.ts';
+import { traceparentNow } from '../tracing.ts';
 import { type MessageKind, typeOf } from './kinds.ts';
 import { openSecret, SecretLost } from './secrets.ts';
 
@@ -11,7 +14,8 @@ export const longestAnswer = 500;
 /** Bounds of the pause that a receiver asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, hour];
 
-export type Target = { mandatorId: number; url: string; secrets: readonly Buffer[] };
+/** `kept`: connections for several messages. */
+export type Target = { mandatorId: number; url: string; secrets: readonly Buffer[]; kept?: Agent };
 export type Message = { id: string; kind: MessageKind; at: Date; data: object };
 /** `fault`: why the message was not taken; null: it was. */
 export type Answer = {
@@ -81,12 +85,14 @@ export async function sendMessage(
   const sentAt = new Date();
   const begin = performance.now();
   const took = () => Math.round(performance.now() - begin);
+  const traceparent = traceparentNow();
   try {
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'roomgate',
       'webhook-id': id,
       'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+      ...(traceparent && { traceparent }),
       'webhook-signature': await signaturesOf(config, receiver, id, sentAt, body),
     };
     const answer = await fetchPublic(new URL(receiver.url), {
@@ -97,6 +103,7 @@ export async function sendMessage(
       most: longestAnswer,
       cut: true,
       trusted: config.Webhooks.TrustedOrigins,
+      kept: receiver.kept,
     });
     const { status } = answer;
     const isTaken = status >= 200 && status < 300;

@@ -14,6 +14,12 @@ export const tasks: readonly Task[] = [
 ];
 
 export const sweeps: readonly Sweep[] = [
-  { name: 'send events', isDue: () => hasDue, run: ({ work }) => queueDue(work), figures: webhookFigures },
+  {
+    name: 'send events',
+    isPrompt: true,
+    isDue: ({ work }) => hasDue(work),
+    run: ({ work }) => queueDue(work),
+    figures: webhookFigures,
+  },
   { name: 'forget old deliveries of events', every: minute, run: ({ work }) => forgetDeliveries(work) },
 ];

@@ -8,9 +8,11 @@ import type { Database } from '../db/database.ts';
 import { pause } from '../flow/retry.ts';
 
 /** Milliseconds after which every pool looks for a job, whatever is known; `pulse.ts` relies on it. */
-const usualLook = 5_000;
-/** Milliseconds between two questions, which gather the notifications of a storm. */
-const askEvery = 100;
+const usualLook = 15_000;
+/** Milliseconds after which it asks, whatever was heard. */
+const usualAsk = 5_000;
+/** Milliseconds between two questions at least, which gather the notifications of a storm. */
+const gatherFor = 100;
 
 /** Jobs that can be taken now, counted up to `most`, and milliseconds until the next one can. */
 async function askJobs(db: Database, most: number): Promise<{ ready: number; next: number | null }> {
@@ -54,8 +56,8 @@ export function openAlarm(
         const isLate = performance.now() >= lookAt;
         if (ready > 0 || isLate) wake(Math.max(1, ready));
         if (isLate) lookAt = performance.now() + lookEvery;
-        await pause(askEvery, signal);
-        const wait = Math.min(lookAt - performance.now(), (next ?? lookEvery) - askEvery);
+        await pause(gatherFor, signal);
+        const wait = Math.min(lookAt - performance.now(), Math.min(next ?? usualAsk, usualAsk) - gatherFor);
         const waiting = new AbortController();
         await Promise.race([pause(Math.max(0, wait), AbortSignal.any([signal, waiting.signal])), heard.promise]);
         waiting.abort();

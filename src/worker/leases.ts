@@ -37,44 +37,33 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
   return rows[0]?.held === true;
 }
 
-/** Releases the jobs and ends the sessions of dead runners. @param own the names of the calling runners */
+/**
+ * Ends the sessions that worked for runners that are dead, and releases their jobs, except those taken less than 2 s ago: a
+ * runner may be just starting. Each job waits as after a failure, since it may have caused its worker's death.
+ * @param own the names of the calling runners
+ */
 export async function releaseTheDead(session: Kysely<DB>, own: readonly string[], log: Log): Promise<void> {
-  const ended = await endSessions(session);
-  const pools = await releaseJobs(session, own);
-  if (ended.length > 0 || pools.length > 0) log.warn({ pools, ended }, 'jobs of dead workers released');
-}
-
-/** Ends the sessions that worked for runners that are dead. @returns the ids of their processes */
-async function endSessions(session: Kysely<DB>): Promise<number[]> {
-  const { rows } = await sql<{ pid: number }>`
+  const { rows } = await sql<{ ended: number[]; pools: string[] }>`
     with working as materialized (select * from ${heldLocks(lockClasses.work)} as held),
     alive as materialized (select * from ${heldLocks(lockClasses.runner)} as held),
     orphan as materialized (
       select pid from working where not exists (select from alive where alive.number = working.number)
-    )
-    select pid, pg_terminate_backend(pid) from orphan`.execute(session);
-  return rows.map(({ pid }) => pid);
-}
-
-/**
- * Releases jobs whose runner no longer holds its lock, except those taken less than 2 s ago: a runner may be just starting.
- * Each job waits as after a failure, since it may have caused its worker's death.
- */
-async function releaseJobs(session: Kysely<DB>, own: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ pools: string[] | null }>`
-    with owner as materialized (
+    ), ended as materialized (
+      select pid, pg_terminate_backend(pid) from orphan
+    ), owner as materialized (
       select locked_by as pool from graphile_worker._private_jobs
       where locked_by <> all (${own}::text[]) group by 1 having max(locked_at) < now() - interval '2 seconds'
     ), dead as materialized (
       select pool from owner where pg_try_advisory_xact_lock(${lockClasses.runner}, hashtext(pool))
     )
-    select array_agg(pool) as pools from dead`.execute(session);
-  const pools = rows[0]?.pools ?? [];
-  if (pools.length === 0) return pools;
-  await sql`
-    update graphile_worker._private_jobs
-    set run_at = greatest(run_at, now() + interval '1 second' * exp(least(attempts, ${mostCounted + 1})) * (0.75 + random() / 2))
-    where locked_by = any (${pools}::text[])`.execute(session);
-  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
-  return pools;
+    select array(select pid from ended) as ended, array(select pool from dead) as pools`.execute(session);
+  const { ended, pools } = rows[0]!;
+  if (pools.length > 0) {
+    await sql`
+      update graphile_worker._private_jobs
+      set run_at = greatest(run_at, now() + interval '1 second' * exp(least(attempts, ${mostCounted + 1})) * (0.75 + random() / 2))
+      where locked_by = any (${pools}::text[])`.execute(session);
+    await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
+  }
+  if (pools.length > 0 || ended.length > 0) log.warn({ pools, ended }, 'jobs of dead workers released');
 }

@@ -2,7 +2,7 @@
 import type { Worker, WorkerEvents, WorkerPool } from 'graphile-worker';
 
 /** Milliseconds within which every pool must look for a job, unless all of its workers have one. */
-const mostSilent = 10_000;
+const mostSilent = 30_000;
 
 /** Call it before the first pool is made. @returns a function that tells whether all pools take jobs */
 export function watchPulse(events: WorkerEvents): () => boolean {

@@ -1,6 +1,7 @@
 import { runMigrations } from 'graphile-worker';
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
+import { traceparentNow } from '../tracing.ts';
 import { mostCounted } from './leases.ts';
 import type { Sweep } from './task.ts';
 
@@ -35,11 +36,20 @@ export function openQueuePool(url: string, options: PoolOptions): Pool {
 
 /**
  * Queues a task inside the caller's transaction: it runs only if the transaction commits. A waiting job with the same key
- * keeps its place and takes this payload; a running one is followed by another run.
+ * keeps its place and takes this payload; a running one is followed by another run. The job belongs to the caller's trace.
  */
 export async function addJob(trx: Transaction, task: string, payload: object, key: string): Promise<void> {
-  await sql`select graphile_worker.add_job(${task}, ${JSON.stringify(payload)}::json, job_key => ${key}, job_key_mode => 'preserve_run_at')`.execute(
+  const traceparent = traceparentNow();
+  const carried = JSON.stringify({ ...payload, ...(traceparent && { traceparent }) });
+  await sql`select graphile_worker.add_job(${task}, ${carried}::json, job_key => ${key}, job_key_mode => 'preserve_run_at')`.execute(
     trx,
+  );
+}
+
+/** Queues a task unless a job of the same key waits or runs, also where others do the same at that moment. */
+export async function addJobOnce(db: Database, task: string, payload: object, key: string): Promise<void> {
+  await sql`select graphile_worker.add_job(${task}, ${JSON.stringify(payload)}::json, job_key => ${key}, job_key_mode => 'unsafe_dedupe')`.execute(
+    db,
   );
 }
 

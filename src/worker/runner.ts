@@ -11,6 +11,7 @@ import * as bookings from '../bookings/tasks.ts';
 import * as changes from '../changes/tasks.ts';
 import { contain } from '../containment.ts';
 import type { Context } from '../context.ts';
+import { connections } from '../db/connections.ts';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
@@ -65,8 +66,6 @@ const lanes: Record<Lane, { places: number }> = {
 };
 /** Milliseconds after which each place looks for jobs by itself: rarely, since the alarm tells when there are some. */
 const pollInterval = 120_000;
-/** Connections for the queue's own statements; each lane listens on one more. */
-const queueConnections = 5;
 const tidyEvery = 5_000;
 /** Milliseconds for tasks to return their jobs, and for sweeps to end. */
 const stopTimeout = 5_000;
@@ -76,13 +75,16 @@ const mostIdle = 30_000;
 /** The metrics of the installation, by Prometheus name. */
 export function openFigures(
   db: Database,
-): Record<string, Pick<Figure, 'help' | 'label'> & { read(): ReturnType<Figure['read']> }> {
+): Record<string, Pick<Figure, 'help' | 'label'> & { ofDatabase: true; read(): ReturnType<Figure['read']> }> {
   const figures = Object.assign({}, ...[...allTasks, ...allSweeps].map(({ figures }) => figures)) as Record<
     string,
     Figure
   >;
   return Object.fromEntries(
-    Object.entries(figures).map(([name, { read, ...told }]) => [name, { ...told, read: () => read(db) }]),
+    Object.entries(figures).map(([name, { read, ...told }]) => [
+      name,
+      { ...told, ofDatabase: true, read: () => read(db) },
+    ]),
   );
 }
 
@@ -127,7 +129,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     // The queue library shuts down by itself when it cannot record the end of a job.
     events.on('pool:gracefulShutdown', end);
     const pgPool = openQueuePool(context.config.DatabaseUrl, {
-      max: queueConnections + Object.keys(lanes).length,
+      max: connections.queue,
       log: context.log,
       statementTimeout: 60_000,
       // The library listens over an idle connection.

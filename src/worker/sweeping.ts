@@ -1,6 +1,7 @@
 /** Runs the sweeps. One statement asks which of them may have work, so that an idle worker asks little. */
 import { type RawBuilder, sql } from 'kysely';
 import { contain } from '../containment.ts';
+import { everyTopic } from '../db/notifications.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { pause } from '../flow/retry.ts';
 import { fingerprintOf, isDisputed } from './agreement.ts';
@@ -9,31 +10,58 @@ import type { Sweep, SweepContext } from './task.ts';
 const disagreement =
   'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
 
-type Swept = { sweep: Sweep; at: number; isRunning: boolean; rests: boolean };
+type Swept = { sweep: Sweep; at: number; run: Promise<void> | undefined; rests: boolean };
 type Round = { due: readonly Swept[]; disputed: boolean };
+
+/** Milliseconds after a notification, which gather those of a storm. Each worker throws dice, so that one of them is first. */
+const gatherFor = () => 100 + Math.random() * 200;
+/** Prompt sweeps are asked about for a tenth of the time at most, however many tenants there are. */
+const restFactor = 9;
 
 /**
  * Repeats the sweeps until the signal aborts, and waits for those that run then.
  * @param roundEvery milliseconds between two rounds
  */
 export async function keepSweeping(sweeps: readonly Sweep[], context: SweepContext, roundEvery = 2_000): Promise<void> {
-  const { signal } = context;
   const fingerprint = fingerprintOf(context.config, sweeps);
-  const all = sweeps.map((sweep): Swept => ({ sweep, at: 0, isRunning: false, rests: false }));
-  const running = new Set<Promise<void>>();
-  while (!signal.aborted) {
+  const all = sweeps.map((sweep): Swept => ({ sweep, at: 0, run: undefined, rests: false }));
+  await Promise.all([keepRounds(all, context, fingerprint, roundEvery), followNews(all, context, fingerprint)]);
+  await Promise.all(all.map(({ run }) => run));
+}
+
+async function keepRounds(all: Swept[], context: SweepContext, fingerprint: number, roundEvery: number): Promise<void> {
+  while (!context.signal.aborted) {
     const now = performance.now();
     // A timer may fire a moment early.
-    const up = all.filter(({ at, isRunning }) => !isRunning && at <= now + roundEvery / 2);
+    const up = all.filter(({ at, run }) => !run && at <= now + roundEvery / 2);
     for (const one of up) one.at = now + (one.sweep.every ?? 0);
-    const { due, disputed } = await findDue(context, up, fingerprint);
-    for (const one of due) {
-      const run = runSweep(one, context, disputed).finally(() => running.delete(run));
-      running.add(run);
-    }
-    await pause(roundEvery, signal);
+    await runDue(up, context, fingerprint);
+    await pause(roundEvery, context.signal);
   }
-  await Promise.all(running);
+}
+
+/** Runs the prompt sweeps when the database notifies. What is lost of that is found by the next round. */
+async function followNews(all: readonly Swept[], context: SweepContext, fingerprint: number): Promise<void> {
+  const prompt = all.filter(({ sweep }) => sweep.isPrompt);
+  if (prompt.length === 0) return;
+  const { notifications, signal } = context;
+  const news = await notifications.subscribe(everyTopic);
+  signal.addEventListener('abort', news.close, { once: true });
+  if (signal.aborted) news.close();
+  for (let rest = 0; await news.next(); ) {
+    await pause(Math.max(gatherFor(), rest), signal);
+    // What runs may have looked before the change.
+    await Promise.all(prompt.map(({ run }) => run));
+    if (signal.aborted) return;
+    const begin = performance.now();
+    await runDue(prompt, context, fingerprint);
+    rest = restFactor * (performance.now() - begin);
+  }
+}
+
+async function runDue(asked: readonly Swept[], context: SweepContext, fingerprint: number): Promise<void> {
+  const { due, disputed } = await findDue(context, asked, fingerprint);
+  for (const one of due) one.run ??= runSweep(one, context, disputed).finally(() => (one.run = undefined));
 }
 
 /** Where the question itself fails, each sweep that may run shows by itself whether it can work. */
@@ -59,13 +87,10 @@ async function runSweep(one: Swept, context: SweepContext, disputed: boolean): P
   one.rests = sweep.follows !== undefined && disputed;
   if (one.rests && !rested) context.log.error({ sweep: sweep.name }, disagreement);
   if (one.rests) return;
-  one.isRunning = true;
   try {
     await contain(() => sweep.run(context));
   } catch (error) {
     const level = isOutage(error) ? 'warn' : 'error';
     context.log[level]({ sweep: sweep.name, err: (error as Error).stack }, 'sweep failed');
-  } finally {
-    one.isRunning = false;
   }
 }

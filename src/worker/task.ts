@@ -3,7 +3,9 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { isResting } from '../db/resting.ts';
 import type { Turns } from '../flow/turns.ts';
+import { inTrace } from '../tracing.ts';
 
 /** What sweeps and tasks may use. */
 export type SweepContext = Context & {
@@ -53,6 +55,8 @@ export type Sweep = {
   name: string;
   /** Milliseconds between two rounds; 2,000 if absent. */
   every?: number;
+  /** Also asked as soon as the database notifies of a change: its condition is cheap, and one of several workers finds it true. */
+  isPrompt?: true;
   /** SQL: whether there may be work. All sweeps are asked in one statement; one without a condition runs in each round. */
   isDue?(context: SweepContext): RawBuilder<unknown>;
   /**
@@ -64,6 +68,10 @@ export type Sweep = {
   figures?: Record<string, Figure>;
 };
 
+/** That of the request that has queued a job: the last one where several are one job. */
+const traceparentIn = (payload: unknown) => (payload as { traceparent?: string } | null)?.traceparent;
+
+/** A job of a tenant that is being moved does nothing; the sweeps queue it again where the tenant is served. */
 export function defineTask<Payload extends z.ZodType>(definition: {
   name: string;
   lane: Lane;
@@ -73,6 +81,12 @@ export function defineTask<Payload extends z.ZodType>(definition: {
 }): Task {
   return {
     ...definition,
-    run: (context, payload) => definition.run(context, definition.payload.parse(payload)),
+    async run(context, payload) {
+      const parsed = definition.payload.parse(payload);
+      const { mandatorId } = parsed as { mandatorId?: number };
+      if (mandatorId !== undefined && (await isResting(context.work, mandatorId))) return;
+      const how = { kind: 'CONSUMER', parent: traceparentIn(payload) } as const;
+      await inTrace(context.traces, definition.name, how, () => definition.run(context, parsed));
+    },
   };
 }

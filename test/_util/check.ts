@@ -42,8 +42,10 @@ const tools: Record<string, Check> = {
   'format and lint': tool((finish) => exec('biome ci --colors=off --error-on-warnings .', options, finish)),
   types: tool((finish) => exec('tsc -p . --checkers 1', options, finish)),
   'types of pages': tool((finish) => exec('tsc -p src/web', options, finish)),
-  arrows: tool((finish) => exec('depcruise src test', options, finish)),
-  'dead code': tool((finish) => exec('knip', options, finish)),
+  arrows: tool((finish) =>
+    exec('depcruise --cache node_modules/.cache/arrows --cache-strategy content src test', options, finish),
+  ),
+  'dead code': tool((finish) => exec('knip --cache --cache-location node_modules/.cache/knip', options, finish)),
 };
 
 async function findStale(generate: (typeof generators)[string]): Promise<string | undefined> {

@@ -17,7 +17,8 @@ const sources = [
   '*.{js,json,cjs,yml}',
   '{src,test,bench,examples}/**/*.{ts,js,json,graphql,html}',
   'sql/*.sql',
-  'deploy/*',
+  'deploy/**/*.*',
+  'deploy/calendar-changed',
 ];
 /** Files that are not checked; the test of this check plants violations. */
 const notRead = /^package-lock\.json$|\/generated\/|^test\/house\/documents\.test\.ts$/;

@@ -13,6 +13,7 @@ import {
   mailServer,
   sessionSettings,
   settings,
+  tracingSettings,
   webhookSettings,
 } from '../../src/settings.ts';
 
@@ -88,6 +89,12 @@ ${table(webhookSettings.shape, ['Webhooks'])}
 
 How events are sent: [webhooks.md](webhooks.md).
 
+## Traces
+
+${table(tracingSettings.shape, ['Tracing'])}
+
+What is recorded: [seeing.md](seeing.md#traces).
+
 ## Identity provider
 
 ${table(identityProvider.shape, ['IdentityProvider'])}
@@ -156,8 +163,8 @@ function helpOf(command: Command, path: string[]): string {
 }
 
 type Commands = ReturnType<typeof commandsOf>;
-/** Commands about what lies outside of the service have a page of their own. */
-const isOutside = ([[group]]: Commands[number]) => group === 'mail' || group === 'webhooks';
+/** Commands about what lies outside of the service, or outlasts it, have a page of their own. */
+const isOutside = ([[group = '']]: Commands[number]) => ['mail', 'webhooks', 'tenant'].includes(group);
 const listOf = (commands: Commands) =>
   commands
     .map(
@@ -167,7 +174,7 @@ const listOf = (commands: Commands) =>
     .join('\n\n');
 
 export const outsideCommandsPage = (): string => `${note("the rooms' cli.ts")}
-# Command line: mail servers and webhooks
+# Command line: mail servers, webhooks and whole tenants
 
 All other commands, and what all have in common: [command-line.md](command-line.md).
 
@@ -184,7 +191,7 @@ export function commandLinePage(): string {
 project. The examples work in the demo.
 
 - All commands take \`--json\`.
-- \`mail\` and \`webhooks\` have a [page of their own](command-line-outside.md).
+- \`mail\`, \`webhooks\` and \`tenant\` have a [page of their own](command-line-outside.md).
 - Exit codes: 0; 1 for an error or a failed import; 2 for a mistake on the command line; 78 for wrong settings.
 - Where the database has only one tenant, \`--mandator\` may be left out; not with \`--base-url\`, which may lead to another one.
 - \`pin create\` without \`--person\` makes a PIN for the tenant's first Admin.

@@ -19,6 +19,7 @@ export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 export type Program = {
   /** The application_name of its connections in pg_stat_activity. */
   readonly name: string;
+  readonly pid: number;
   /** The root of its URLs, once it says that it is ready; rejected when it ends before. */
   readonly ready: Promise<string>;
   readonly exited: Promise<Exit>;
@@ -89,6 +90,7 @@ export function startProgram(
   ready.promise.catch(() => {});
   const program: Program = {
     name,
+    pid: child.pid ?? 0,
     ready: ready.promise,
     exited,
     lines,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { createPin } from '../../src/identity/service.ts';
-import { openLog } from '../../src/log.ts';
+import { type Log, openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { makeTenant } from './factories.ts';
 import { pepper } from './pepper.ts';
@@ -11,6 +11,15 @@ const project = path.join(import.meta.dirname, '..', '..');
 
 /** The window of limits per minute: so long that no test crosses from one into the next. */
 export const longWindow = 86_400_000;
+
+/** In `npm run test:pooled`: the way of requests to a database. */
+function throughPooler(databaseUrl: string): Record<string, string> {
+  const pooler = process.env['ROOMGATE_TEST_POOLER'];
+  if (!pooler) return {};
+  const url = new URL(databaseUrl);
+  url.host = new URL(pooler).host;
+  return { PooledDatabaseUrl: url.href };
+}
 
 /** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */
 export function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {
@@ -23,6 +32,8 @@ export function testConfig(databaseUrl: string, settings: Record<string, string>
       // All tests call from one address.
       Limits__TokenRequestsPerMinute: '10000',
       Limits__RequestsPerMinute: '100000',
+      // A test that names a database of its own cuts the way to it.
+      ...(settings['DatabaseUrl'] ? {} : throughPooler(databaseUrl)),
       ...settings,
     },
     project,
@@ -30,10 +41,10 @@ export function testConfig(databaseUrl: string, settings: Record<string, string>
 }
 
 /** The whole service in this process, on a database of its own, with one tenant and a PIN for each of its persons. */
-export async function startService(settings: Record<string, string> = {}, rooms?: string[]) {
+export async function startService(settings: Record<string, string> = {}, rooms?: string[], log?: Log) {
   const database = await cloneDatabase();
   const config = testConfig(database.url, settings);
-  const server = await startServer(config, openLog(config.LogLevel), longWindow);
+  const server = await startServer(config, log ?? openLog(config.LogLevel), { rateWindow: longWindow });
   await server.ready;
   const { context } = server;
   const url = context.config.BaseUrl;

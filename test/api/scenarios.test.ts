@@ -26,6 +26,7 @@ import { type Contract, documentFile, openContract } from '../_util/contract.ts'
 import { project } from '../_util/generate.ts';
 import { heardOfAll } from '../_util/graphql.ts';
 import { releaseAll } from '../_util/hold.ts';
+import { isLong } from '../_util/long.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { type Caller, day, openLanes } from './_util/lanes.ts';
 import {
@@ -685,7 +686,7 @@ const codes = new Set<string>();
 beforeAll(async () => {
   service = await startService({ LegacyApiKeyEnabled: 'true', Limits__JobsPerBatch: '6' });
   contract = openContract(service.url);
-  lanes = await openLanes(service, contract, used);
+  lanes = await openLanes(service, contract, used, isLong);
 });
 afterAll(async () => {
   await releaseAll();
@@ -698,7 +699,7 @@ async function run(where: string, step: Exclude<Step, string>, expected: Expecte
   const expectedOf = ({ isRest }: { isRest: boolean }) =>
     'has' in expected ? expected : expected[isRest ? 'rest' : 'graphql'];
   const results = await Promise.all(
-    lanes.lanes.map(async (lane) => {
+    lanes.lanes().map(async (lane) => {
       const wanted = expectedOf(lane);
       const result = await lane.run(step.call, { caller, toEnd: step.toEnd, wrong: wanted.wrong ?? false });
       return { lane: lane.name, wanted, result };

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import { type BookingFilter, bookingKinds, bookingStatuses } from '../../src/bookings/booking.ts';
+import { selectPages } from '../../src/bookings/room-pages.ts';
 import type { ListFilter } from '../../src/bookings/selection.ts';
 import { bookingList, listBookings } from '../../src/bookings/service.ts';
-import { selectBookings, selectStored } from '../../src/bookings/stored.ts';
+import { selectStored } from '../../src/bookings/stored.ts';
+import { selectBookings } from '../../src/bookings/stored-lists.ts';
 import type { Viewer } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { readPage } from '../../src/db/paging.ts';
@@ -186,6 +188,33 @@ test.each(filters)('%s: each booking that overlaps the window once, in order', a
   }
 });
 
+test('pages of rooms that are asked for together are those that are asked for alone', async () => {
+  const asked = Array.from({ length: 40 }, (_, number) => ({
+    viewer: { ...viewer, hiddenRooms: number % 9 === 4 ? room(number % 7).resourceId : viewer.hiddenRooms } as Viewer,
+    filter: { ...room(number % 7), from: new Date(day(20 + (number % 5)).getTime() + hour / 2), to: day(27 + number) },
+    page: { limit: [3, 50, 200][number % 3] as number, after: undefined },
+  }));
+  const other = { ...viewer, mandatorId: tenant.mandatorId + 1 };
+  const ask = (of: Database, one: (typeof asked)[number]) => listBookings(of, one.viewer, one.filter, one.page);
+  const together = await Promise.all(asked.map((one) => ask(db, one)));
+  // In a transaction each has a statement of its own.
+  const alone = await db.transaction().execute(async (trx) => {
+    const pages: Awaited<typeof together> = [];
+    for (const one of asked) pages.push(await ask(trx as Database, one));
+    return pages;
+  });
+  const idsOf = (pages: typeof together) =>
+    pages.map(({ items, nextCursor }) => ({ ids: items.map(({ id }) => id), nextCursor }));
+  expect(idsOf(together)).toEqual(idsOf(alone));
+  expect(together.map(({ items }) => items)).toEqual(alone.map(({ items }) => items));
+  expect(together.filter(({ items }) => items.length === 0).length).toBe(4);
+  const [elsewhere] = await Promise.all([
+    ask(db, { ...(asked[0] as (typeof asked)[number]), viewer: other }),
+    ask(db, asked[0]!),
+  ]);
+  expect(elsewhere.items).toEqual([]);
+});
+
 describe('with 56,000 bookings a query reads a few pages, by an index', () => {
   /** The plan, and how many pages of 8 KiB it has read. */
   async function explain(query: RawBuilder<unknown>): Promise<{ plan: string; pages: number }> {
@@ -204,6 +233,19 @@ describe('with 56,000 bookings a query reads a few pages, by an index', () => {
     expect(plan).toMatch(/Index Scan using booking_pkey/);
     expect(plan).not.toMatch(/Seq Scan on (booking|lesson)/);
     expect(pages).toBeLessThan(40);
+  });
+
+  test('pages of rooms together', async () => {
+    const pages = room(3, 5, 8).resourceId.map((resourceId) => ({
+      ...week,
+      mandatorId: tenant.mandatorId,
+      resourceId,
+      limit: 50,
+    }));
+    const { plan, pages: read } = await explain(selectPages(pages, 50));
+    expect(plan).toMatch(/booking_room/);
+    expect(plan).not.toMatch(/Seq Scan on (booking|lesson)/);
+    expect(read).toBeLessThan(1_800);
   });
 
   test.each(filters.filter(([, , by]) => by))('%s', async (_name, filter, by, most) => {

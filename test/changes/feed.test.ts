@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { cursorAt, type FeedChange, type FeedPlace, findEnd, readStretch } from '../../src/changes/service.ts';
 import { forgetOldChanges, placeChanges } from '../../src/changes/upkeep.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
@@ -410,22 +409,12 @@ describe('GET …/changes', () => {
   test('with WaitSeconds answers as soon as there is something', async () => {
     const cursor = await now();
     let answered = false;
-    // A connection outside of the pool: pg_stat_activity shows only the last query of each connection.
-    const observer = new pg.Client(service.databaseUrl);
-    await observer.connect();
-    const lastRead = async () =>
-      (
-        await observer.query<{ last: Date }>(
-          `select coalesce(max(query_start), 'epoch') as last from pg_stat_activity
-           where datname = current_database() and query like '%as feed%' and pid <> pg_backend_pid()`,
-        )
-      ).rows[0]!.last;
-    const before = await lastRead();
+    const waits = jest.spyOn(service.context.notifications, 'subscribe');
     const waiting = get(`?Cursor=${cursor}&WaitSeconds=20`).finally(() => {
       answered = true;
     });
-    await until(async () => (await lastRead()) > before);
-    await observer.end();
+    await until(() => waits.mock.calls.some(([topic]) => topic === `booking:${service.tenant.mandatorId}`));
+    waits.mockRestore();
     expect(answered).toBe(false);
     const [id] = await insert(2);
     expect((await waiting).Items).toMatchObject([{ Kind: 'Booking', Id: id }]);

@@ -89,6 +89,28 @@ describe('the database', () => {
     });
   });
 
+  test.each([
+    [
+      'only added to it',
+      sql`select`,
+      { level: 'ok', text: expect.stringContaining('up to 999999_later; this one runs') },
+    ],
+    [
+      'changed what this one needs',
+      sql`update schema_floor set migration = '999999_later'`,
+      { level: 'fault', remedy: expect.stringMatching(/^Start that release/) },
+    ],
+  ])('migrated by a newer release that %s', async (_what, change, expected) => {
+    const other = await cloneDatabase();
+    const bare = openTest(other.url);
+    await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(bare);
+    await change.execute(bare);
+    const found = named(await diagnose(other.url, bare, examineWorkers), 'Migrations');
+    await bare.destroy();
+    await other.drop();
+    expect(found).toMatchObject(expected);
+  });
+
   test('a missing extension is a fault', async () => {
     const other = await cloneDatabase();
     const bare = openTest(other.url);

@@ -25,6 +25,9 @@ const host = (parts: Partial<Host> = {}): Host => ({
   open: unused,
   serve: unused,
   migrate: unused,
+  rehearse: unused,
+  backup: unused,
+  restore: unused,
   diagnose: unused,
   ...parts,
 });

@@ -21,6 +21,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/server.ts', 'src/lessons/service.ts'],
     ['src/server.ts', 'src/cli/program.ts'],
   ],
+  supervisor: [
+    ['src/supervisor.ts', 'src/server.ts'],
+    ['src/supervisor.ts', 'src/db/database.ts'],
+  ],
   app: [
     ['src/app.ts', 'src/lessons/service.ts'],
     ['src/app.ts', 'src/graphql/builder.ts'],
@@ -129,6 +133,11 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/rest/route.ts', 'openid-client'],
   ],
   'home-of-event-signatures': [['src/mail-inbox/receiving.ts', 'standardwebhooks']],
+  'home-of-traces': [
+    ['src/worker/runner.ts', '@opentelemetry/api'],
+    ['src/server.ts', '@opentelemetry/sdk-trace'],
+  ],
+  'tracing-export': [['src/tracing-export.ts', 'src/context.ts']],
   'home-of-xml': [['src/calendar-feed/service.ts', 'saxes']],
   'home-of-qr-codes': [['src/calendar-feed/service.ts', 'qr']],
   'home-of-the-command-line': [['src/main.js', 'commander']],

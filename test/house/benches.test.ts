@@ -29,14 +29,26 @@ function run(script: string, ...options: string[]) {
 /** A heading with the processor's time and a ratio, and below it a row whose last columns are figures. */
 const table = /^.*us CPU.*ratio to .*\n.*? (?: +-?\d+(?:\.\d+)?){3,}$/m;
 
+/** At the end the sides of a bench, each with its CPU and its ratio. */
+const sides = /^bench +CPU +compared\n(?:.*\n)*.*: .*, .* [\d.]+ us CPU.* -?\d+\.\d+ .*ratio to .*\n/m;
+
 if (!fs.existsSync('/proc/self/stat'))
   test.skip('SKIPPED: the benches read the time of the processor in /proc, which is not there', () => {});
 else {
-  test.each(benches)('%s --smoke ends well and prints its figures', async (_name, script) => {
-    const { code, stdout, stderr } = await run(script, '--smoke');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  test.each(benches)('%s --smoke ends well and prints its figures, and npm run bench its sides', async (name) => {
+    const { code, stdout, stderr } = await run(scripts['bench']!, '--smoke', name.replace('bench:', ''));
+    // On a busy machine the programs may say that the database keeps them waiting.
+    const said = stderr.replace(/^\{"level":"warn".*\n/gm, '');
+    expect({ code, said }).toEqual({ code: 0, said: '' });
     expect(stdout).toMatch(table);
+    expect(stdout).toMatch(sides);
     for (const [line] of stdout.matchAll(/^.*SKIPPED.*$/gm)) process.stderr.write(`${line}\n`);
+  });
+
+  test('npm run bench refuses what there is not', async () => {
+    const [none, unknown] = await Promise.all([run(scripts['bench']!), run(scripts['bench']!, 'reads')]);
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: name the benches, or --all\n/) });
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: there is no bench reads\n/) });
   });
 
   test('an option that is not there, or has a wrong value, is refused with the options that there are', async () => {

@@ -148,6 +148,16 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [{}, { PORT: '8080x' }, [`PORT: is "8080x"; ${port}`]],
     [{}, { Port: '0x50' }, [`Port: is "0x50"; ${port}`]],
     [{}, { Port: ' ' }, [`Port: is " "; ${port}`]],
+    [
+      { PooledDatabaseUrl: 'postgres://a:b@c/d' },
+      {},
+      ['appsettings.json: DatabaseUrl: is missing; must be set beside PooledDatabaseUrl'],
+    ],
+    [
+      {},
+      { DatabaseUrl: 'postgres://a:b@c/d', PooledDatabaseUrl: 'mysql://a:hush@c/d' },
+      ['PooledDatabaseUrl: is (secret); must be a URL that begins with postgres://'],
+    ],
     [{ Role: 'Both' }, {}, ['appsettings.json: Role: is "Both"; must be one of All, Web, Worker']],
     [
       { BaseUrl: 'rooms.example' },
@@ -445,6 +455,34 @@ describe('mail servers, by mandator', () => {
     expect(read({}).MailServer).toEqual({});
   });
 
+  test('the key of a service account may be the text that Google gives', () => {
+    const private_key = '-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n';
+    const whole = { type: 'service_account', client_email: 'rooms@x.example', private_key };
+    const google = { Kind: 'Google', Url: 'https://www.googleapis.com/calendar/v3' };
+    const { demo } = read(
+      { MailServer: { demo: google } },
+      { MailServer__demo__ServiceAccountKey: JSON.stringify(whole) },
+    ).MailServer;
+    expect(demo?.ServiceAccountKey).toEqual({ client_email: 'rooms@x.example', private_key });
+  });
+
+  test('calendars that are published have absolute addresses', () => {
+    const Calendars = ['private/aula.ics', 'webcal://other.example/x.ics?a=b', undefined].map((Url) => ({
+      ...room,
+      ...(Url && { Url }),
+    }));
+    const { demo } = read(
+      { MailServer: { demo: { Kind: 'ICalendar', Url: 'https://cal.example/ical/{user}', Calendars } } },
+      { MailServer__demo__TrustedOrigins: 'https://a.example, https://b.example' },
+    ).MailServer;
+    expect(demo?.TrustedOrigins).toEqual(['https://a.example', 'https://b.example']);
+    expect(demo?.Calendars?.map(({ Url }) => Url)).toEqual([
+      'https://cal.example/ical/private/aula.ics',
+      'https://other.example/x.ics?a=b',
+      undefined,
+    ]);
+  });
+
   const safe = 'must be an https URL (http on this machine only), without query or password';
   const asObject =
     'is (secret); must be an object with the settings of one mandator: {"MailServer": {"<mandator>": {"Kind": …}}}; a variable names one of them: MailServer__<mandator>__Password';
@@ -463,7 +501,10 @@ describe('mail servers, by mandator', () => {
     [
       {},
       { MailServer__demo__Password: 'hunter2' },
-      [line('demo.Kind: is missing; must be one of Ews, Graph, CalDav'), line(`demo.Url: is missing; ${safe}`)],
+      [
+        line('demo.Kind: is missing; must be one of Ews, Graph, CalDav, Google, ICalendar'),
+        line(`demo.Url: is missing; ${safe}`),
+      ],
     ],
     [
       { demo: server },
@@ -517,12 +558,59 @@ describe('mail servers, by mandator', () => {
     [
       { demo: server },
       { MailServer__demo__Calendars: 'Aula' },
-      ['MailServer__demo__Calendars: is "Aula"; must be a list, which an environment variable holds as JSON'],
+      ['MailServer__demo__Calendars: is (secret); must be a list, which an environment variable holds as JSON'],
     ],
     [
       { demo: server },
       { MailServer__demo__Calendars: JSON.stringify([{ ...room, Mailbox: 'a b' }]) },
       ['MailServer__demo__Calendars: 0.Mailbox: is "a b"; must be an e-mail address or the name of an account'],
+    ],
+    ...[undefined, 'hunter2', '{"client_email":"x","private_key":"hunter2"}', { client_email: 'x' }].map(
+      (ServiceAccountKey): [unknown, NodeJS.ProcessEnv, string[]] => [
+        { demo: { Kind: 'Google', Url: 'https://www.googleapis.com/calendar/v3', ServiceAccountKey } },
+        {},
+        [
+          expect.stringMatching(
+            /ServiceAccountKey(\.\w+)?: is (missing|\(secret\)); must be the JSON of a service account/,
+          ),
+        ] as never,
+      ],
+    ),
+    [
+      { demo: { Kind: 'ICalendar', Url: 'https://cal.example/{user}' } },
+      { MailServer__demo__TrustedOrigins: 'https://cal.example,http://10.0.0.1' },
+      [
+        expect.stringMatching(/^MailServer__demo__TrustedOrigins: 1: is "http:\/\/10\.0\.0\.1"; must be an origin/),
+      ] as never,
+    ],
+    [
+      { demo: { Kind: 'ICalendar', Url: 'https://cal.example/' } },
+      {},
+      [
+        line(
+          'demo.Calendars: is missing; must name each calendar with its Url, or the Url of the server must have {mailbox} or {user}',
+        ),
+      ],
+    ],
+    [
+      {
+        demo: {
+          Kind: 'ICalendar',
+          Url: 'https://cal.example/',
+          Calendars: [room, { ...room, Url: 'ftp://hunter2' }, { ...room, Url: 'https://u:hunter2@x' }],
+        },
+      },
+      {},
+      [
+        line(
+          'demo.Calendars.0.Url: is missing; must be an https or webcal URL without a password, or relative to the Url',
+        ),
+        ...[1, 2].map((at) =>
+          line(
+            `demo.Calendars.${at}.Url: is (secret); must be an https or webcal URL without a password, or relative to the Url`,
+          ),
+        ),
+      ],
     ],
   ])('%j %j', (MailServer, environment, expected) => {
     expect(faults({ MailServer }, environment)).toEqual(expected);

@@ -6,6 +6,7 @@ import { Migrator } from 'kysely/migration';
 import { ConfigError } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { migrateNext, migrate as migrateWith, pendingMigrations } from '../../src/db/migrate.ts';
+import { rehearse } from '../../src/db/rehearsal.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
@@ -125,6 +126,35 @@ describe('migrations', () => {
       await pool.destroy();
     }));
 });
+
+test('a rehearsal tells what each pending migration locks, and changes nothing', () =>
+  withEmptyDatabase(async (url) => {
+    const pool = open(url);
+    await migrateUpTo(pool, '000031_audit');
+    await sql`insert into mandator (code, name) values ('one', 'One')`.execute(pool);
+    await sql`analyze mandator`.execute(pool);
+    const pending = await pendingMigrations(pool);
+    const rehearsed = await rehearse(url, silent);
+    expect(rehearsed.map(({ migration }) => migration)).toEqual(pending);
+    const of = (name: string) => rehearsed.find(({ migration }) => migration === name)?.locks;
+    // Not the shared locks of a select, nor those of tables that the migration makes.
+    expect(of('000033_search')).toEqual([
+      ...['location', 'person', 'resource'].map((table) =>
+        expect.objectContaining({ table, mode: 'AccessExclusiveLock', holdsUp: 'all' }),
+      ),
+    ]);
+    expect(of('000037_lesson_terms')).toMatchObject([{ table: 'lesson', bytes: expect.any(Number) }]);
+    expect(of('000042_session')).toContainEqual(expect.objectContaining({ table: 'person', holdsUp: 'writers' }));
+    expect(await pendingMigrations(pool)).toEqual(pending);
+    await pool.destroy();
+    expect(await sql`select from pg_database where datname like 'roomgate_rehearsal_%'`.execute(db)).toMatchObject({
+      rows: [],
+    });
+    const later = open(url);
+    await migrate(later);
+    await later.destroy();
+    expect(await rehearse(url, silent)).toEqual([]);
+  }));
 
 describe('a migration beside the release before it', () => {
   const tablesOf = async (pool: Database) => {

@@ -1,5 +1,6 @@
 /** Whatever another server answers, a request of ours ends with an answer or an error, within bounds, and the process lives. */
 import { randomBytes } from 'node:crypto';
+import http from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -122,4 +123,26 @@ test('a request that looks its host up itself never goes over a connection that 
   const refused = new Error('not there');
   const lookup: LookupFunction = (_host, _options, callback) => callback(refused, '');
   await expect(fetchBounded(byName, { lookup }, most)).rejects.toBe(refused);
+});
+
+test('connections are kept where asked, each looked up, and one that the server has closed is replaced', async () => {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  let lookups = 0;
+  const lookup: LookupFunction = (_host, { all }, callback) => {
+    lookups += 1;
+    return all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
+  };
+  const byName = new URL('/x', server.origin.replace('127.0.0.1', 'kept.test'));
+  const post = (body: string) => fetchBounded(byName, { method: 'POST', body, lookup, agent }, most);
+  const closing = new Set(['second']);
+  server.answer(({ body }) => (closing.delete(body) ? { body: raw('')! } : { status: 204 }));
+  for (const body of ['first', 'second', 'third', 'fourth']) expect((await post(body)).status).toBe(204);
+  expect(server.asked.map(({ body }) => body)).toEqual(['first', 'second', 'second', 'third', 'fourth']);
+  // Of the first, of the second again, which is not kept, and of the third.
+  expect(lookups).toBe(3);
+  agent.destroy();
+  // A connection that is new, and closed without an answer: no reason to try again.
+  closing.add('fifth');
+  await expect(post('fifth')).rejects.toMatchObject({ code: 'ECONNRESET' });
+  agent.destroy();
 });

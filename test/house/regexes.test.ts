@@ -20,6 +20,7 @@ const never: Record<string, [pattern: string, why: string][]> = {
     ['\\/\\/\\S*@', 'a setting'],
     [', (\\.\\.\\.)?".*"(\\.\\.\\.)? is not valid JSON$', 'what the parser says of a file of settings'],
   ],
+  'mail-servers/google-api.ts': [['\\/+$', 'a setting']],
   'mail-servers/graph-api.ts': [['\\/+$', 'a setting']],
   'web/pages.ts': [['\\/\\*.*?\\*\\/', 'the own style sheets']],
 };

@@ -33,7 +33,16 @@ describe('what is loaded before a process serves', () => {
     // Their first use loads them: docs/architecture.md.
     [
       ['src/host.ts', 'src/server.ts', 'src/app.ts'],
-      ['graphql', 'graphql-yoga', '@pothos/core', 'graphql-ws', 'ws', '@graphql-tools/utils', 'amaro'],
+      [
+        'graphql',
+        'graphql-yoga',
+        '@pothos/core',
+        'graphql-ws',
+        'ws',
+        '@graphql-tools/utils',
+        'amaro',
+        '@opentelemetry/sdk-trace',
+      ],
     ],
     [
       ['src/host.ts', 'src/server.ts'],

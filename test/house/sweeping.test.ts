@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { everyTopic, openNotifications } from '../../src/db/notifications.ts';
 import { openLog } from '../../src/log.ts';
 import { keepSweeping } from '../../src/worker/sweeping.ts';
 import type { Sweep, SweepContext } from '../../src/worker/task.ts';
@@ -70,4 +71,36 @@ test('one that hangs runs once, and holds no other', async () => {
     await once(signal, 'abort');
   });
   expect(runs).toEqual({ hanging: 1, always: 3 });
+});
+
+test('a notification is followed by a round of the prompt sweeps alone, whose conditions are asked', async () => {
+  const notifications = openNotifications(database.url, openLog('silent'));
+  const stopping = new AbortController();
+  const heard = await notifications.subscribe(everyTopic);
+  while (!(await notifications.hears()));
+  const runs: string[] = [];
+  const sweep = (name: string, others: Partial<Sweep> = {}) => ({
+    name,
+    async run() {
+      runs.push(name);
+      // The first round is one of all sweeps.
+      if (runs.length === 2) await sql`select pg_notify('roomgate', 'room:1:2')`.execute(db);
+      if (runs.length > 2) stopping.abort();
+    },
+    ...others,
+  });
+  const sweeps = [
+    sweep('usual'),
+    sweep('prompt', { isPrompt: true }),
+    sweep('not due', { isPrompt: true, isDue: isDue('1 = 2') }),
+  ];
+  const { signal } = stopping;
+  const context = { config: {}, log: openLog('silent'), db, work: db, notifications, signal };
+  await keepSweeping(sweeps, context as unknown as SweepContext, 3_600_000);
+  expect(runs).toEqual(['usual', 'prompt', 'prompt']);
+  // Pings are no news.
+  const keys = new Set<string>();
+  while (!keys.has('2')) for (const key of (await heard.next())?.keys ?? []) keys.add(key);
+  expect([...keys]).toEqual(['2']);
+  await notifications.close();
 });

@@ -8,7 +8,7 @@ import { createPin, revokePin } from '../../src/identity/service.ts';
 import { setParameter } from '../../src/tenants/service.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
+import { heardOfAll, until } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -413,6 +413,8 @@ describe('the cache of checked PINs', () => {
   beforeAll(async () => {
     database = await cloneDatabase();
     server = await startIdentity(database.url, { IdentityProvider: { Mode: 'None', ...embedded } });
+    // The beginning of LISTEN forgets what was checked before it.
+    await heardOfAll(server.context);
     const tenant = await makeTenant(server.context.db);
     const holder = { mandatorId: tenant.mandatorId, personId: tenant.person('User').id };
     ({ pin } = await createPin(server.context.db, pepper, holder));

@@ -45,7 +45,7 @@ test.each(['All', 'Web', 'Worker'])('no process starts with another one: Role=%s
   const told = await fetch(`${server.context.config.BaseUrl}/readyz`);
   await server.stop();
   expect(failed).toBeInstanceOf(ConfigError);
-  expect((failed as Error).message).toMatch(/^Pepper: is not the one .*restoring-a-backup/);
+  expect((failed as Error).message).toMatch(/^Pepper: is not the one .*when-the-pepper-is-lost/);
   expect((failed as Error).message).not.toContain(another);
   expect(told.status).toBe(503);
 });
@@ -88,7 +88,7 @@ describe('the command line', () => {
     const host: Host = {
       config: () => context.config,
       open: async () => ({ context, close: async () => {} }),
-      ...{ serve: unused, migrate: unused },
+      ...{ serve: unused, migrate: unused, rehearse: unused, backup: unused, restore: unused },
       diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
     };
     const [out, err]: string[][] = [[], []];

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readBody } from '../../src/mail-inbox/dialects/detection.ts';
 import { acknowledgeEws } from '../../src/mail-inbox/dialects/ews.ts';
+import { isGoogle, readGoogle } from '../../src/mail-inbox/dialects/google.ts';
 import {
   DialectFault,
   DialectOverflow,
@@ -70,6 +71,42 @@ describe('EWS', () => {
     expect(acknowledgeEws('Unsubscribe')).toBe(
       '<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><SendNotificationResult xmlns="http://schemas.microsoft.com/exchange/services/2006/messages"><SubscriptionStatus>Unsubscribe</SubscriptionStatus></SendNotificationResult></s:Body></s:Envelope>',
     );
+  });
+});
+
+describe('Google', () => {
+  const headers = (more: Record<string, string> = {}) => ({
+    ...{ 'x-goog-channel-id': 'c1', 'x-goog-channel-token': '7.secret', 'x-goog-resource-id': 'r1' },
+    ...{ 'x-goog-resource-state': 'exists', 'x-goog-message-number': '10', ...more },
+  });
+  const ofHeaders = (more: Record<string, string> = {}) =>
+    readGoogle(headers(more)).notifications[0] as MailNotification;
+
+  test('is known by its headers, and kept without its token', () => {
+    expect(isGoogle(headers())).toBe(true);
+    expect(isGoogle({ 'x-goog-resource-state': 'exists' })).toBe(false);
+    expect(ofHeaders()).toMatchObject({ kind: 'Change', externalId: 'c1', clientState: '7.secret', marks: true });
+    expect(JSON.parse(ofHeaders().body!.toString())).toEqual({
+      ...{ channel: 'c1', resource: 'r1', state: 'exists', number: '10', expiration: null },
+    });
+  });
+
+  test.each([
+    ['sync', 'Status', false],
+    ['exists', 'Change', true],
+    ['not_exists', 'Change', true],
+    ['__proto__', 'Unknown', false],
+    ['x'.repeat(600), 'Unknown', false],
+  ])('%.20s is of the kind %s', (state, kind, marks) => {
+    expect(ofHeaders({ 'x-goog-resource-state': state })).toMatchObject({ kind, marks });
+  });
+
+  test('is the same by channel and number; without a number none is the same as another', () => {
+    const keyOfMessage = (more: Record<string, string>) => ofHeaders(more).dedupeKey?.toString('hex') ?? null;
+    expect(keyOfMessage({ 'x-goog-resource-state': 'not_exists' })).toBe(keyOfMessage({}));
+    expect(keyOfMessage({ 'x-goog-message-number': '11' })).not.toBe(keyOfMessage({}));
+    expect(keyOfMessage({ 'x-goog-channel-id': 'c2' })).not.toBe(keyOfMessage({}));
+    expect(keyOfMessage({ 'x-goog-message-number': '' })).toBeNull();
   });
 });
 

@@ -21,6 +21,7 @@ let service: Service;
 let ews: Subject;
 let graph: Subject;
 let cyrus: Subject;
+let google: Subject;
 
 type Subject = { id: number; calendarId: number; k: string; clientState: string };
 
@@ -29,24 +30,24 @@ const okBody =
 const unsubscribeBody = okBody.replace('>OK<', '>Unsubscribe<');
 
 beforeAll(async () => {
-  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3']);
+  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4']);
 });
 afterAll(() => service.stop());
 
+async function subject(index: number, kind: 'Ews' | 'Graph' | 'CalDav' | 'Google'): Promise<Subject> {
+  const { db } = service.context;
+  const { mandatorId, resources } = service.tenant;
+  const mailbox = `Room${index + 1}@rooms.test`;
+  const calendarId = await makeCalendar(db, { mandatorId, resourceId: resources[index]!.id }, { kind, mailbox });
+  const of = kind === 'CalDav' ? null : calendarId;
+  const id = await makeSubscription(db, { mandatorId, calendarId: of }, ['AwaitingFirstPush'], { kind });
+  return { id, calendarId, ...secretsOf(service, id) };
+}
 beforeEach(async () => {
   const { db } = service.context;
   await sql`truncate mail_notification, mail_subscription, mail_calendar, graphile_worker._private_jobs cascade`.execute(
     db,
   );
-  const { mandatorId, resources } = service.tenant;
-  const place = (index: number) => ({ mandatorId, resourceId: resources[index]!.id });
-  async function subject(index: number, kind: 'Ews' | 'Graph' | 'CalDav'): Promise<Subject> {
-    const mailbox = `Room${index + 1}@rooms.test`;
-    const calendarId = await makeCalendar(db, place(index), { kind, mailbox });
-    const of = kind === 'CalDav' ? null : calendarId;
-    const id = await makeSubscription(db, { mandatorId, calendarId: of }, ['AwaitingFirstPush'], { kind });
-    return { id, calendarId, ...secretsOf(service, id) };
-  }
   ews = await subject(0, 'Ews');
   graph = await subject(1, 'Graph');
   cyrus = await subject(2, 'CalDav');
@@ -71,6 +72,65 @@ const verdicts = async () => (await readInbox(service)).map(({ verdict }) => ver
 const marked = async () => (await readMarks(service)).filter(({ marks }) => marks > 0).map(({ id }) => id);
 
 describe.each(paths)('on the %s path', (_name, path) => {
+  describe('Google', () => {
+    beforeEach(async () => {
+      google = await subject(3, 'Google');
+    });
+    const tell = (more: Record<string, string> = {}, query = google.k, body = '') =>
+      push(at(path, query), body, {
+        headers: {
+          ...{ 'X-Goog-Channel-ID': 'c1', 'X-Goog-Channel-Token': google.clientState },
+          ...{ 'X-Goog-Resource-State': 'exists', 'X-Goog-Message-Number': '2', ...more },
+        },
+      });
+
+    test('is answered 200 with nothing, marks its calendar, and is stored without its token', async () => {
+      expect(await tell({ 'X-Goog-Resource-State': 'sync', 'X-Goog-Message-Number': '1' })).toMatchObject({
+        status: 200,
+        text: '',
+      });
+      expect(await marked()).toEqual([]);
+      expect(await tell()).toMatchObject({ status: 200, text: '' });
+      expect(await tell()).toMatchObject({ status: 200 });
+      expect(await verdicts()).toEqual(['Accepted', 'Accepted', 'Duplicate']);
+      expect(await marked()).toEqual([google.calendarId]);
+      expect(await subscription(google)).toMatchObject({ state: 'Active', seen: true });
+      const [stored] = await readInbox(service);
+      expect(stored).toMatchObject({ dialect: 'Google', kind: 'Status', externalId: 'c1', subscription: google.id });
+      expect(JSON.stringify(await readInbox(service))).not.toContain(google.clientState);
+    });
+
+    test.each<[string, () => Record<string, string>]>([
+      ['a wrong token', () => ({ 'X-Goog-Channel-Token': `${google.clientState.slice(0, -1)}_` })],
+      ['no token', () => ({ 'X-Goog-Channel-Token': '' })],
+      ['the secret of the callback', () => ({ 'X-Goog-Channel-Token': google.k.slice(2) })],
+      ['the token of a subscription of Graph', () => ({ 'X-Goog-Channel-Token': graph.clientState })],
+      ['a token of many tokens', () => ({ 'X-Goog-Channel-Token': `${google.clientState}, ${google.clientState}` })],
+      ['a long token', () => ({ 'X-Goog-Channel-Token': 'x'.repeat(5_000) })],
+    ])('is Rejected with %s, whatever its callback proves', async (_, more) => {
+      expect(await tell({ ...more(), 'X-Goog-Channel-ID': `c${'\u00ff'.repeat(300)}` })).toMatchObject({
+        status: 200,
+        text: '',
+      });
+      expect(await verdicts()).toEqual(['Rejected']);
+      expect(await marked()).toEqual([]);
+    });
+
+    test('proves no other dialect, and its headers decide beside a body of another', async () => {
+      await tell({ 'X-Goog-Channel-Token': '' }, ews.k, ewsBody());
+      expect(await marked()).toEqual([]);
+      await tell({}, '', ewsBody());
+      expect(await marked()).toEqual([google.calendarId]);
+    });
+
+    test('of a channel that was given up changes nothing', async () => {
+      await sql`update mail_subscription set state = 'Active' where id = ${google.id}`.execute(service.context.db);
+      await sql`update mail_subscription set state = 'Replaced' where id = ${google.id}`.execute(service.context.db);
+      expect(await tell()).toMatchObject({ status: 200 });
+      expect(await marked()).toEqual([]);
+    });
+  });
+
   describe('Exchange', () => {
     test.each(['soap11', 'soap', 's'])('is answered OK, whatever its prefixes: %s', async (prefix) => {
       const body = ewsBody({ prefix });

@@ -99,7 +99,7 @@ const itemOf = (truth: Truth) => ({
 async function expectTruth(items: RemoteItem[]): Promise<void> {
   const truth = await server.truth(room.mailbox, window.start, window.end);
   // Whole days have no instants in Graph.
-  const told = items.map(({ changedAt: _, start, end, days, ...others }) => ({
+  const told = items.map(({ changedAt: _, origin: __, changeKey: ___, start, end, days, ...others }) => ({
     ...others,
     days,
     ...(!days && { start, end }),

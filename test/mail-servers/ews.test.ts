@@ -202,6 +202,8 @@ describe('reading', () => {
               response: 'Accepted',
               shownAs: 'Busy',
               changedAt: new Date('2026-11-19T08:00:00Z'),
+              origin: null,
+              changeKey: null,
             },
           ],
         },

@@ -262,7 +262,7 @@ describe('an appointment', () => {
       ...{ id: '/room/one.ics', occurrence: '', uid: 'one@test', days: null, organizer: null },
       ...{ start: new Date('2026-12-01T09:00Z'), end: new Date('2026-12-01T10:00Z') },
       ...{ subject: 'Staff, all of them', isPrivate: false, isCancelled: false, shownAs: 'Busy' },
-      ...{ response: 'Organizer', changedAt: new Date('2026-11-20T08:00Z') },
+      ...{ response: 'Organizer', changedAt: new Date('2026-11-20T08:00Z'), origin: null, changeKey: null },
     });
   });
 

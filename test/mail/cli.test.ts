@@ -55,7 +55,7 @@ async function run(...args: string[]) {
   const host: Host = {
     config: () => context.config,
     open: async () => ({ context, close: async () => {} }),
-    ...{ serve: unused, migrate: unused },
+    ...{ serve: unused, migrate: unused, rehearse: unused, backup: unused, restore: unused },
     diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
   };
   const [out, err]: string[][] = [[], []];

@@ -9,6 +9,7 @@ import type { Finding } from '../../src/finding.ts';
 import { openLog } from '../../src/log.ts';
 import { mailFigures } from '../../src/mail/figures.ts';
 import { examineMail } from '../../src/mail/health.ts';
+import { writtenStates } from '../../src/mail/written.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
@@ -360,6 +361,9 @@ describe('a calendar', () => {
       roomgate_mail_unreadable_items: 4,
       roomgate_mail_subscriptions_expiring: 0,
       roomgate_mail_subscriptions_silent_seconds: 0,
+      roomgate_mail_written_items: Object.fromEntries(writtenStates.map((state) => [state, 0])),
+      roomgate_mail_writes: { Written: 0, PutBack: 0, TakenOver: 0 },
+      roomgate_mail_echoes: 0,
     });
     expect(figures['roomgate_mail_oldest_change_seconds']).toBeCloseTo(90, -1);
   });

@@ -10,6 +10,7 @@ const remote = (more: Partial<RemoteItem> = {}): RemoteItem => ({
   ...{ id: 'i', occurrence: '', uid: 'u', days: null, subject: 's', organizer: null },
   ...{ start: new Date('2026-06-01T08:00Z'), end: new Date('2026-06-01T09:00Z') },
   ...{ isPrivate: false, isCancelled: false, response: 'Accepted', shownAs: 'Busy', changedAt: null },
+  ...{ origin: null, changeKey: null },
   ...more,
 });
 
@@ -39,6 +40,17 @@ describe('whole days are those of the room', () => {
     const item = takeOne({ days: { from, to: '2026-06-02' } });
     expect(item).toMatchObject({ state: 'Unreadable', booking: null, start: null });
   });
+});
+
+test.each<[Partial<RemoteItem>, string | null]>([
+  [{ uid: `booking-7@${mandatorUid}` }, 'PassedOver'],
+  [{ uid: `booking-7-2@${mandatorUid.toUpperCase()}` }, 'PassedOver'],
+  [{ origin: `booking-7@${mandatorUid}` }, 'PassedOver'],
+  [{ origin: `booking-7-12@${mandatorUid}`, uid: null }, 'PassedOver'],
+  [{ origin: 'booking-7@another' }, null],
+  [{ uid: `xbooking-7@${mandatorUid}` }, null],
+])('what carries our mark is not booked: %j is %s', (more, state) => {
+  expect(takeOne(more)?.state).toBe(state);
 });
 
 test('what lies outside of the window is left out; what reaches into it is not', () => {

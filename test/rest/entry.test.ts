@@ -50,6 +50,8 @@ describe.each(['/', '/school', '/School', '/nobody'])('GET %s', (path) => {
         ApiDocument: `${service.url}/swagger/openapi.json`,
         Health: `${service.url}/healthz`,
       });
+      const health = await fetch(`${service.url}/healthz`);
+      expect(health.headers.get('roomgate-version')).toMatch(/^\d+\.\d+\.\d+$/);
     },
   );
 

@@ -65,7 +65,7 @@ async function useUp(): Promise<void> {
 
 beforeAll(async () => {
   service = await startService(settings);
-  other = await startServer(testConfig(service.databaseUrl, settings), silent, longWindow);
+  other = await startServer(testConfig(service.databaseUrl, settings), silent, { rateWindow: longWindow });
   await other.ready;
 });
 beforeEach(async () => {
@@ -225,6 +225,7 @@ test.each([
   '/metrics',
   '/.well-known/openid-configuration',
   '/.well-known/openid-configuration/jwks',
+  '/school/.well-known/openid-configuration',
 ])('no limit: %s', async (path) => {
   for (let asked = 0; asked <= most; asked++) {
     const { status, headers } = await fetch(service.url + path);

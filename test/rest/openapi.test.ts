@@ -315,7 +315,7 @@ describe('the committed document', () => {
         else if ('stack' in handle) collect(handle as unknown as Router);
       }
     };
-    collect(app.handler.router as unknown as Router);
+    collect(app.express.router as unknown as Router);
     await app.close();
     const elsewhere =
       /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql(\/schema\.graphql)?|board\/\{id\}|door-sign\/\{id\}(\/phone\.svg)?|logo|console.*))$/;
@@ -346,22 +346,33 @@ describe('answers keep to the document', () => {
 
   test('200 for a right PIN at the token endpoint; 400, 401, 413 and 429 for wrong requests', async () => {
     const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-    const ask = async (parameters: Record<string, string>, wrong = false) => {
-      const body = new URLSearchParams({ ...form, ...parameters });
-      return (await contract.fetch('/connect/token', { method: 'POST', body }, { wrong })).status;
-    };
-    expect(await ask({})).toBe(200);
-    expect(await ask({ apikey: 'AAAAA-AAAAA' })).toBe(400);
-    expect(await ask({ client_id: 'nobody' })).toBe(401);
-    expect(await ask({ client_secret: 'x'.repeat(20_000) }, true)).toBe(413);
-    const statuses = await Promise.all(Array.from({ length: 10 }, () => ask({ apikey: 'AAAAA-AAAAA' })));
-    expect(statuses).toContain(429);
+    for (const [path, others] of [
+      ['/connect/token', ''],
+      ['/school/connect/token', '/other/connect/token'],
+    ] as const) {
+      const ask = async (parameters: Record<string, string>, wrong = false, at: string = path) => {
+        const body = new URLSearchParams({ ...form, ...parameters });
+        return (await contract.fetch(at, { method: 'POST', body }, { wrong })).status;
+      };
+      expect(await ask({})).toBe(200);
+      if (others) expect(await ask({}, false, others)).toBe(400);
+      expect(await ask({ apikey: 'AAAAA-AAAAA' })).toBe(400);
+      expect(await ask({ client_id: 'nobody' })).toBe(401);
+      expect(await ask({ client_secret: 'x'.repeat(20_000) }, true)).toBe(413);
+    }
+    for (const path of ['/connect/token', '/school/connect/token']) {
+      const body = new URLSearchParams({ ...form, apikey: 'AAAAA-AAAAA' });
+      const asks = Array.from({ length: 10 }, () => contract.fetch(path, { method: 'POST', body }));
+      expect((await Promise.all(asks)).map(({ status }) => status)).toContain(429);
+    }
   });
 
   test('200 for discovery, keys and health, anonymously', async () => {
     for (const address of [
       '/.well-known/openid-configuration',
       '/.well-known/openid-configuration/jwks',
+      '/school/.well-known/openid-configuration',
+      '/school/.well-known/openid-configuration/jwks',
       '/healthz',
       '/readyz',
       '/',
@@ -631,7 +642,8 @@ describe('answers keep to the document', () => {
       expect([method, (await session(method, { headers })).status]).toEqual([method, 503]);
     }
     const body = new URLSearchParams({ grant_type: 'apikey', client_id: 'timetable-import', apikey: pin });
-    expect((await contract.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
+    for (const path of ['/connect/token', '/school/connect/token'])
+      expect((await contract.fetch(path, { method: 'POST', body })).status).toBe(503);
     const headers = { 'Content-Type': 'text/xml' };
     const posts = webhooks.map((path) => contract.fetch(path, { method: 'POST', headers, body: ewsBody() }));
     expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([503, 503]);
@@ -655,6 +667,7 @@ describe('answers keep to the document', () => {
       '429 POST /{mandator}/api/v1.0/displays/pairings',
       // The keys are kept in memory.
       '503 GET /.well-known/openid-configuration/jwks',
+      '503 GET /{mandator}/.well-known/openid-configuration/jwks',
     ]);
   });
 });

@@ -28,7 +28,10 @@ const audited = async (requestId: string) =>
 describe('the tenant', () => {
   test('is read by all but displays, and changed by Admins in its version, with a trace', async () => {
     const { status, body, headers } = await user.get('/tenant');
-    const Parameters = { PinAuthenticationAllowed: true, UsersMayImport: true };
+    const Parameters = {
+      ...{ PinAuthenticationAllowed: true, UsersMayImport: true },
+      ...{ CalendarWriting: 'Off', CalendarEdits: 'PutBack' },
+    };
     expect([status, body]).toEqual([
       200,
       { Mandator: 'school', Name: 'school', Parameters, Colour: null, Logo: null, Version: 1 },
@@ -137,7 +140,8 @@ describe('the tenant', () => {
   });
 
   test('is the same over GraphQL', async () => {
-    const members = 'mandator name parameters { pinAuthenticationAllowed usersMayImport } colour logo version';
+    const members =
+      'mandator name parameters { pinAuthenticationAllowed usersMayImport calendarWriting calendarEdits } colour logo version';
     const change = `mutation ($version: Int!, $input: ChangeTenantInput!) { changeTenant(version: $version, input: $input) {
       __typename ... on Tenant { ${members} } ... on Problem { code } ... on ValidationProblem { errors { code pointer } } } }`;
     const version = await versionOf();

@@ -51,8 +51,19 @@ const stored = async (code: string) =>
 describe('parameter get', () => {
   test('without a name lists all, also those that were never set', async () => {
     expect(await run('get', '--mandator', 'School')).toEqual({
-      text: 'Parameter                 Value\nPinAuthenticationAllowed  false\nUsersMayImport            false',
-      record: { PinAuthenticationAllowed: false, UsersMayImport: false },
+      text: [
+        'Parameter                 Value',
+        'PinAuthenticationAllowed  false',
+        'UsersMayImport            false',
+        'CalendarWriting           Off',
+        'CalendarEdits             PutBack',
+      ].join('\n'),
+      record: {
+        PinAuthenticationAllowed: false,
+        UsersMayImport: false,
+        CalendarWriting: 'Off',
+        CalendarEdits: 'PutBack',
+      },
     });
   });
 
@@ -67,7 +78,7 @@ describe('parameter get', () => {
   test('names what is wrong', async () => {
     await expect(run('get', '--mandator', 'nobody')).rejects.toThrow(NotFound);
     await expect(run('get', '--mandator', 'school', 'Colour')).rejects.toThrow(
-      'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed, UsersMayImport',
+      'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed, UsersMayImport, CalendarWriting, CalendarEdits',
     );
   });
 });
@@ -84,6 +95,8 @@ describe('parameter set', () => {
     expect((await run('get', '--mandator', 'school')).record).toEqual({
       PinAuthenticationAllowed: true,
       UsersMayImport: false,
+      CalendarWriting: 'Off',
+      CalendarEdits: 'PutBack',
     });
   });
 

@@ -40,6 +40,7 @@ describe('POST resources', () => {
     const record = {
       ...{ Id: expect.any(Number), LocationId, Name: 'A 1', Kind: 'Room', Capacity: null, Equipment: [] },
       ...{ Mailbox: null, CheckInMinutes: null, PolicyId: null, Active: true, Version: 1 },
+      ...{ CalendarWriting: null, CalendarEdits: null },
     };
     expect([answer.status, answer.body]).toEqual([201, record]);
     expect(answer.headers.get('etag')).toBe('"1"');
@@ -264,7 +265,8 @@ describe('GET resources', () => {
 });
 
 describe('GraphQL', () => {
-  const record = 'id locationId name kind capacity equipment mailbox checkInMinutes policyId active version';
+  const record =
+    'id locationId name kind capacity equipment mailbox checkInMinutes calendarWriting calendarEdits policyId active version';
 
   test('answers the values of REST, in camel case', async () => {
     const { id } = service.tenant.resources[0]!;

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { isStorable } from '../../storable.ts';
 
-export type Dialect = 'Ews' | 'Graph' | 'Jmap';
+export type Dialect = 'Ews' | 'Graph' | 'Jmap' | 'Google';
 
 export type NotificationKind = 'Change' | 'Status' | 'Lifecycle' | 'Fault' | 'Handshake' | 'Unknown';
 export type Verdict = 'Accepted' | 'Duplicate' | 'Rejected' | 'Unrecognised' | 'Handshake';
@@ -13,7 +13,7 @@ export type MailNotification = {
   externalId: string | null;
   /** Equal for repetitions of a notification of the same subscription; null where repetitions cannot be recognised. */
   dedupeKey: Buffer | null;
-  /** Graph: the secret that proves this notification; null in other dialects, where the callback's secret does. */
+  /** Graph, Google: the secret that proves this notification; null in other dialects, where the callback's secret does. */
   clientState: string | null;
   /** Ews: the sender's position in its event log after this notification; `previousWatermark` is the one before. */
   watermark: string | null;

@@ -60,6 +60,12 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/mail.ts'),
   },
   {
+    name: 'webhooks',
+    title: { de: 'Webhooks', en: 'Webhooks' },
+    isFor: admins,
+    load: () => import('./screens/webhooks.ts'),
+  },
+  {
     name: 'use',
     title: { de: 'Nutzung', en: 'Use' },
     isFor: admins,

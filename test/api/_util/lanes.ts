@@ -23,7 +23,8 @@ export type Caller =
   | 'nobody'
   | 'forger'
   | 'stranger';
-type Scheme = 'Bearer' | 'APIKEY';
+const schemes = ['Bearer', 'APIKEY'] as const;
+type Scheme = (typeof schemes)[number];
 type Tree = Record<string, unknown>;
 
 /** The rooms of each tenant; a hall of the same name is in two locations. */
@@ -216,8 +217,11 @@ const fronts = [
   (options: { contract: Contract; url: string; mandator: string; used: Set<string> }) => Front,
 ][];
 
-/** @param used gets the routes and fields that were called */
-export async function openLanes(service: Service, contract: Contract, used: Set<string>) {
+/**
+ * @param used gets the routes and fields that were called
+ * @param isLong whether each front runs with each scheme
+ */
+export async function openLanes(service: Service, contract: Contract, used: Set<string>, isLong: boolean) {
   const { url, context } = service;
   const { db } = context;
   const stranger = lessonClient(service, await service.signIn());
@@ -258,7 +262,7 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
       name: `${frontName}, ${scheme}`,
       isRest: frontName !== 'GraphQL',
       tenant,
-      /** Another scenario begins. */
+      /** For another scenario. */
       forget() {
         names = openNames(known, mandator);
       },
@@ -280,16 +284,21 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
     };
   }
 
-  const lanes = await Promise.all(
-    (['Bearer', 'APIKEY'] as const).flatMap((scheme) => fronts.map((_, number) => openLane(scheme, number))),
-  );
-  const mandatorIds = lanes.map(({ tenant }) => tenant.mandatorId);
+  const all = await Promise.all(schemes.flatMap((scheme) => fronts.map((_, number) => openLane(scheme, number))));
+  /** What a person may do does not depend on the scheme: the fronts take turns with it, and have each only at length. */
+  const lanesOf = (turn: number) =>
+    all.filter(
+      (_, at) => isLong || (Math.floor(at / fronts.length) + (at % fronts.length) + turn) % schemes.length === 0,
+    );
+  let lanes: typeof all = [];
+  let scenarios = 0;
+  const mandatorIds = () => lanes.map(({ tenant }) => tenant.mandatorId);
   let release: (() => Promise<void>) | undefined;
 
   /** Batches are taken in, and wait. */
   async function stopWorker(): Promise<void> {
     release ??= await hold(db, (trx) =>
-      sql`select pg_advisory_xact_lock(${workerLock}, id) from unnest(${mandatorIds}::int[]) as id`.execute(trx),
+      sql`select pg_advisory_xact_lock(${workerLock}, id) from unnest(${mandatorIds()}::int[]) as id`.execute(trx),
     );
   }
 
@@ -300,19 +309,23 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
   }
 
   return {
-    lanes,
+    /** Those of the present scenario. */
+    lanes: () => lanes,
     stopWorker,
     startWorker,
-    /** Every tenant is as it was in the beginning. */
+    /** Another scenario begins, and every tenant is as it was in the beginning. */
     async clear(): Promise<void> {
+      await startWorker();
+      lanes = lanesOf(scenarios++);
       await stopWorker();
       for (const table of ['lesson', 'lesson_job', 'booking', 'booking_series', 'batch', 'idempotent_request'])
-        await sql`delete from ${sql.table(table)} where mandator_id = any (${mandatorIds}::int[])`.execute(db);
+        await sql`delete from ${sql.table(table)} where mandator_id = any (${mandatorIds()}::int[])`.execute(db);
+      await sql`update resource set version = 1 where mandator_id = any (${mandatorIds()}::int[])`.execute(db);
       await sql`
         insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
         select mandator_id, id, 'Booking', 'Confirmed', 'Api',
           tstzrange(${`${day}T10:00:00Z`}, ${`${day}T11:00:00Z`})
-        from resource where mandator_id = any (${mandatorIds}::int[]) and name = ${bookedRoom}`.execute(db);
+        from resource where mandator_id = any (${mandatorIds()}::int[]) and name = ${bookedRoom}`.execute(db);
       await startWorker();
       for (const { forget } of lanes) forget();
     },

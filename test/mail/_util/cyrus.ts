@@ -95,11 +95,13 @@ export async function startCyrus(users: readonly string[]) {
     if (made.status !== 0) throw new Error(`saslpasswd2: ${made.stderr}`);
   }
   if (account.uid !== undefined) fs.chownSync(at('sasldb2'), account.uid, account.gid!);
-  const stop = startReal(
-    '/usr/sbin/cyrmaster',
-    ['-C', at('imapd.conf'), '-M', at('cyrus.conf'), '-p', at('master.pid'), '-D'],
-    account,
-  );
+  const begin = () =>
+    startReal(
+      '/usr/sbin/cyrmaster',
+      ['-C', at('imapd.conf'), '-M', at('cyrus.conf'), '-p', at('master.pid'), '-D'],
+      account,
+    );
+  let stop = begin();
   const url = `http://127.0.0.1:${httpPort}`;
   const answers = () =>
     fetch(url).then(
@@ -127,16 +129,21 @@ export async function startCyrus(users: readonly string[]) {
     password,
     addressOf: (user: string) => `${user}@${domain}`,
     /** Lets one account read the calendar of another, as an operator does for the account of this service. */
-    letRead: (reader: string, owners: readonly string[]) =>
+    letRead: (reader: string, owners: readonly string[], rights = 'lrs') =>
       imap(imapPort, [
         `LOGIN cyrus "${password}"`,
-        ...owners.map((owner) => `SETACL user/${owner}/#calendars/Default ${reader} lrs`),
+        ...owners.map((owner) => `SETACL user/${owner}/#calendars/Default ${reader} ${rights}`),
       ]),
     put: (user: string, name: string, text: string) =>
       ask(user, 'PUT', `/dav/calendars/user/${user}/Default/${name}.ics`, text),
     remove: (user: string, name: string) => ask(user, 'DELETE', `/dav/calendars/user/${user}/Default/${name}.ics`),
     /** From now on changes are sent there. */
     tell: forwarder.tell,
+    goDown: () => stop(),
+    async comeBack() {
+      stop = begin();
+      await timeUntil('Cyrus answers again', 20_000, answers);
+    },
     async stop() {
       await stop();
       fs.rmSync(directory, { recursive: true, force: true });

@@ -19,7 +19,7 @@ process.on('exit', () => {
 });
 
 export type RemoteSubscription = {
-  face: 'Ews' | 'Graph';
+  face: 'Ews' | 'Graph' | 'Google';
   id: string;
   mailbox: string;
   url: string;
@@ -32,7 +32,14 @@ export type RemoteSubscription = {
   lifecycleUrl?: string | null;
   expiresAt?: string;
 };
-type Addresses = Options & { url: string; ews: string; graph: string; token: string };
+type Addresses = Options & {
+  url: string;
+  ews: string;
+  graph: string;
+  token: string;
+  google: string;
+  googleToken: string;
+};
 
 export async function startMailServer(options: Partial<Options> = {}) {
   const child = spawn(process.execPath, [main, JSON.stringify(options)], {
@@ -97,6 +104,7 @@ export async function startMailServer(options: Partial<Options> = {}) {
     lifecycle: (event: 'reauthorizationRequired' | 'subscriptionRemoved' | 'missed', id?: string) =>
       ask('POST', 'subscriptions/lifecycle', { event, id }),
     chances: (chances: Chances) => ask('PUT', 'faults', chances),
+    googleKey: () => ask<{ client_email: string; private_key: string }>('GET', 'google-key'),
     fault: (once: Once) => ask('POST', 'faults', once),
     clearFaults: () => ask('DELETE', 'faults'),
     advance: (time: { minutes?: number; seconds?: number; ms?: number }) =>

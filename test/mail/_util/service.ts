@@ -28,8 +28,9 @@ export async function startMailService(
   const tenant = await makeTenant(db, { code, rooms });
   for (const [at, mailbox] of mailboxes.entries())
     await db.updateTable('resource').set({ mailbox }).where('id', '=', tenant.resources[at]!.id).execute();
+  const port = await freePort();
   const settings: Record<string, string> = {
-    Port: `${await freePort()}`,
+    Port: `${port}`,
     MailServer__school__Kind: 'CalDav',
   };
   for (const [name, value] of Object.entries(server)) settings[`MailServer__school__${name}`] = value;
@@ -37,6 +38,8 @@ export async function startMailService(
 
   return {
     db,
+    tenant,
+    url: `http://127.0.0.1:${port}`,
     async start() {
       program = startProgram(database.url, settings);
       await program.ready;

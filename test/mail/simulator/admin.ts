@@ -2,6 +2,8 @@
 import type { LifecycleEventType } from '@microsoft/microsoft-graph-types';
 import type { Push } from './ews-push.ts';
 import type { Chances, Once } from './faults.ts';
+import type { Google } from './google.ts';
+import type { Channels } from './google-channels.ts';
 import type { GraphSubscription, Subscriptions } from './graph-subscriptions.ts';
 import { truthOf } from './ledger.ts';
 import type { Appointment, Draft, Facts, Mailbox, Person, RoomSettings } from './mailboxes.ts';
@@ -33,9 +35,11 @@ export function openAdmin(parts: {
   world: World;
   push: Push;
   subscriptions: Subscriptions;
+  channels: Channels;
+  google: Google;
   cutConnections: () => void;
 }) {
-  const { world, push, subscriptions, cutConnections } = parts;
+  const { world, push, subscriptions, channels, google, cutConnections } = parts;
   const { clock, deliveries, faults, mailboxes, options } = world;
 
   function room(address: string | undefined): Mailbox {
@@ -144,6 +148,9 @@ export function openAdmin(parts: {
       },
       expiresAt: new Date(one.expiresAt).toISOString(),
     })),
+    ...[...channels.channels.values()].map(({ id, mailbox, address, expiresAt }) => ({
+      ...{ face: 'Google', id, mailbox, url: address, expiresAt: new Date(expiresAt).toISOString() },
+    })),
   ];
   function graphSubscriptions(id: string | undefined): GraphSubscription[] {
     return [...subscriptions.subscriptions.values()].filter((one) => id === undefined || one.id === id);
@@ -204,7 +211,9 @@ export function openAdmin(parts: {
       return {};
     },
     'POST subscriptions/remove': ({ body }) => {
-      for (const one of graphSubscriptions((body as { id?: string }).id)) subscriptions.remove(one);
+      const { id } = body as { id?: string };
+      for (const one of graphSubscriptions(id)) subscriptions.remove(one);
+      for (const one of channels.channels.values()) if (id === undefined || one.id === id) channels.remove(one);
       return {};
     },
     'POST subscriptions/lifecycle': ({ body }) => {
@@ -212,6 +221,7 @@ export function openAdmin(parts: {
       for (const one of graphSubscriptions(id)) subscriptions.tellLifecycle(one, event);
       return {};
     },
+    'GET google-key': () => google.key(),
     'GET faults': () => ({}),
     'PUT faults': ({ body }) => faults.set(body as Chances),
     'POST faults': ({ body }) => faults.plan(body as Once),

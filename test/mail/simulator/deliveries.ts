@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import type { Clock } from './clock.ts';
-import type { Faults } from './faults.ts';
+import type { Face, Faults } from './faults.ts';
 
 export type Attempt = {
   at: string;
@@ -14,7 +14,7 @@ export type Attempt = {
 };
 export type Delivery = {
   id: string;
-  face: 'Ews' | 'Graph';
+  face: Face;
   kind: 'change' | 'status' | 'error' | 'lifecycle' | 'handshake';
   subscriptionIds: string[];
   url: string;

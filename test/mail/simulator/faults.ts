@@ -5,7 +5,7 @@ export const notificationFaults = ['drop', 'duplicate', 'delay', 'reorder', 'los
 export type RequestFault = (typeof requestFaults)[number];
 export type NotificationFault = (typeof notificationFaults)[number];
 type Fault = RequestFault | NotificationFault;
-type Face = 'Ews' | 'Graph';
+export type Face = 'Ews' | 'Graph' | 'Google';
 
 export type Chances = { seed?: number; retryAfterSeconds?: number; delayMs?: number } & {
   [Name in Fault]?: number;

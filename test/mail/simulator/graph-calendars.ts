@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { type Tagged, writeEvent, writeStub } from './graph-events.ts';
-import { type Call, type Reply, refusal } from './graph-replies.ts';
+import { refusal } from './graph-replies.ts';
+import type { Call, Reply } from './json-calls.ts';
 import { isWithin, type Mailbox, type Occurrence, occurrencesOf } from './mailboxes.ts';
 import type { World } from './world.ts';
 import { isZone, zoneOfWindows } from './zones.ts';

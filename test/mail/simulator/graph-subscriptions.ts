@@ -8,7 +8,8 @@ import type {
 } from '@microsoft/microsoft-graph-types';
 import type { Answered, Delivery } from './deliveries.ts';
 import { etagOf } from './graph-events.ts';
-import { type Call, type Reply, refusal } from './graph-replies.ts';
+import { refusal } from './graph-replies.ts';
+import type { Call, Reply } from './json-calls.ts';
 import type { Change, Mailbox } from './mailboxes.ts';
 import type { World } from './world.ts';
 

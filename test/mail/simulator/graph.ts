@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openCalendars } from './graph-calendars.ts';
-import { type Call, type Reply, refusal } from './graph-replies.ts';
+import { refusal } from './graph-replies.ts';
 import type { Subscriptions } from './graph-subscriptions.ts';
+import { answerCall, type Call, type Reply } from './json-calls.ts';
 import type { World } from './world.ts';
 
 const tokenLifeMs = 3_599_000;
@@ -75,7 +76,7 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
     }
   }
 
-  async function answerTo(call: Call): Promise<Reply & { isCut?: boolean }> {
+  async function answerTo(call: Call): Promise<Reply> {
     if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST') return giveToken(call);
     const operation = `${call.method} ${call.path}`;
     const planned = faults.ofRequest('Graph', operation);
@@ -97,16 +98,6 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
     return { ...reply, isCut: planned === 'reset' };
   }
 
-  return async function serve(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
-    const origin = `http://${request.headers.host}`;
-    const { pathname, searchParams } = new URL(request.url ?? '/', origin);
-    const { method = 'GET', headers } = request;
-    const reply = await answerTo({ method, path: pathname, query: searchParams, headers, origin, body });
-    if (reply.isCut) return void request.socket.destroy();
-    response.writeHead(reply.status, {
-      ...(reply.body && { 'content-type': 'application/json;odata.metadata=minimal; charset=utf-8' }),
-      ...reply.headers,
-    });
-    response.end(reply.body ? JSON.stringify(reply.body) : undefined);
-  };
+  return (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> =>
+    answerCall(request, response, body, 'application/json;odata.metadata=minimal; charset=utf-8', answerTo);
 }

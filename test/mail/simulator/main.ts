@@ -1,6 +1,6 @@
 /**
- * A mail server for tests: mailboxes of rooms, behind EWS and Graph as Microsoft's documents describe them. It shares nothing
- * with what it tests, and keeps its own ledger of what is true and of what it has sent.
+ * A mail server for tests: mailboxes of rooms, behind EWS, Graph and Google Calendar as their documents describe them. It
+ * shares nothing with what it tests, and keeps its own ledger of what is true and of what it has sent.
  *
  *     node test/mail/simulator/main.ts ['{"port": 0, …options as in world.ts}']
  *
@@ -23,6 +23,7 @@
  *     POST  /admin/subscriptions/fail       {id}: EWS, a notification of class Error, and it is gone
  *     POST  /admin/subscriptions/remove     {id?}: Graph, gone without a word
  *     POST  /admin/subscriptions/lifecycle  {id?, event}: Graph; subscriptionRemoved removes it too
+ *     GET   /admin/google-key               the key of Google's service account
  *     PUT   /admin/faults                   chances from 0 to 1 of busy, unavailable, reset (requests), drop, duplicate, delay,
  *                                           reorder, lostAnswer (notifications); seed, retryAfterSeconds, delayMs
  *     POST  /admin/faults                   {fault, times?, face?, operation?}: the next times for certain; DELETE clears all
@@ -41,6 +42,8 @@ import type { AddressInfo } from 'node:net';
 import { Misunderstood, openAdmin } from './admin.ts';
 import { openEws } from './ews.ts';
 import { openPush } from './ews-push.ts';
+import { openGoogle } from './google.ts';
+import { openChannels } from './google-channels.ts';
 import { openGraph } from './graph.ts';
 import { openSubscriptions } from './graph-subscriptions.ts';
 import { type Options, openWorld } from './world.ts';
@@ -51,10 +54,12 @@ const push = openPush(world);
 const subscriptions = openSubscriptions(world);
 const ews = openEws(world, push);
 const graph = openGraph(world, subscriptions);
+const channels = openChannels(world);
+const google = openGoogle(world, channels);
 /** Those of the faces; the admin's stay. */
 const connections = new Set<ServerResponse>();
 const admin = openAdmin({
-  ...{ world, push, subscriptions },
+  ...{ world, push, subscriptions, channels, google },
   cutConnections() {
     for (const response of connections) response.socket?.destroy();
   },
@@ -82,7 +87,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   connections.add(response);
   response.on('close', () => connections.delete(response));
   const isEws = /^\/ews\/exchange\.asmx$/i.test(request.url ?? '');
-  await (isEws ? ews : graph)(request, response, text);
+  const isGoogle = /^\/(calendar\/v3|google)\//.test(request.url ?? '');
+  await (isEws ? ews : isGoogle ? google.serve : graph)(request, response, text);
 }
 
 const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
@@ -92,8 +98,9 @@ const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, respons
 await once(server.listen(port, '127.0.0.1'), 'listening');
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const addresses = {
-  ...{ url, ews: `${url}/EWS/Exchange.asmx`, graph: `${url}/v1.0` },
+  ...{ url, ews: `${url}/EWS/Exchange.asmx`, graph: `${url}/v1.0`, google: `${url}/calendar/v3` },
   token: `${url}/${world.options.tenantId}/oauth2/v2.0/token`,
+  googleToken: `${url}/google/token`,
 };
 process.stdout.write(`${JSON.stringify({ ...world.options, ...addresses })}\n`);
 // Whoever started it has ended.

@@ -25,6 +25,7 @@ const places = {
   calendars: 'screen=calendars',
   signs: 'screen=signs',
   mail: 'screen=mail',
+  webhooks: 'screen=webhooks',
   use: 'screen=use',
 };
 

@@ -26,6 +26,7 @@ const screens: Record<string, string[]> = {
   Calendars: ['?screen=calendars', '?screen=calendars&of=room'],
   'Door signs': ['?screen=signs'],
   Mail: ['?screen=mail'],
+  Webhooks: ['?screen=webhooks'],
   Use: ['?screen=use'],
 };
 const everybody = ['Rooms', 'Changes', 'Calendars'];
@@ -39,6 +40,7 @@ const forms: [address: string, open: RegExp | undefined][] = [
     `?screen=master&part=${part}&record=new`,
     undefined,
   ]),
+  ['?screen=webhooks&record=new', undefined],
   ['?screen=signs', /^(Pair a sign|Schild koppeln) …$/],
 ];
 
@@ -243,8 +245,9 @@ describeInBrowser('All screens of the console', () => {
         await dialog.locator('form').first().waitFor();
         await judge(`${address}, a form`);
         for (const input of await dialog.locator('input[required]').all()) {
-          const type = await input.getAttribute('type');
-          if (!(await input.inputValue())) await input.fill(type === 'email' ? 'a@school.example' : 'x');
+          const type = (await input.getAttribute('type')) ?? '';
+          const right = { email: 'a@school.example', url: 'https://school.example' }[type] ?? 'x';
+          if (!(await input.inputValue())) await input.fill(right);
         }
         await dialog.locator('form button.main').click();
         await dialog.locator('.refused').first().waitFor();

@@ -242,14 +242,17 @@ describeInBrowser('The screen of timetables', () => {
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
+    // Asked for in time: the browser is told to hand choosers over, which takes it a moment.
+    const asked = page.waitForEvent('filechooser');
+    asked.catch(() => {});
     await open('?screen=timetables');
     await signIn();
     await tabTo('Import a file …');
     await press('Enter');
     await page.getByText('Drop files here').waitFor();
     await tabTo('Choose a file');
-    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), press('Enter')]);
-    await chooser.setFiles({
+    await press('Enter');
+    await (await asked).setFiles({
       name: 'keys.csv',
       mimeType: 'text/csv',
       // Of where it is no name tells that it is the room.

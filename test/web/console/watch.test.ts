@@ -1,4 +1,4 @@
-/** Activity, door signs, mail and use, in the console of an Admin. */
+/** Activity, door signs, mail, webhooks and use, in the console of an Admin. */
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
@@ -8,6 +8,7 @@ import { until } from '../../_util/graphql.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { makeCalendar, makeConflicts } from '../../mail/_util/rows.ts';
+import { answering, type Receiver, startReceiver, verified } from '../../webhooks/_util/receiver.ts';
 import { makeWebhook } from '../../webhooks/_util/rows.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -20,10 +21,13 @@ describeInBrowser('What Admins watch in the console', () => {
   let browser: Browser;
   let api: MasterData;
   let admin: Opened;
+  let receiver: Receiver;
 
   beforeAll(async () => {
+    receiver = await startReceiver();
     // Without a worker, who would retire calendars that no setting names.
-    [service, browser] = await Promise.all([startService({ Role: 'Web' }, ['Aula', 'Bibliothek']), launchBrowser()]);
+    const settings = { Role: 'Web', Webhooks__TrustedOrigins: receiver.origin };
+    [service, browser] = await Promise.all([startService(settings, ['Aula', 'Bibliothek']), launchBrowser()]);
     api = masterData(service, await service.signIn(service.tenant, 'Admin'));
     admin = await openConsole(browser, service);
     await admin.open('?screen=activity');
@@ -32,6 +36,7 @@ describeInBrowser('What Admins watch in the console', () => {
   afterAll(async () => {
     await browser?.close();
     await service?.stop();
+    await receiver?.close();
   });
 
   /** By the menu, which a dialog covers. */
@@ -141,7 +146,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await told.nth(1).waitFor();
       expect(await told.allInnerTexts()).toEqual([
         expect.stringMatching(/^Fault\s+Nothing is sent to the webhook Board since .*\(410\)\.\s+Send again$/),
-        expect.stringMatching(/^Note\s+The webhook Mirror takes nothing since .*\s+Who changed what$/),
+        expect.stringMatching(/^Note\s+The webhook Mirror takes nothing since .*\s+Webhooks$/),
       ]);
       await isSound(admin);
       await told.getByRole('button', { name: /^Send again: Nothing is sent to the webhook Board/ }).press('Enter');
@@ -369,6 +374,123 @@ describeInBrowser('What Admins watch in the console', () => {
         where fault = 'AccessLost'`.execute(db());
       await row.getByText('well').waitFor();
       await isSound(admin);
+    });
+  });
+
+  describe('webhooks', () => {
+    const press = (name: string | RegExp) => admin.page.getByRole('button', { name }).press('Enter');
+    const dialog = () => admin.page.getByRole('dialog');
+    const shownSecret = async () => {
+      const secret = await dialog().getByLabel('Secret').inputValue();
+      await isSound(admin);
+      await dialog().getByRole('button', { name: 'Done' }).press('Enter');
+      await dialog().waitFor({ state: 'detached' });
+      return secret;
+    };
+    const stored = async () => ((await api.get('/webhooks')).body['Items'] as Record<string, unknown>[])[0];
+    let secret: string;
+
+    test('one is made by keys alone; its secret is shown once', async () => {
+      const { page } = admin;
+      await sql`delete from webhook`.execute(db());
+      await admin.open('?screen=webhooks');
+      await page.getByText('No program is told yet').waitFor();
+      await isSound(admin);
+      await admin.tabTo('New webhook …');
+      await page.keyboard.press('Enter');
+      await dialog().locator('input:focus').waitFor();
+      await page.keyboard.type('Board');
+      await admin.tabTo('Address');
+      await page.keyboard.type('https://10.1.2.3/hook');
+      await admin.tabTo('Create');
+      await page.keyboard.press('Enter');
+      // At the fields: none of the kinds is chosen.
+      await dialog().locator('fieldset .fault').getByText('must name one kind at least').waitFor();
+      await isSound(admin);
+      await dialog().getByLabel('Address').fill(`${receiver.origin}/hook`);
+      await dialog().getByLabel('Booking made').press('Space');
+      await dialog().getByLabel('Import ended').press('Space');
+      await dialog().getByRole('button', { name: 'Create' }).press('Enter');
+      secret = await shownSecret();
+      expect(secret).toMatch(/^whsec_/);
+      expect(await page.locator('tbody tr').innerText()).toMatch(
+        /^Board\s.*\/hook\s+Booking made, Import ended\s+nothing sent yet\s+0\s+never$/,
+      );
+      expect((await page.content()).includes(secret)).toBe(false);
+      expect(await stored()).toMatchObject({ Name: 'Board', Kinds: ['BookingCreated', 'BatchEnded'], Enabled: true });
+    });
+
+    test('is tested, and its deliveries tell what was answered', async () => {
+      const { page } = admin;
+      await press('Board');
+      await page.getByText('Nothing was sent in this selection.').waitFor();
+      await press('Send a test');
+      await page
+        .locator('.toast')
+        .getByText(/^Taken with 204, after \d+ ms\.$/)
+        .waitFor();
+      expect(verified(secret, receiver.messages()[0]!)).toMatchObject({ type: 'webhook.test' });
+      receiver.answer(answering(500));
+      await press('Send a test');
+      await isTold('The test message was not taken: the receiver answers 500');
+      const rows = page.getByRole('region', { name: 'Deliveries' }).locator('tbody tr');
+      await rows.nth(1).waitFor();
+      expect(await rows.allInnerTexts()).toEqual([
+        expect.stringMatching(/\sTest\s+1\s+500: the receiver answers 500\s+\d+/),
+        expect.stringMatching(/\sTest\s+1\s+204\s+\d+/),
+      ]);
+      await isSound(admin);
+      await page.getByLabel('only failed ones').check();
+      await rows.nth(1).waitFor({ state: 'detached' });
+      expect(page.url()).toContain('failed=yes');
+      await page.getByLabel('only failed ones').uncheck();
+    });
+
+    test('gets another secret, is disabled and enabled again, and is sent to again from a delivery', async () => {
+      const { page } = admin;
+      await press('New secret …');
+      await dialog().getByLabel('The one before still counts').selectOption('0');
+      await isSound(admin);
+      await dialog().getByRole('button', { name: 'New secret' }).press('Enter');
+      expect(await shownSecret()).not.toBe(secret);
+      await press('Disable');
+      await page.getByText(/^disabled since/).waitFor();
+      expect(await stored()).toMatchObject({ Enabled: false, DisabledBecause: 'Admin', FormerSecretUntil: null });
+      await press('Enable');
+      await page.getByText('nothing sent yet').waitFor();
+      // A delivery of an event.
+      const { body } = await api.get('/changes?Cursor=now');
+      await sql`insert into webhook_delivery (mandator_id, webhook_id, position, micros, message_id, kind, subject, attempt, at, milliseconds, status)
+        select webhook.mandator_id, webhook.id, seen_position, seen_micros, 'evt', 'BookingCreated', 'Booking 7', 1, now(), 12, 204
+        from webhook`.execute(db());
+      await press('Refresh');
+      await press(/^Send again what comes after Booking made, /);
+      expect(await dialog().getByLabel('Cursor').inputValue()).toBe((await stored())?.['Cursor']);
+      await isSound(admin);
+      await dialog().getByLabel('Cursor').fill('nowhere');
+      await dialog().getByRole('button', { name: 'Send' }).press('Enter');
+      await dialog().getByRole('alert').or(dialog().locator('.fault')).first().waitFor();
+      await dialog().getByLabel('From where').selectOption('now');
+      await dialog().getByRole('button', { name: 'Send' }).press('Enter');
+      await isTold('Board is sent to from there.');
+      expect((await stored())?.['Cursor']).toBe(body['NextCursor']);
+    });
+
+    test('is changed, and deleted unless that is undone', async () => {
+      const { page } = admin;
+      await press('Change …');
+      await dialog().getByLabel('Name').fill('Tafel');
+      await dialog().getByRole('button', { name: 'Save' }).press('Enter');
+      await page.getByRole('heading', { name: 'Tafel' }).waitFor();
+      expect(await stored()).toMatchObject({ Name: 'Tafel', Kinds: ['BookingCreated', 'BatchEnded'] });
+      await press('Delete');
+      await page.getByText('No program is told yet').waitFor();
+      await page.locator('.toast').last().getByRole('button', { name: 'Undo' }).click();
+      await page.getByRole('button', { name: 'Tafel' }).press('Enter');
+      await press('Delete');
+      await page.locator('.toast').getByRole('button', { name: 'Do it now' }).click();
+      await isTold('Tafel is deleted.');
+      expect(await stored()).toBeUndefined();
     });
   });
 

@@ -95,8 +95,8 @@ function* ofWebhook(webhook: Webhook): Generator<Matter> {
       key: id,
       level: 'warning',
       text: t().webhookFails(name, moment(failingSince)),
-      screen: 'activity',
-      members: { noun: 'Webhook' },
+      screen: 'webhooks',
+      members: { record: id },
     };
 }
 

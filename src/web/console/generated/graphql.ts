@@ -116,6 +116,17 @@ export type BookingStatus =
   | 'Requested'
   | 'Tentative';
 
+/** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+export type CalendarEdits =
+  | 'PutBack'
+  | 'TakeOver';
+
+/** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+export type CalendarWriting =
+  | 'Busy'
+  | 'Full'
+  | 'Off';
+
 /** What to change; null clears a description. */
 export type ChangeBookingInput = {
   /** More about it. */
@@ -230,10 +241,14 @@ export type ChangePolicyInput = {
   quotaMinutesPerWeek?: number | null | undefined;
 };
 
-/** What to change; null clears a capacity, a mailbox, the check-in or the policy. */
+/** What to change; null clears a capacity, a mailbox, the check-in, the policy, or what deviates from the tenant. */
 export type ChangeResourceInput = {
   /** Whether it can be booked; resources are retired, never deleted. */
   active?: boolean | null | undefined;
+  /** What becomes of a booking that somebody changes there; null where the tenant says so. */
+  calendarEdits?: CalendarEdits | null | undefined;
+  /** What of its bookings stands in its calendar on the mail server; null where the tenant says so. */
+  calendarWriting?: CalendarWriting | null | undefined;
   /** For how many persons; null where nobody has counted. */
   capacity?: number | null | undefined;
   /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
@@ -266,10 +281,26 @@ export type ChangeTenantInput = {
 
 /** Parameters to set; those that are left out stay. */
 export type ChangeTenantParametersInput = {
+  /** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+  calendarEdits?: CalendarEdits | null | undefined;
+  /** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+  calendarWriting?: CalendarWriting | null | undefined;
   /** Whether PINs count. Only whoever runs the server changes it. */
   pinAuthenticationAllowed?: boolean | null | undefined;
   /** Whether Users send, change and delete lessons, too. */
   usersMayImport?: boolean | null | undefined;
+};
+
+/** What to change of a webhook. */
+export type ChangeWebhookInput = {
+  /** Whether events are sent. Enabled again, it goes on where it was. */
+  enabled?: boolean | null | undefined;
+  /** Which events are sent. */
+  kinds?: Array<EventKind> | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name?: string | null | undefined;
+  /** An https address in the internet, or of a server that the operator trusts. Redirects are not followed. */
+  url?: string | null | undefined;
 };
 
 /** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
@@ -389,6 +420,10 @@ export type CreatePolicyInput = {
 
 /** A resource to be made. */
 export type CreateResourceInput = {
+  /** What becomes of a booking that somebody changes there; null where the tenant says so. */
+  calendarEdits?: CalendarEdits | null | undefined;
+  /** What of its bookings stands in its calendar on the mail server; null where the tenant says so. */
+  calendarWriting?: CalendarWriting | null | undefined;
   /** For how many persons; null where nobody has counted. */
   capacity?: number | null | undefined;
   /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
@@ -405,6 +440,16 @@ export type CreateResourceInput = {
   name: string;
   /** The policy that says who may see and book it; null where everybody may. */
   policyId?: string | number | null | undefined;
+};
+
+/** A webhook to be made: all that happens from now on is sent to it. */
+export type CreateWebhookInput = {
+  /** Which events are sent. */
+  kinds: Array<EventKind>;
+  /** Unique in the tenant, in whatever case. */
+  name: string;
+  /** An https address in the internet, or of a server that the operator trusts. Redirects are not followed. */
+  url: string;
 };
 
 /** What is decided about a booking that waits for approval. */
@@ -427,6 +472,17 @@ export type DisplayPrivacy =
   | 'BusyOnly'
   | 'Organizer'
   | 'Title';
+
+/** What has happened: a batch has ended; a booking was made, changed, cancelled or declined, or released; a display has fallen silent, or is back; an item of a mail server has no booking because its room is taken. */
+export type EventKind =
+  | 'BatchEnded'
+  | 'BookingCancelled'
+  | 'BookingChanged'
+  | 'BookingCreated'
+  | 'BookingReleased'
+  | 'DisplayBack'
+  | 'DisplaySilent'
+  | 'MailConflict';
 
 /** Why a batch failed: its data, something technical, or it was cancelled. */
 export type FailureKind =
@@ -573,7 +629,9 @@ export type MailFaultKind =
 export type MailServerKind =
   | 'CalDav'
   | 'Ews'
-  | 'Graph';
+  | 'Google'
+  | 'Graph'
+  | 'ICalendar';
 
 /** Where a subscription stands: asked for; promised, and nothing has come of it yet; working; not heard of; ended; never came about; replaced by another; no longer wanted. */
 export type MailSubscriptionState =
@@ -668,6 +726,12 @@ export type PersonFilter = {
   search?: string | null | undefined;
 };
 
+/** From where events are sent again. */
+export type ReplayWebhookInput = {
+  /** A `cursor` of a delivery or of the feed of changes: what comes after it is sent again; `now` for what happens from now on; null for all that is kept. */
+  cursor?: string | null | undefined;
+};
+
 /** Which resources; members that are left out do not count. */
 export type ResourceFilter = {
   /** Only those that are, or are not, active; both when left out. */
@@ -723,6 +787,12 @@ export type RoomStatus =
   | 'OUT_OF_SERVICE'
   | 'STARTING_SOON';
 
+/** How a secret is replaced. */
+export type RotateWebhookSecretInput = {
+  /** For how many hours the secret before signs too; 0 where it has leaked. */
+  overlapHours?: number | null | undefined;
+};
+
 /** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
 export type Scope =
   | 'All'
@@ -759,12 +829,30 @@ export type Verdict =
   | 'Approved'
   | 'Declined';
 
+/** Which deliveries; members that are left out do not count. */
+export type WebhookDeliveryFilter = {
+  /** Only those that were not taken, or only those that were. */
+  failed?: boolean | null | undefined;
+};
+
 /** An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; what comes next is no longer kept in the feed. */
 export type WebhookDisabledReason =
   | 'Admin'
   | 'Failing'
   | 'Gone'
   | 'HistoryLost';
+
+/** An event, or a test message. */
+export type WebhookMessageKind =
+  | 'BatchEnded'
+  | 'BookingCancelled'
+  | 'BookingChanged'
+  | 'BookingCreated'
+  | 'BookingReleased'
+  | 'DisplayBack'
+  | 'DisplaySilent'
+  | 'MailConflict'
+  | 'Test';
 
 export type SignsToMindQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -789,21 +877,6 @@ export type WebhooksToMindQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type WebhooksToMindQuery = { webhooks: { __typename: 'WebhookConnection', nodes: Array<{ __typename: 'Webhook', id: string, name: string, version: number, failures: number, failingSince: string | null, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null }> } | null };
-
-export type EnableWebhookMutationVariables = Exact<{
-  id: string | number;
-  version: number;
-}>;
-
-
-export type EnableWebhookMutation = { done:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
-    | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
-    | { __typename: 'VersionProblem', code: string, message: string }
-    | { __typename: 'Webhook', id: string }
-   };
 
 export type PinsToMindQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1856,6 +1929,155 @@ export type UsageWeeksQueryVariables = Exact<{
 
 export type UsageWeeksQuery = { usage: { __typename: 'Usage', weeks: Array<{ __typename: 'WeekUse', locationId: string, locationName: string, week: string, use: { __typename: 'Use', openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }> } | null };
 
+export type HookFragment = { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number };
+
+export type HookDeliveryFragment = { __typename: 'WebhookDelivery', id: string, kind: WebhookMessageKind, subject: string | null, attempt: number, at: string, milliseconds: number, status: number | null, answer: string | null, fault: string | null, cursor: string | null };
+
+export type HooksQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type HooksQuery = { webhooks: { __typename: 'WebhookConnection', nodes: Array<{ __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }> } | null };
+
+export type OneHookQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OneHookQuery = { node:
+    | { __typename: 'Act' }
+    | { __typename: 'Batch' }
+    | { __typename: 'Booking' }
+    | { __typename: 'CalendarToken' }
+    | { __typename: 'Display' }
+    | { __typename: 'Group' }
+    | { __typename: 'HolidayCalendar' }
+    | { __typename: 'Lesson' }
+    | { __typename: 'LessonJob' }
+    | { __typename: 'Location' }
+    | { __typename: 'MailSubscription' }
+    | { __typename: 'Person' }
+    | { __typename: 'Pin' }
+    | { __typename: 'Policy' }
+    | { __typename: 'Resource' }
+    | { __typename: 'RoomProblem' }
+    | { __typename: 'Series' }
+    | { __typename: 'Tenant' }
+    | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
+   | null };
+
+export type HookDeliveriesQueryVariables = Exact<{
+  id: string | number;
+  filter?: WebhookDeliveryFilter | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type HookDeliveriesQuery = { node:
+    | { __typename: 'Act' }
+    | { __typename: 'Batch' }
+    | { __typename: 'Booking' }
+    | { __typename: 'CalendarToken' }
+    | { __typename: 'Display' }
+    | { __typename: 'Group' }
+    | { __typename: 'HolidayCalendar' }
+    | { __typename: 'Lesson' }
+    | { __typename: 'LessonJob' }
+    | { __typename: 'Location' }
+    | { __typename: 'MailSubscription' }
+    | { __typename: 'Person' }
+    | { __typename: 'Pin' }
+    | { __typename: 'Policy' }
+    | { __typename: 'Resource' }
+    | { __typename: 'RoomProblem' }
+    | { __typename: 'Series' }
+    | { __typename: 'Tenant' }
+    | { __typename: 'Webhook', deliveries: { __typename: 'WebhookDeliveryConnection', nodes: Array<{ __typename: 'WebhookDelivery', id: string, kind: WebhookMessageKind, subject: string | null, attempt: number, at: string, milliseconds: number, status: number | null, answer: string | null, fault: string | null, cursor: string | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } }
+   | null };
+
+export type CreateHookMutationVariables = Exact<{
+  input: CreateWebhookInput;
+}>;
+
+
+export type CreateHookMutation = { createWebhook:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
+   };
+
+export type ChangeHookMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeWebhookInput;
+}>;
+
+
+export type ChangeHookMutation = { changeWebhook:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+    | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
+   };
+
+export type DeleteHookMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type DeleteHookMutation = { deleteWebhook:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'VersionProblem', code: string, message: string }
+    | { __typename: 'Webhook', id: string }
+   };
+
+export type RotateHookSecretMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: RotateWebhookSecretInput;
+}>;
+
+
+export type RotateHookSecretMutation = { rotateWebhookSecret:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+    | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
+   };
+
+export type TestHookMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type TestHookMutation = { testWebhook:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'WebhookDelivery', id: string, kind: WebhookMessageKind, subject: string | null, attempt: number, at: string, milliseconds: number, status: number | null, answer: string | null, fault: string | null, cursor: string | null }
+   };
+
+export type ReplayHookMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ReplayWebhookInput;
+}>;
+
+
+export type ReplayHookMutation = { replayWebhook:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+    | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
+   };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -2239,6 +2461,38 @@ export const FiguresFragmentDoc = new TypedDocumentString(`
   releasedEarly
 }
     `, {"fragmentName":"Figures"}) as unknown as TypedDocumentString<FiguresFragment, unknown>;
+export const HookFragmentDoc = new TypedDocumentString(`
+    fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}
+    `, {"fragmentName":"Hook"}) as unknown as TypedDocumentString<HookFragment, unknown>;
+export const HookDeliveryFragmentDoc = new TypedDocumentString(`
+    fragment HookDelivery on WebhookDelivery {
+  id
+  kind
+  subject
+  attempt
+  at
+  milliseconds
+  status
+  answer
+  fault
+  cursor
+}
+    `, {"fragmentName":"HookDelivery"}) as unknown as TypedDocumentString<HookDeliveryFragment, unknown>;
 export const SignsToMindDocument = new TypedDocumentString(`
     query SignsToMind($after: String) {
   displays(first: 200, after: $after) {
@@ -2325,49 +2579,6 @@ export const WebhooksToMindDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WebhooksToMindQuery, WebhooksToMindQueryVariables>;
-export const EnableWebhookDocument = new TypedDocumentString(`
-    mutation EnableWebhook($id: ID!, $version: Int!) {
-  done: changeWebhook(id: $id, version: $version, input: { enabled: true }) {
-    __typename
-    ... on Webhook {
-      id
-    }
-    ...Refused
-  }
-}
-    fragment Refused on Problem {
-  __typename
-  code
-  message
-  ... on ValidationProblem {
-    errors {
-      field
-      pointer
-      code
-      message
-    }
-  }
-  ... on ConflictProblem {
-    conflicts {
-      bookingId
-      kind
-      subject
-      resourceId
-      start
-      end
-      wantedStart
-    }
-    alternatives {
-      resourceId
-      resourceName
-      start
-      end
-    }
-  }
-  ... on LimitProblem {
-    retryAfterSeconds
-  }
-}`) as unknown as TypedDocumentString<EnableWebhookMutation, EnableWebhookMutationVariables>;
 export const PinsToMindDocument = new TypedDocumentString(`
     query PinsToMind {
   admins: persons(filter: { role: Admin, active: true }, first: 25) {
@@ -6034,3 +6245,415 @@ export const UsageWeeksDocument = new TypedDocumentString(`
   noShows
   releasedEarly
 }`) as unknown as TypedDocumentString<UsageWeeksQuery, UsageWeeksQueryVariables>;
+export const HooksDocument = new TypedDocumentString(`
+    query Hooks {
+  webhooks(first: 50) {
+    nodes {
+      ...Hook
+    }
+  }
+}
+    fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}`) as unknown as TypedDocumentString<HooksQuery, HooksQueryVariables>;
+export const OneHookDocument = new TypedDocumentString(`
+    query OneHook($id: ID!) {
+  node(id: $id) {
+    __typename
+    ... on Webhook {
+      ...Hook
+    }
+  }
+}
+    fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}`) as unknown as TypedDocumentString<OneHookQuery, OneHookQueryVariables>;
+export const HookDeliveriesDocument = new TypedDocumentString(`
+    query HookDeliveries($id: ID!, $filter: WebhookDeliveryFilter, $after: String) {
+  node(id: $id) {
+    __typename
+    ... on Webhook {
+      deliveries(filter: $filter, first: 50, after: $after) {
+        nodes {
+          ...HookDelivery
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+}
+    fragment HookDelivery on WebhookDelivery {
+  id
+  kind
+  subject
+  attempt
+  at
+  milliseconds
+  status
+  answer
+  fault
+  cursor
+}`) as unknown as TypedDocumentString<HookDeliveriesQuery, HookDeliveriesQueryVariables>;
+export const CreateHookDocument = new TypedDocumentString(`
+    mutation CreateHook($input: CreateWebhookInput!) {
+  createWebhook(input: $input) {
+    __typename
+    ... on WebhookWithSecret {
+      secret
+      webhook {
+        ...Hook
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}`) as unknown as TypedDocumentString<CreateHookMutation, CreateHookMutationVariables>;
+export const ChangeHookDocument = new TypedDocumentString(`
+    mutation ChangeHook($id: ID!, $version: Int!, $input: ChangeWebhookInput!) {
+  changeWebhook(id: $id, version: $version, input: $input) {
+    __typename
+    ...Hook
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}`) as unknown as TypedDocumentString<ChangeHookMutation, ChangeHookMutationVariables>;
+export const DeleteHookDocument = new TypedDocumentString(`
+    mutation DeleteHook($id: ID!, $version: Int!) {
+  deleteWebhook(id: $id, version: $version) {
+    __typename
+    ... on Webhook {
+      id
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<DeleteHookMutation, DeleteHookMutationVariables>;
+export const RotateHookSecretDocument = new TypedDocumentString(`
+    mutation RotateHookSecret($id: ID!, $version: Int!, $input: RotateWebhookSecretInput!) {
+  rotateWebhookSecret(id: $id, version: $version, input: $input) {
+    __typename
+    ... on WebhookWithSecret {
+      secret
+      webhook {
+        ...Hook
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}`) as unknown as TypedDocumentString<RotateHookSecretMutation, RotateHookSecretMutationVariables>;
+export const TestHookDocument = new TypedDocumentString(`
+    mutation TestHook($id: ID!) {
+  testWebhook(id: $id) {
+    __typename
+    ...HookDelivery
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment HookDelivery on WebhookDelivery {
+  id
+  kind
+  subject
+  attempt
+  at
+  milliseconds
+  status
+  answer
+  fault
+  cursor
+}`) as unknown as TypedDocumentString<TestHookMutation, TestHookMutationVariables>;
+export const ReplayHookDocument = new TypedDocumentString(`
+    mutation ReplayHook($id: ID!, $version: Int!, $input: ReplayWebhookInput!) {
+  replayWebhook(id: $id, version: $version, input: $input) {
+    __typename
+    ...Hook
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Hook on Webhook {
+  id
+  name
+  url
+  kinds
+  enabled
+  disabledAt
+  disabledBecause
+  waiting
+  failures
+  failingSince
+  succeededAt
+  nextAttemptAt
+  formerSecretUntil
+  version
+}`) as unknown as TypedDocumentString<ReplayHookMutation, ReplayHookMutationVariables>;

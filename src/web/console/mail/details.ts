@@ -98,7 +98,7 @@ export const Details: Component<DetailsProperties> = ({ calendar, onRead, onClos
       ${fact(t().lastRead, lastReadAt ? moment(lastReadAt) : t().neverRead)}
       ${fact(t().nextRead, nextOf(calendar))}
       ${fact(t().mailbox, mailbox)}
-      ${fact(t().server, kind)}
+      ${fact(t().server, t().servers[kind] ?? kind)}
       ${fact(t().push, pushWorks ? t().pushes : t().noPush)}
       ${fact(t().lastPush, lastPushAt && moment(lastPushAt))}
       ${fact(t().subscription, [state, pushWorks ? null : stateText].filter(Boolean).join(': '))}

@@ -3,7 +3,7 @@ import { Acts } from '../activity/acts.ts';
 import { type Matter, mattersOf, readAttention, type Webhook } from '../activity/attention.ts';
 import { act } from '../client.ts';
 import {
-  EnableWebhookDocument,
+  ChangeHookDocument,
   FailedBatchesDocument,
   MailNewsDocument,
   ProblemNewsDocument,
@@ -29,7 +29,7 @@ const Attention: Component<object> = () => {
     reload,
   );
   const enable = async ({ id, version }: Webhook) => {
-    const { refused } = await act(EnableWebhookDocument, { id, version });
+    const { refused } = await act(ChangeHookDocument, { id, version, input: { enabled: true } });
     if (refused) toast(sayRefusal(refused), { kind: 'fault' });
     reload();
   };

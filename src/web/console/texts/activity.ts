@@ -60,10 +60,10 @@ export const t = texts(
     open: {
       signs: 'Türschilder',
       mail: 'Mail',
+      webhooks: 'Webhooks',
       timetables: 'Stundenpläne',
       rooms: 'Räume',
       master: 'Stammdaten',
-      activity: 'Wer was geändert hat',
     } as Names,
     audit: 'Wer was geändert hat',
     at: 'Wann',
@@ -172,10 +172,10 @@ export const t = texts(
     open: {
       signs: 'Door signs',
       mail: 'Mail',
+      webhooks: 'Webhooks',
       timetables: 'Timetables',
       rooms: 'Rooms',
       master: 'Master data',
-      activity: 'Who changed what',
     } as Names,
     audit: 'Who changed what',
     at: 'When',

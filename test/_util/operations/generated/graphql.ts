@@ -116,6 +116,17 @@ export type BookingStatus =
   | 'Requested'
   | 'Tentative';
 
+/** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+export type CalendarEdits =
+  | 'PutBack'
+  | 'TakeOver';
+
+/** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+export type CalendarWriting =
+  | 'Busy'
+  | 'Full'
+  | 'Off';
+
 /** What to change; null clears a description. */
 export type ChangeBookingInput = {
   /** More about it. */
@@ -152,6 +163,10 @@ export type ChangeTenantInput = {
 
 /** Parameters to set; those that are left out stay. */
 export type ChangeTenantParametersInput = {
+  /** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+  calendarEdits?: CalendarEdits | null | undefined;
+  /** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+  calendarWriting?: CalendarWriting | null | undefined;
   /** Whether PINs count. Only whoever runs the server changes it. */
   pinAuthenticationAllowed?: boolean | null | undefined;
   /** Whether Users send, change and delete lessons, too. */
@@ -1024,16 +1039,16 @@ export type ReadLessonByIdQueryVariables = Exact<{
 
 export type ReadLessonByIdQuery = { lesson: { status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null };
 
-export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
+export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, policyId: string | null, active: boolean, version: number };
 
 export type UpcomingMembersFragment = { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null };
 
-export type TenantMembersFragment = { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
+export type TenantMembersFragment = { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } };
 
 export type ReadTenantQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ReadTenantQuery = { tenant: { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
+export type ReadTenantQuery = { tenant: { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } } };
 
 export type ChangeTenantMutationVariables = Exact<{
   version: number;
@@ -1043,7 +1058,7 @@ export type ChangeTenantMutationVariables = Exact<{
 
 export type ChangeTenantMutation = { result:
     | { code: string, message: string }
-    | { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
+    | { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -1069,7 +1084,7 @@ export type PreviewRetirementQueryVariables = Exact<{
 }>;
 
 
-export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, digest: string, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } } | null };
+export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, digest: string, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, policyId: string | null, active: boolean, version: number } } | null };
 
 export type RetireResourceMutationVariables = Exact<{
   id: string | number;
@@ -1082,7 +1097,7 @@ export type RetireResourceMutation = { result:
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
-    | { cancelled: number, moved: number, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }, kept: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null }, conflicts: Array<{ bookingId: string, resourceId: string, kind: BookingKind, subject: string | null, start: string, end: string, wantedStart: string }> }
+    | { cancelled: number, moved: number, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, policyId: string | null, active: boolean, version: number }, kept: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null }, conflicts: Array<{ bookingId: string, resourceId: string, kind: BookingKind, subject: string | null, start: string, end: string, wantedStart: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -1512,6 +1527,8 @@ export const ResourceMembersFragmentDoc = new TypedDocumentString(`
   equipment
   mailbox
   checkInMinutes
+  calendarWriting
+  calendarEdits
   policyId
   active
   version
@@ -1534,6 +1551,8 @@ export const TenantMembersFragmentDoc = new TypedDocumentString(`
   parameters {
     pinAuthenticationAllowed
     usersMayImport
+    calendarWriting
+    calendarEdits
   }
   colour
   logo
@@ -3163,6 +3182,8 @@ export const ReadTenantDocument = new TypedDocumentString(`
   parameters {
     pinAuthenticationAllowed
     usersMayImport
+    calendarWriting
+    calendarEdits
   }
   colour
   logo
@@ -3186,6 +3207,8 @@ export const ChangeTenantDocument = new TypedDocumentString(`
   parameters {
     pinAuthenticationAllowed
     usersMayImport
+    calendarWriting
+    calendarEdits
   }
   colour
   logo
@@ -3239,6 +3262,8 @@ export const PreviewRetirementDocument = new TypedDocumentString(`
   equipment
   mailbox
   checkInMinutes
+  calendarWriting
+  calendarEdits
   policyId
   active
   version
@@ -3281,6 +3306,8 @@ export const RetireResourceDocument = new TypedDocumentString(`
   equipment
   mailbox
   checkInMinutes
+  calendarWriting
+  calendarEdits
   policyId
   active
   version

@@ -1,0 +1,51 @@
+/**
+ * `npm run bench -- --all`: every bench in turn, each as its own command runs it, and at the end one table of what they
+ * compared: each side with its ratio to the yardstick of the same run, and its CPU. What else each measured stands above.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { Command } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { print, say, type Table } from './_util/figures.ts';
+
+const known = Object.keys(packageJson.scripts).flatMap((name) => /^bench:(.*)/.exec(name)?.[1] ?? []);
+
+const command = new Command('npm run bench --')
+  .argument('[names...]', `which ones: ${known.join(', ')}`)
+  .option('--all', 'all of them')
+  .option('--smoke', 'all steps, with next to nothing to do: shows that they run', false)
+  .showHelpAfterError()
+  .parse();
+const { all, smoke } = command.opts<{ all?: true; smoke: boolean }>();
+const names = all ? known : command.args;
+const unknown = names.find((name) => !known.includes(name));
+if (unknown !== undefined) command.error(`error: there is no bench ${unknown}`);
+if (names.length === 0) command.error('error: name the benches, or --all');
+
+type Row = [side: string, cpu: string, ratio: string];
+
+/** The sides of a table: of its figures the CPU and the ratio, which every bench has under headings that begin so. */
+function sidesOf(bench: string, { what, headings, rows }: Table): Row[] {
+  const figure = (row: readonly string[], begin: RegExp) => {
+    const at = headings.findIndex((heading) => begin.test(heading));
+    return at < 0 ? '' : `${row[at + 1]} ${headings[at]}`;
+  };
+  return rows.map((row) => [`${bench}: ${what}, ${row[0]}`, figure(row, /^us CPU/), figure(row, /ratio to/)]);
+}
+
+const sides: Row[] = [];
+const failed: string[] = [];
+for (const name of names) {
+  say(`\n== ${name}`);
+  const bench = fork(path.join(import.meta.dirname, `${name}.ts`), smoke ? ['--smoke'] : []);
+  const end = () => bench.kill();
+  process.once('exit', end);
+  bench.on('message', (table: Table) => sides.push(...sidesOf(name, table)));
+  const [code] = await once(bench, 'exit');
+  process.off('exit', end);
+  if (code !== 0) failed.push(name);
+}
+say('');
+print([['bench', 'CPU', 'compared'], ...sides]);
+if (failed.length > 0) throw new Error(`These benches have failed: ${failed.join(', ')}`);

@@ -1,0 +1,33 @@
+-- A tenant that is moved to another installation rests: for seconds nothing of it is written where it was, and nothing at all
+-- where it comes to. The guard holds whoever writes, and costs nothing while no tenant rests: its triggers are made for a move.
+create table resting_tenant (
+  mandator_id integer primary key,
+  code text not null unique,
+  -- Coming: its rows arrive here. Frozen: it is read here, not written. Away: it is served elsewhere, or will be.
+  state text not null check (state in ('Coming', 'Frozen', 'Away')),
+  -- When the rest ends by itself, so that a mover that dies leaves a tenant that is written again; null: by the mover alone.
+  until timestamptz check ((until is null) = (state <> 'Frozen'))
+);
+
+-- What the mover writes last where a tenant leaves: once it is read where the tenant comes to, all before it has arrived.
+create table move_mark (
+  mandator_id integer primary key,
+  mark uuid not null
+);
+
+-- Whoever writes for a resting tenant is refused with an error that means "again". Work for all tenants at once (sweeps)
+-- passes its rows over where none of the tenant's transactions can be under way. The row is locked, so that a rest whose time
+-- is over cannot be prolonged behind the back of a writer.
+create function guard_resting_tenant() returns trigger language plpgsql as $$
+declare
+  tenant integer := (case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end ->> tg_argv[0])::integer;
+  rest resting_tenant;
+begin
+  select * into rest from resting_tenant where mandator_id = tenant for share;
+  if not found or rest.until <= clock_timestamp() then
+    return case tg_op when 'DELETE' then old else new end;
+  elsif rest.state <> 'Frozen' and current_setting('roomgate.background', true) = '1' then
+    return null;
+  end if;
+  raise exception 'tenant % is being moved', rest.code using errcode = 'RG001';
+end $$;

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
+import * as cells from './service.ts';
+
+type TenantOption = { mandator: string };
+
+function readSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3_600)
+    throw new CommandFailed(`${text} is no number of seconds from 1 to 3600.`);
+  return seconds;
+}
+
+/** Runs the operator's command that sends requests to the other installation. */
+async function runRoute(command: string, code: string): Promise<void> {
+  const child = spawn(command, {
+    shell: true,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, TENANT: code },
+  });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  if (status !== 0)
+    throw new CommandFailed(
+      `The tenant ${code} is served at the other installation, but "${command}" failed: send its requests there, then run the same command again.`,
+    );
+}
+
+export const addCommands: AddCommands = (program, action) => {
+  const group = program.command('tenant').description('whole tenants: as a file, to another installation, and removed');
+  const ofTenant = (name: string) => group.command(name).addOption(tenantOption());
+  const example = (call: string) => `Example:\n  $ roomgate tenant ${call}`;
+
+  ofTenant('export')
+    .description('write everything of a tenant into a file; it holds personal data, and no secret that can be read')
+    .argument('<file>', 'a new file')
+    .addHelpText('after', example('export demo.tenant.gz --mandator demo'))
+    .action(
+      action(async ({ context, print }, file: string, { mandator }: TenantOption) => {
+        const { rows } = await cells.writeArchive(context.db, mandator, file);
+        print(`Tenant ${mandator}: ${rows} rows written to ${file}.`, { Mandator: mandator, File: file, Rows: rows });
+      }),
+    );
+
+  group
+    .command('import')
+    .description(
+      'make the tenant of such a file, here where it is not; the Pepper must be that of where it was written',
+    )
+    .argument('<file>', 'a file that "tenant export" has written')
+    .addHelpText('after', example('import demo.tenant.gz'))
+    .action(
+      action(async ({ context, print }, file: string) => {
+        const { mandator, rows } = await cells.readArchive(context.db, file);
+        print(`Tenant ${mandator}: ${rows} rows read from ${file}.`, { Mandator: mandator, File: file, Rows: rows });
+      }),
+    );
+
+  ofTenant('freeze')
+    .description('let nobody write for a tenant for some seconds; it is still read')
+    .option('--seconds <n>', 'until it ends by itself', '60')
+    .addHelpText('after', example('freeze --mandator demo --seconds 60'))
+    .action(
+      action(async ({ context, print }, { mandator, seconds }: TenantOption & { seconds: string }) => {
+        const most = readSeconds(seconds);
+        await cells.freezeTenant(context.db, mandator, most);
+        print(`Tenant ${mandator} is frozen for ${most} seconds, or until "roomgate tenant thaw".`, {
+          Mandator: mandator,
+          Seconds: most,
+        });
+      }),
+    );
+
+  ofTenant('thaw')
+    .description('end a freeze')
+    .addHelpText('after', example('thaw --mandator demo'))
+    .action(
+      action(async ({ context, print }, { mandator }: TenantOption) => {
+        await cells.thaw(context.db, mandator);
+        print(`Tenant ${mandator} is written again.`, { Mandator: mandator });
+      }),
+    );
+
+  ofTenant('move')
+    .description('move a tenant to another installation while it is used; its writes stop for seconds')
+    .requiredOption('--to <url>', 'the DatabaseUrl of the other installation')
+    .option('--from <url>', "where the other installation's PostgreSQL finds this one's; as DatabaseUrl if left out")
+    .option('--freeze-seconds <n>', 'for how long the writes may stop', '20')
+    .option('--route <command>', 'a command that sends the requests of $TENANT to the other installation')
+    .option('--undo', 'give up a move that was cut off: the tenant is served here again')
+    .addHelpText(
+      'after',
+      example('move --mandator demo --to postgres://roomgate@b.example/roomgate --route ./route-to-b'),
+    )
+    .action(
+      action(
+        async (
+          { context: { config, log }, print, json },
+          options: TenantOption & { to: string; from?: string; freezeSeconds: string; route?: string; undo?: boolean },
+        ) => {
+          const { mandator: code, to, from = config.DatabaseUrl, route, undo } = options;
+          const move = {
+            code,
+            fromDatabase: config.DatabaseUrl,
+            toDatabase: to,
+            fromUrl: from,
+            freezeSeconds: readSeconds(options.freezeSeconds),
+            route: async () => (route ? await runRoute(route, code) : undefined),
+            say: (line: string) => void (json || process.stderr.write(`${line}\n`)),
+            log,
+          };
+          if (undo) {
+            await cells.undoBetween(move);
+            print(`Tenant ${code} is served here; nothing of it is left at the other installation.`, {
+              Mandator: code,
+            });
+            return;
+          }
+          const { stoppedMs, rows } = await cells.moveBetween(move);
+          print(
+            `Tenant ${code} has moved: ${rows} rows, its writes stopped for ${(stoppedMs / 1_000).toFixed(1)} s.${route ? '' : ' Send its requests to the other installation now.'}`,
+            { Mandator: code, Rows: rows, StoppedMs: stoppedMs },
+          );
+        },
+      ),
+    );
+
+  ofTenant('delete')
+    .description('remove a tenant and everything that is of it, for good')
+    .option('--yes', 'really')
+    .addHelpText('after', example('delete --mandator demo --yes'))
+    .action(
+      action(async ({ context, print }, { mandator, yes }: TenantOption & { yes?: boolean }) => {
+        if (!yes)
+          throw new CommandFailed(
+            `This removes everything of ${mandator} for good: write it into a file first ("roomgate tenant export"), then repeat this with --yes.`,
+          );
+        const { rows } = await cells.deleteTenant(context.db, mandator);
+        print(`Tenant ${mandator} is removed: ${rows} rows.`, { Mandator: mandator, Rows: rows });
+      }),
+    );
+};

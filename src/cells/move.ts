@@ -1,0 +1,277 @@
+/**
+ * Moves a tenant to another installation while it is used. A copy follows it (replication.ts); once the copy is complete the tenant
+ * is frozen, the last changes arrive, both sides are compared, and it is served there. Each step may be repeated: a move that was
+ * cut off goes on when it is started again. The tenant is never written in two places: it leaves for good here, in one statement
+ * that holds only while it is frozen, before it is served there.
+ */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { pause } from '../flow/retry.ts';
+import { removeRows } from './removal.ts';
+import {
+  catchUp,
+  checkPublisher,
+  isSubscribed,
+  publish,
+  readProgress,
+  subscribe,
+  unpublish,
+  unsubscribe,
+} from './replication.ts';
+import { findRest, freeze, getTenant, liftGuards, sendAway, setGuards, thaw, unguarded } from './resting.ts';
+import { findDifference, insertRows, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
+
+export type TenantMove = {
+  /** The database that the tenant leaves, and the one that it comes to. */
+  from: Database;
+  to: Database;
+  code: string;
+  /** Where the PostgreSQL of `to` finds that of `from`. */
+  fromUrl: string;
+  /** For how long the tenant may not be written at most. */
+  freezeSeconds: number;
+  /** Sends the requests for the tenant to the other installation. */
+  route(): Promise<void>;
+  /** A line for people: what is being done. */
+  say(line: string): void;
+};
+
+export type Moved = { stoppedMs: number; rows: number };
+
+const progressEvery = 100;
+const mostTries = 5;
+
+/** @throws Conflict when the tenant cannot be moved, with the reason and the remedy; it is then served where it was */
+export async function moveTenant(move: TenantMove): Promise<Moved> {
+  const { from, to, code, say } = move;
+  const tenant = await findTenant(from, to, code);
+  const tables = await checkSchemas(from, to);
+  let moved: Moved = { stoppedMs: 0, rows: 0 };
+  if (!(await isServed(to, tenant))) {
+    if ((await findRest(from, code))?.state !== 'Away') {
+      await follow(move, tenant, tables);
+      moved = await leave(move, tenant, tables);
+    } else {
+      say('The tenant has left already; the move goes on.');
+      await arrive(from, to, tenant);
+      await move.route();
+    }
+  }
+  say('Removing the original.');
+  await unsubscribe(to, tenant.id);
+  await unpublish(from, tenant.id);
+  await removeRows(from, tenant.id);
+  await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(from);
+  await liftGuards(from);
+  await liftGuards(to);
+  return moved;
+}
+
+/** Where it leaves or, if it has been removed there already, where it came to. */
+async function findTenant(from: Database, to: Database, code: string): Promise<TenantRow> {
+  return await getTenant(from, code).catch(async (error) => {
+    const rest = await findRest(from, code);
+    if (rest) return { id: rest.mandatorId, code };
+    throw (await findMandator(to, code))
+      ? new Conflict(`The tenant ${code} is not here any more: it is served at the other installation.`)
+      : error;
+  });
+}
+
+const findMandator = (db: Database, code: string) =>
+  db.selectFrom('mandator').where('code', '=', code).select('id').executeTakeFirst();
+
+/** @throws Conflict when another tenant there has its code */
+async function isServed(to: Database, { id, code }: TenantRow): Promise<boolean> {
+  const found = await findMandator(to, code);
+  if (found && found.id !== id)
+    throw new Conflict(`The other installation has another tenant with the code ${code}; a code is of one tenant.`);
+  return found !== undefined;
+}
+
+/** @returns what a tenant consists of @throws Conflict when the installations do not fit each other */
+async function checkSchemas(from: Database, to: Database): Promise<TenantTable[]> {
+  const readFit = async (db: Database) => {
+    const { rows } = await sql<{ migrations: string; pepper: string | null }>`
+      select (select string_agg(name, ' ' order by name) from kysely_migration) as migrations,
+        (select hash::text from pepper) as pepper`.execute(db);
+    return rows[0]!;
+  };
+  const [here, there] = [await readFit(from), await readFit(to)];
+  if (here.migrations !== there.migrations)
+    throw new Conflict('The two installations have different releases; run the same one in both.');
+  if (here.pepper !== there.pepper && there.pepper !== null)
+    throw new Conflict(
+      'The other installation has another Pepper: PINs, displays and calendar addresses of the tenant would end. Give both the same.',
+    );
+  return await listTenantTables(from);
+}
+
+/** @throws Conflict when a row of the tenant has a key that another tenant has there */
+async function checkKeys(from: Database, to: Database, { id }: TenantRow): Promise<void> {
+  const { rows: keys } = await sql<{ name: string; column: string }>`
+    select class.relname as name, attname as column
+    from pg_index join pg_class class on class.oid = indrelid
+    join pg_attribute on attrelid = class.oid and attnum = indkey[0]
+    where indisunique and indnkeyatts = 1 and indpred is null and indexprs is null and class.relname in (
+      select table_name from information_schema.columns where table_schema = 'public' and column_name = 'mandator_id')
+      and class.relname not in ('resting_tenant', 'move_mark', 'mail_server')`.execute(from);
+  for (const { name, column } of keys) {
+    const [table, key] = [sql.table(name), sql.ref(column)];
+    const { rows } = await sql<{ key: string }>`
+      select ${key}::text as key from ${table} where mandator_id = ${id} and ${key} is not null`.execute(from);
+    const { rows: taken } = await sql<{ key: string }>`
+      select ${key}::text as key from ${table}
+      where ${key}::text = any (${rows.map((row) => row.key)}) and mandator_id <> ${id} limit 1`.execute(to);
+    if (taken[0])
+      throw new Conflict(
+        column === 'id'
+          ? `The other installation has a ${name} with the Id ${taken[0].key} of this tenant. Installations between which tenants move need ids of their own: set Cell before the first tenant is made.`
+          : `A ${column} in ${name} of this tenant is in use at the other installation (the same PIN, perhaps): make another here first.`,
+      );
+  }
+}
+
+/** Has a copy follow the tenant, and returns once everything that stood there has arrived. */
+async function follow(
+  { from, to, code, fromUrl, say }: TenantMove,
+  { id }: TenantRow,
+  tables: TenantTable[],
+): Promise<void> {
+  if (!(await isSubscribed(to, id))) {
+    await checkPublisher(from);
+    await checkKeys(from, to, { id, code });
+    await setGuards(to);
+    await sql`
+      insert into resting_tenant (mandator_id, code, state) values (${id}, ${code}, 'Coming')
+      on conflict do nothing`.execute(to);
+    // What an earlier try has left.
+    await removeRows(to, id);
+    await publish(from, id, tables);
+    await subscribe(to, id, fromUrl);
+  }
+  say('Copying; the tenant is used meanwhile.');
+  for (let told = -1; ; await pause(progressEvery)) {
+    const { ready, all } = await readProgress(to, id);
+    if (ready === all) return;
+    if (ready !== told) say(`${ready} of ${all} tables`);
+    told = ready;
+  }
+}
+
+/** Stops the writes, lets the last ones arrive, compares, and has the tenant served there. */
+async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[]): Promise<Moved> {
+  const { from, to, freezeSeconds, say } = move;
+  const mostMs = freezeSeconds * 1_000;
+  // Without a freeze at first, so that the writes stop for the rest only.
+  for (let tries = 1; !(await catchUp(from, to, tenant.id, mostMs)); tries++)
+    if (tries >= mostTries) throw new Conflict('The copy is too far behind to move the tenant now; try again later.');
+  say('Stopping the writes.');
+  const since = Date.now();
+  try {
+    await freeze(from, tenant, freezeSeconds);
+    const left = () => mostMs - (Date.now() - since);
+    if (!(await catchUp(from, to, tenant.id, left())))
+      throw new Conflict(`The last changes did not arrive within ${freezeSeconds} seconds; try again later.`);
+    await placeAlike(from, to, tenant.id);
+    const [here, there] = await Promise.all([sumUp(from, tables, tenant.id), sumUp(to, tables, tenant.id)]);
+    const difference = findDifference(here, there);
+    if (difference)
+      throw new Conflict(
+        `The copy is not the original: ${difference}. Give the move up ("--undo") and start it again; tell the makers.`,
+      );
+    if (!(await sendAway(from, tenant)))
+      throw new Conflict(`It took longer than the ${freezeSeconds} seconds of --freeze-seconds; give it more.`);
+    const rows = Object.values(here).reduce((sum, { rows: some }) => sum + some, 0);
+    await arrive(from, to, tenant);
+    await move.route();
+    return { stoppedMs: Date.now() - since, rows };
+  } catch (error) {
+    if ((await findRest(from, tenant.code))?.state === 'Frozen') await thaw(from, tenant.code);
+    throw error;
+  }
+}
+
+/** The positions that changes got after they had been copied: of this table new rows alone are sent. */
+async function placeAlike(from: Database, to: Database, mandatorId: number): Promise<void> {
+  const { rows: open } = await sql<{ id: number }>`
+    select id from change where mandator_id = ${mandatorId} and position is null`.execute(to);
+  if (open.length > 0) {
+    const { rows } = await sql<{ id: number; position: number }>`
+      select id, position from change
+      where mandator_id = ${mandatorId} and position is not null and id = any (${open.map(({ id }) => id)})`.execute(
+      from,
+    );
+    await to.transaction().execute(async (trx) => {
+      await sql`
+        update change set position = placed.position
+        from unnest(${rows.map(({ id }) => id)}::bigint[], ${rows.map(({ position }) => position)}::bigint[])
+          as placed (id, position)
+        where mandator_id = ${mandatorId} and change.id = placed.id`.execute(await unguarded(trx));
+    });
+  }
+  await forgetAlike(from, to, mandatorId);
+}
+
+/** The rows that were forgotten there after they had been copied: of these tables deletions are not sent. */
+async function forgetAlike(from: Database, to: Database, mandatorId: number): Promise<void> {
+  for (const { name, sendsChanges } of await listTenantTables(from)) {
+    if (sendsChanges) continue;
+    const table = sql.table(name);
+    const listIds = async (db: Database) => {
+      const { rows } = await sql<{ id: string }>`
+        select id::text as id from ${table} where mandator_id = ${mandatorId}`.execute(db);
+      return rows.map(({ id }) => id);
+    };
+    const count = async (db: Database) => {
+      const { rows } = await sql`select count(*) as rows from ${table} where mandator_id = ${mandatorId}`.execute(db);
+      return (rows[0] as { rows: number }).rows;
+    };
+    if ((await count(from)) === (await count(to))) continue;
+    const kept = new Set(await listIds(from));
+    const gone = (await listIds(to)).filter((id) => !kept.has(id));
+    if (gone.length > 0)
+      await to.transaction().execute(async (trx) => {
+        await sql`delete from ${table} where mandator_id = ${mandatorId} and id::text = any (${gone})`.execute(
+          await unguarded(trx),
+        );
+      });
+  }
+}
+
+/** Serves the tenant there: its own row, by which everything else is found, comes last, with the keys of its tokens. */
+async function arrive(from: Database, to: Database, { id, code }: TenantRow): Promise<void> {
+  const rowsOf = async (table: 'mandator' | 'signing_key' | 'pepper') => {
+    const { rows } = await sql<{ row: string }>`
+      select to_jsonb(found)::text as row from ${sql.table(table)} as found
+      where ${table === 'mandator' ? sql`found.id = ${id}` : sql`true`}`.execute(from);
+    return rows.map(({ row }) => row);
+  };
+  const [mandator, keys, pepper] = [await rowsOf('mandator'), await rowsOf('signing_key'), await rowsOf('pepper')];
+  await to.transaction().execute(async (trx) => {
+    await unguarded(trx);
+    const onConflict = sql`on conflict do nothing`;
+    await insertRows(trx, 'signing_key', keys, { onConflict });
+    await insertRows(trx, 'pepper', pepper, { onConflict });
+    await insertRows(trx, 'mandator', mandator, { onConflict });
+    await sql`update mandator set code = ${code} where id = ${id}`.execute(trx);
+    await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
+    await sql`delete from move_mark where mandator_id = ${id}`.execute(trx);
+    await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
+  });
+}
+
+/** Gives a move up: the tenant is served where it was, and nothing of it stays at the other place. @throws Conflict once it is served there */
+export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to' | 'code'>): Promise<void> {
+  const tenant = await getTenant(from, code);
+  if (await isServed(to, tenant))
+    throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
+  await unsubscribe(to, tenant.id);
+  await removeRows(to, tenant.id);
+  await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(to);
+  await sql`delete from move_mark where mandator_id = ${tenant.id}`.execute(to);
+  await liftGuards(to);
+  await unpublish(from, tenant.id);
+  await thaw(from, code);
+}

@@ -1,0 +1,29 @@
+/** Removes all rows of a tenant, in steps that others hardly notice. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { unguarded } from './resting.ts';
+import { listTenantTables } from './tables.ts';
+
+const rowsAtOnce = 20_000;
+
+/** Nobody may be writing for the tenant. It may be called again after a failure; `mandator` goes last. @returns how many rows */
+export async function removeRows(db: Database, mandatorId: number): Promise<number> {
+  const tables = (await listTenantTables(db)).map(({ name }) => ({ name, key: 'mandator_id' }));
+  let removed = 0;
+  for (const { name, key } of [...tables, { name: 'mandator', key: 'id' }]) {
+    for (let left = true; left; ) {
+      const deleted = await db.transaction().execute(async (trx) => {
+        const table = sql.table(name);
+        const { numAffectedRows = 0n } = await sql`
+          delete from ${table} where ctid = any (array(
+            select ctid from ${table} where ${sql.ref(key)} = ${mandatorId} limit ${rowsAtOnce}))`.execute(
+          await unguarded(trx),
+        );
+        return Number(numAffectedRows);
+      });
+      removed += deleted;
+      left = deleted === rowsAtOnce;
+    }
+  }
+  return removed;
+}

@@ -1,0 +1,106 @@
+/**
+ * The copy of a tenant that follows its original, by PostgreSQL's logical replication: a publication of its rows where it leaves,
+ * a subscription where it comes to. The worker of the subscription writes without triggers.
+ */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { pause } from '../flow/retry.ts';
+import type { TenantTable } from './tables.ts';
+
+const nameOf = (mandatorId: number) => `roomgate_move_${mandatorId}`;
+const newRowsOf = (mandatorId: number) => `${nameOf(mandatorId)}_new_rows`;
+const lookEvery = 20;
+
+/** @throws Conflict naming the setting of PostgreSQL that is missing */
+export async function checkPublisher(db: Database): Promise<void> {
+  const { rows } = await sql<{ level: string }>`select current_setting('wal_level') as level`.execute(db);
+  if (rows[0]?.level !== 'logical')
+    throw new Conflict(
+      `The PostgreSQL that the tenant leaves has wal_level = ${rows[0]?.level}; set wal_level = logical in postgresql.conf, and start it again.`,
+    );
+}
+
+/** Publishes the rows of a tenant: all changes of most tables, of the others what is inserted. */
+export async function publish(db: Database, mandatorId: number, tables: readonly TenantTable[]): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(trx);
+    await sql`drop publication if exists ${sql.id(newRowsOf(mandatorId))}`.execute(trx);
+    const listed = (some: readonly { name: string }[]) =>
+      sql.join(some.map(({ name }) => sql`${sql.table(name)} where (mandator_id = ${sql.lit(mandatorId)})`));
+    const changing = tables.filter(({ sendsChanges }) => sendsChanges);
+    const growing = tables.filter(({ sendsChanges }) => !sendsChanges);
+    await sql`
+      create publication ${sql.id(nameOf(mandatorId))} for table ${listed([...changing, { name: 'move_mark' }])}
+      with (publish = 'insert, update, delete')`.execute(trx);
+    await sql`
+      create publication ${sql.id(newRowsOf(mandatorId))} for table ${listed(growing)} with (publish = 'insert')`.execute(
+      trx,
+    );
+  });
+}
+
+export async function unpublish(db: Database, mandatorId: number): Promise<void> {
+  await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(db);
+  await sql`drop publication if exists ${sql.id(newRowsOf(mandatorId))}`.execute(db);
+  await sql`
+    select pg_drop_replication_slot(slot_name) from pg_replication_slots
+    where slot_name = ${nameOf(mandatorId)} and not active`.execute(db);
+  await sql`delete from move_mark where mandator_id = ${mandatorId}`.execute(db);
+}
+
+export async function isSubscribed(db: Database, mandatorId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_stat_subscription where subname = ${nameOf(mandatorId)} limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** @param from where the other PostgreSQL finds the one that the tenant leaves */
+export async function subscribe(db: Database, mandatorId: number, from: string): Promise<void> {
+  await sql`
+    create subscription ${sql.id(nameOf(mandatorId))} connection ${sql.lit(from)}
+    publication ${sql.id(nameOf(mandatorId))}, ${sql.id(newRowsOf(mandatorId))}`.execute(db);
+}
+
+/** Ends the copy; the original's PostgreSQL need not answer. */
+export async function unsubscribe(db: Database, mandatorId: number): Promise<void> {
+  if (!(await isSubscribed(db, mandatorId))) return;
+  const subscription = sql.id(nameOf(mandatorId));
+  await sql`alter subscription ${subscription} disable`.execute(db);
+  await sql`drop subscription ${subscription}`.execute(db).catch(async () => {
+    // The slot stays where the tenant was, until `unpublish` drops it.
+    await sql`alter subscription ${subscription} set (slot_name = none)`.execute(db);
+    await sql`drop subscription ${subscription}`.execute(db);
+  });
+}
+
+/** How many tables of the copy have what stood in them, out of how many. @throws Conflict when PostgreSQL cannot copy */
+export async function readProgress(db: Database, mandatorId: number): Promise<{ ready: number; all: number }> {
+  const { rows } = await sql<{ ready: number; all: number; failures: number }>`
+    select count(*) filter (where srsubstate = 'r')::int as ready, count(*)::int as all,
+      (select (apply_error_count + sync_error_count)::int from pg_stat_subscription_stats as stats
+       where stats.subid = subscription.oid) as failures
+    from pg_subscription as subscription join pg_subscription_rel on srsubid = subscription.oid
+    where subname = ${nameOf(mandatorId)} group by subscription.oid`.execute(db);
+  const [found] = rows;
+  if (!found) throw new Conflict('The copy has no subscription any more; start the move again.');
+  // A lost connection counts as a failure too, and is made again.
+  if (found.failures > 20)
+    throw new Conflict(
+      'PostgreSQL cannot copy the tenant; the log of the PostgreSQL that it comes to says why, in the lines of its logical replication worker.',
+    );
+  return found;
+}
+
+/** Writes a mark behind everything that has been written, and waits until the copy has it. @returns whether it came in time */
+export async function catchUp(from: Database, to: Database, mandatorId: number, mostMs: number): Promise<boolean> {
+  const { rows } = await sql<{ mark: string }>`
+    insert into move_mark (mandator_id, mark) values (${mandatorId}, gen_random_uuid())
+    on conflict (mandator_id) do update set mark = excluded.mark returning mark`.execute(from);
+  for (const end = Date.now() + mostMs; ; await pause(lookEvery)) {
+    const { rows: read } = await sql`
+      select from move_mark where mandator_id = ${mandatorId} and mark = ${rows[0]?.mark}`.execute(to);
+    if (read.length > 0) return true;
+    if (Date.now() > end) return false;
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Whole tenants, for operators: as a file, between installations, and removed. A **cell** is an installation between which tenants
+ * move; each has ids of its own (setting Cell). A tenant **rests** while it is moved: **frozen** where it leaves (read, not written),
+ * **coming** where its copy arrives, **away** once it is served elsewhere.
+ *
+ * Invariants: a tenant is never written in two cells. A freeze ends by itself, so a mover that dies stops nobody for longer.
+ */
+
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { readArchive, writeArchive } from './archive.ts';
+import { moveTenant, type TenantMove, undoMove } from './move.ts';
+import { removeRows } from './removal.ts';
+import { findRest, freeze, getTenant, liftGuards, sendAway, thaw } from './resting.ts';
+
+export { readArchive, writeArchive };
+
+const deleteSeconds = 30;
+
+/** Lets nobody write for the tenant for some seconds. @throws NotFound, Conflict */
+export async function freezeTenant(db: Database, code: string, seconds: number): Promise<void> {
+  await freeze(db, await getTenant(db, code), seconds);
+}
+
+export { thaw };
+
+/** Removes a tenant and everything that is of it. @throws NotFound, Conflict */
+export async function deleteTenant(db: Database, code: string): Promise<{ rows: number }> {
+  const tenant = await getTenant(db, code);
+  if ((await findRest(db, code))?.state !== 'Away') {
+    await freeze(db, tenant, deleteSeconds);
+    if (!(await sendAway(db, tenant))) throw new Conflict(`The tenant ${code} is written still; try again.`);
+  }
+  const rows = await removeRows(db, tenant.id);
+  await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(db);
+  await liftGuards(db);
+  return { rows };
+}
+
+type Between = Omit<TenantMove, 'from' | 'to'> & { fromDatabase: string; toDatabase: string; log: Log };
+
+async function between<T>(
+  { fromDatabase, toDatabase, log }: Between,
+  work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
+) {
+  // The sums of a large tenant take longer than a request may.
+  const open = (url: string) => openDatabase(url, { max: 2, log, statementTimeout: 0 });
+  const [from, to] = [open(fromDatabase), open(toDatabase)];
+  try {
+    return await work({ from, to });
+  } finally {
+    await Promise.all([from.destroy(), to.destroy()]);
+  }
+}
+
+/** As `moveTenant`, between two addresses. */
+export const moveBetween = (move: Between) => between(move, (ends) => moveTenant({ ...move, ...ends }));
+/** As `undoMove`, between two addresses. */
+export const undoBetween = (move: Between) => between(move, (ends) => undoMove({ ...move, ...ends }));

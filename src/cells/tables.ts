@@ -1,0 +1,80 @@
+/** What a tenant consists of, read from the catalogue, so that a table of a later release is not forgotten. */
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+
+export type TenantTable = {
+  name: string;
+  /** Those that an insert names: all but computed ones. */
+  columns: readonly string[];
+  /** Whether PostgreSQL can send its changes with a filter by tenant: only new rows otherwise. */
+  sendsChanges: boolean;
+};
+
+/** The tables with a row's tenant in `mandator_id`; without `mandator` itself, which is moved last. */
+export async function listTenantTables(db: Database | Transaction): Promise<TenantTable[]> {
+  const { rows } = await sql<TenantTable>`
+    select class.relname as name,
+      array(
+        select attname from pg_attribute
+        where attrelid = class.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum
+      )::text[] as columns,
+      exists (
+        select from pg_index where indrelid = class.oid and indisprimary and tenant.attnum = any (indkey)
+      ) as "sendsChanges"
+    from pg_class class
+    join pg_attribute tenant on tenant.attrelid = class.oid and tenant.attname = 'mandator_id' and not tenant.attisdropped
+    where class.relnamespace = 'public'::regnamespace and class.relkind = 'r' and class.relpersistence = 'p'
+      and class.relname not in ('resting_tenant', 'move_mark')
+    order by class.relname`.execute(db);
+  return rows;
+}
+
+/** Writes rows of a table as they were elsewhere. @param rows as JSON, with the names of columns */
+export async function insertRows(
+  trx: Transaction,
+  table: string,
+  rows: readonly string[],
+  { onConflict = sql`` } = {},
+): Promise<void> {
+  const { rows: columns } = await sql<{ name: string }>`
+    select attname as name from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`.execute(trx);
+  const names = sql.join(columns.map(({ name }) => sql.ref(name)));
+  await sql`
+    insert into ${sql.table(table)} (${names}) overriding system value
+    select ${names} from unnest(${rows}::jsonb[]) as given, jsonb_populate_record(null::${sql.table(table)}, given)
+    ${onConflict}`.execute(trx);
+}
+
+export type TenantRow = { id: number; code: string };
+
+/** What the rows of a tenant are worth in a comparison: how many there are, and a sum over all that is in them. */
+export type Sums = Record<string, { rows: number; sum: string }>;
+
+export async function sumUp(db: Database, tables: readonly TenantTable[], mandatorId: number): Promise<Sums> {
+  return await db.transaction().execute(async (trx) => {
+    await sql`set local timezone = 'UTC'`.execute(trx);
+    const each = tables.map(
+      ({ name }) => sql`
+        select ${name}::text as name, count(*)::float8 as rows,
+          coalesce(sum(hashtextextended(part::text, 0)::numeric), 0)::text as sum
+        from ${sql.table(name)} as part where mandator_id = ${mandatorId}`,
+    );
+    const { rows } = await sql<{
+      name: string;
+      rows: number;
+      sum: string;
+    }>`${sql.join(each, sql` union all `)}`.execute(trx);
+    return Object.fromEntries(rows.map(({ name, rows: count, sum }) => [name, { rows: count, sum }]));
+  });
+}
+
+/** The first table in which two installations differ, in words; undefined when they are equal. */
+export function findDifference(here: Sums, there: Sums): string | undefined {
+  for (const [name, { rows, sum }] of Object.entries(here)) {
+    const other = there[name];
+    if (other?.rows !== rows) return `${name} has ${rows} rows here and ${other?.rows ?? 'none'} there`;
+    if (other.sum !== sum) return `${name} has ${rows} rows here and there, but not the same`;
+  }
+  return undefined;
+}

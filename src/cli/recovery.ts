@@ -1,0 +1,78 @@
+/** The commands for what would otherwise be lost. */
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { ConfigError } from '../config.ts';
+import type { Context } from '../context.ts';
+import { InvalidInput } from '../errors.ts';
+import type { Output } from './command.ts';
+
+type PepperContext = Pick<Context, 'db' | 'config'>;
+
+/** What main.js does for them. */
+export type Keeper = {
+  /** Writes the database. @returns also the file of the Pepper, where it is kept in one */
+  backup(version: string, target: string | Writable): Promise<{ rows: number; pepper: string | undefined }>;
+  /**
+   * Makes the database that of a backup.
+   * @param check looks at it before it takes the place of the present one, and refuses it by throwing
+   */
+  restore(asked: {
+    file: string;
+    force: boolean;
+    check(restored: PepperContext): Promise<void>;
+  }): Promise<{ rows: number; Version: string; WrittenAt: string }>;
+};
+
+type Parts = Keeper & {
+  version: string;
+  output(): Output;
+  hasRightPepper(held: PepperContext): Promise<boolean>;
+  forgetPepper(held: PepperContext): Promise<void>;
+};
+
+const otherPepper =
+  'Pepper: is not that of the backup, so that no PIN, token or display would count. Nothing was changed. Set Pepper to that of the installation which has written the backup (without DatabaseUrl: put its file "pepper" back); if it is lost, --forget-pepper restores all but the secrets';
+
+export function addRecovery(program: Command, parts: Parts): void {
+  program
+    .command('backup')
+    .description('write the whole database into a file, while it is used; it holds personal data, and no Pepper')
+    .argument('<file>', 'a new file; "-" for standard output')
+    .addHelpText('after', 'Example:\n  $ roomgate backup roomgate.backup')
+    .action(async (file: string) => {
+      const output = parts.output();
+      const piped = file === '-';
+      if (piped && output.json) throw new InvalidInput('The backup goes to standard output, so that --json cannot.');
+      const { rows, pepper } = await parts.backup(parts.version, piped ? process.stdout : file);
+      const place = pepper ? `the file ${pepper}` : 'the setting Pepper';
+      const text = `${rows} rows written${piped ? '' : ` to ${file}`}. Keep ${place} too, in another place: without it no secret in the backup counts.`;
+      if (piped) process.stderr.write(`${text}\n`);
+      else output.print(text, { File: file, Rows: rows, PepperFile: pepper ?? null });
+    });
+
+  program
+    .command('restore')
+    .description('make the database that of a backup; nothing else may use it meanwhile')
+    .argument('<file>', 'what "roomgate backup" has written, of this release or an earlier one')
+    .option('--force', 'throw away what is in the database now')
+    .option('--forget-pepper', 'the Pepper of the backup is lost: its PINs, tokens and other secrets count no more')
+    .addHelpText('after', 'Example:\n  $ roomgate restore roomgate.backup')
+    .action(
+      async (file: string, { force = false, forgetPepper = false }: { force?: boolean; forgetPepper?: boolean }) => {
+        const { rows, Version, WrittenAt } = await parts.restore({
+          file,
+          force,
+          async check(restored) {
+            if (forgetPepper) await parts.forgetPepper(restored);
+            if (!(await parts.hasRightPepper(restored))) throw new ConfigError(otherPepper);
+          },
+        });
+        parts.output().print(`${rows} rows restored, as they were at ${WrittenAt} (roomgate ${Version}).`, {
+          File: file,
+          Rows: rows,
+          WrittenAt,
+          Version,
+        });
+      },
+    );
+}

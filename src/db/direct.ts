@@ -1,0 +1,130 @@
+/** Finds a pooler in transaction mode where a direct connection is needed, and connections that are not enough. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { type Config, ConfigError } from '../config.ts';
+import type { Log } from '../log.ts';
+import { mostConnections } from './connections.ts';
+import { connecting, type Database } from './database.ts';
+import { PrimaryClient } from './hosts.ts';
+
+const answerTimeout = 4_000;
+/** Milliseconds for a notification that has not come with the answer to a later statement, as it does from PostgreSQL. */
+const hearTimeout = 1_000;
+
+export const notDirect =
+  'LISTEN hears nothing of other connections, as through PgBouncer in transaction mode, which loses session locks as well; give DatabaseUrl a direct connection, and PooledDatabaseUrl that of PgBouncer';
+
+export function openProbe(url: string): pg.Client {
+  const client = new PrimaryClient({
+    ...connecting(url),
+    application_name: 'roomgate probe',
+    query_timeout: answerTimeout,
+  });
+  client.on('error', () => {});
+  return client;
+}
+
+/** Whether `listener` hears what another connection notifies. @throws when one of them fails */
+export async function hearsOthers(listener: pg.Client, url: string): Promise<boolean> {
+  const channel = `roomgate_probe_${randomUUID().replaceAll('-', '')}`;
+  const heard = Promise.withResolvers<boolean>();
+  const hear = (notification: pg.Notification) => notification.channel === channel && heard.resolve(true);
+  listener.on('notification', hear);
+  const sender = openProbe(url);
+  const late = new AbortController();
+  try {
+    await sender.connect();
+    await listener.query(`listen ${channel}`);
+    await sender.query(`notify ${channel}`);
+    await listener.query('select');
+    return await Promise.race([heard.promise, sleep(hearTimeout, false, { signal: late.signal }).catch(() => false)]);
+  } finally {
+    late.abort();
+    listener.off('notification', hear);
+    listener.query(`unlisten ${channel}`).catch(() => {});
+    sender.end().catch(() => {});
+  }
+}
+
+/** @throws ConfigError when a pooler in transaction mode is between */
+export async function insistOnDirect(url: string): Promise<void> {
+  const listener = openProbe(url);
+  try {
+    await listener.connect();
+    if (!(await hearsOthers(listener, url))) throw new ConfigError(`DatabaseUrl: ${notDirect}`);
+  } finally {
+    listener.end().catch(() => {});
+  }
+}
+
+type Room = { most: number; free: number };
+
+/** Says so when PostgreSQL has fewer places than a process may need. */
+export function scarcityOf({ most, free }: Room, config: Parameters<typeof mostConnections>[0]): string | undefined {
+  const { direct, pooled } = mostConnections(config);
+  if (free >= direct + pooled) return undefined;
+  return `max_connections is ${most}, of which ${Math.max(0, free)} are free; this process may need ${direct + pooled}`;
+}
+
+async function findRoom(db: Database): Promise<Room> {
+  const { rows } = await sql<Room>`
+    with place as (select current_setting('max_connections')::int as most,
+      current_setting('superuser_reserved_connections')::int + current_setting('reserved_connections')::int as kept)
+    select most, (most - kept - (select count(*) from pg_stat_activity where backend_type = 'client backend'))::int as free
+    from place`.execute(db);
+  return rows[0]!;
+}
+
+/** SQL that gives a role the time-outs of requests. */
+const timeoutsFor = (role: string, database: string) =>
+  ['statement_timeout = 15000', 'lock_timeout = 10000', 'client_connection_check_interval = 2000']
+    .map(
+      (setting) =>
+        `alter role ${pg.escapeIdentifier(role)} in database ${pg.escapeIdentifier(database)} set ${setting}`,
+    )
+    .join('; ');
+
+type Serving = { config: Config; db: Database; log: Log };
+type Standing = { started: string; database: string; role: string; timeout: string };
+
+/** What is wrong with the pooler: it leads to another database, or its sessions have no time-outs. */
+export async function findPoolFault(
+  url: string,
+  pooled: Database,
+): Promise<{ text: string; remedy: string } | undefined> {
+  const standing = `
+    select pg_postmaster_start_time()::text as started, current_database() as database, current_user as role,
+      current_setting('statement_timeout') as timeout`;
+  const probe = openProbe(url);
+  try {
+    await probe.connect();
+    const [direct, behind] = await Promise.all([
+      probe.query<Standing>(standing),
+      sql.raw<Standing>(standing).execute(pooled),
+    ]);
+    const [one, other] = [direct.rows[0]!, behind.rows[0]!];
+    if (one.started !== other.started || one.database !== other.database)
+      return {
+        text: 'PooledDatabaseUrl leads to another database than DatabaseUrl',
+        remedy: 'Let both lead to the same one.',
+      };
+    if (other.timeout !== '0') return undefined;
+    return {
+      text: 'statements outside of transactions have no time-out: a pooler passes none on, and the role has none',
+      remedy: `Run, and then RECONNECT in PgBouncer: ${timeoutsFor(other.role, other.database)}`,
+    };
+  } finally {
+    probe.end().catch(() => {});
+  }
+}
+
+/** Logs what is scarce or wrong, at the start. A pooler that is down delays no start: /readyz tells. */
+export async function warnOfConnections(db: Database, { config, db: requests, log }: Serving): Promise<void> {
+  const scarcity = scarcityOf(await findRoom(db), config);
+  if (scarcity) log.warn({ scarcity }, 'PostgreSQL may run out of connections; see docs/operating.md#database');
+  if (config.PooledDatabaseUrl === undefined) return;
+  const fault = await findPoolFault(config.DatabaseUrl, requests).catch(() => undefined);
+  if (fault) log.warn(fault, 'PooledDatabaseUrl needs attention; see docs/deploying.md#pgbouncer');
+}

@@ -1,0 +1,69 @@
+/**
+ * Several hosts in one URL (`postgres://user:password@a:5432,b:5432/database`), as libpq takes them with
+ * `target_session_attrs=primary`: the driver knows one. Of them the one that takes writes is used. A connection that cannot be
+ * opened, or leads to a standby, fails as in any outage, and the next one is tried at the next host.
+ */
+import pg from 'pg';
+
+/** The URL of each host; a URL of one host is itself. */
+export function hostsOf(url: string): string[] {
+  const [, before = '', hosts = '', after = ''] =
+    /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
+  return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [url];
+}
+
+/** The URL of another database of the same server, or servers. */
+export const atDatabase = (url: string, database: string) =>
+  url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);
+
+/** By URL, the place of the host that is taken for the primary. */
+const places = new Map<string, number>();
+
+/** Refused with the SQLSTATE of a server that does not take connections yet: so it is an outage, and tried again. */
+const isStandby = () => Object.assign(new Error('the host is a standby'), { code: '57P03' });
+
+/** A client at the host that takes writes. */
+export class PrimaryClient extends pg.Client {
+  readonly #url: string;
+  readonly #hosts: readonly string[];
+  readonly #place: number;
+  #inStandby = false;
+
+  constructor(config: pg.ClientConfig = {}) {
+    const { connectionString = '' } = config;
+    const hosts = hostsOf(connectionString);
+    const place = (places.get(connectionString) ?? 0) % hosts.length;
+    super(hosts.length === 1 ? config : { ...config, connectionString: hosts[place] ?? connectionString });
+    this.#url = connectionString;
+    this.#hosts = hosts;
+    this.#place = place;
+    if (hosts.length > 1)
+      this.connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+        if (parameterName === 'in_hot_standby') this.#inStandby = parameterValue === 'on';
+      });
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): unknown {
+    if (this.#hosts.length === 1) return callback ? super.connect(callback) : super.connect();
+    const connected = super.connect().then(
+      () => {
+        if (!this.#inStandby) return this as pg.Client;
+        this.end().catch(() => {});
+        return this.#goOn(isStandby());
+      },
+      (error: Error) => this.#goOn(error),
+    );
+    if (!callback) return connected;
+    connected.then(() => (callback as (error?: Error) => void)(), callback);
+    return undefined;
+  }
+
+  /** Lets the next connection try the next host, unless another one has found out before. */
+  #goOn(error: Error): never {
+    const { length } = this.#hosts;
+    if ((places.get(this.#url) ?? 0) % length === this.#place) places.set(this.#url, (this.#place + 1) % length);
+    throw error;
+  }
+}

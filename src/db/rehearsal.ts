@@ -1,0 +1,86 @@
+/**
+ * What the pending migrations will lock. They are tried on a database without rows that is made for it, so that nobody waits;
+ * how large the tables are is read where they are served.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { ConfigError } from '../config.ts';
+import type { Locked, Rehearsed } from '../finding.ts';
+import type { Log } from '../log.ts';
+import { type Database, openDatabase } from './database.ts';
+import { atDatabase } from './hosts.ts';
+import { apply, findDisorder, listKnown, migrateTo, pendingMigrations } from './migrate.ts';
+
+/** From the weakest that writes on. */
+const modes: Record<string, Locked['holdsUp']> = {
+  RowExclusiveLock: 'nobody',
+  ShareUpdateExclusiveLock: 'nobody',
+  ShareLock: 'writers',
+  ShareRowExclusiveLock: 'writers',
+  ExclusiveLock: 'writers',
+  AccessExclusiveLock: 'all',
+};
+const strengths = Object.keys(modes);
+
+type Size = { rows: number | null; bytes: number };
+
+async function readSizes(db: Database): Promise<Map<string, Size>> {
+  const { rows } = await sql<Size & { name: string }>`
+    select relname as name, nullif(reltuples, -1)::float8 as rows, pg_total_relation_size(oid)::float8 as bytes
+    from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(db);
+  return new Map(rows.map(({ name, ...size }) => [name, size]));
+}
+
+/** Applies a migration. @returns by table that was there before, the strongest lock that it has taken */
+async function tryOut(scratch: Database, migration: string): Promise<Map<string, string>> {
+  const before = await readSizes(scratch);
+  return await scratch.transaction().execute(async (trx) => {
+    await apply(trx, migration);
+    const { rows } = await sql<{ name: string; mode: string }>`
+      select relname as name, mode from pg_locks join pg_class on pg_class.oid = relation
+      where locktype = 'relation' and pid = pg_backend_pid() order by relname`.execute(trx);
+    const strongest = new Map<string, string>();
+    for (const { name, mode } of rows) {
+      const known = strongest.get(name);
+      const isStronger = strengths.indexOf(mode) > (known ? strengths.indexOf(known) : -1);
+      if (before.has(name) && isStronger) strongest.set(name, mode);
+    }
+    return strongest;
+  });
+}
+
+/** Tries the pending migrations of the database at `url`, which is only read. @throws ConfigError as migrate does */
+export async function rehearse(url: string, log: Log): Promise<Rehearsed[]> {
+  const options = { max: 1, log, statementTimeout: 0 };
+  const db = openDatabase(url, options);
+  const name = `roomgate_rehearsal_${randomUUID().slice(0, 8)}`;
+  try {
+    const disorder = await findDisorder(db);
+    if (disorder) throw new ConfigError(`DatabaseUrl: ${disorder.text}. ${disorder.remedy}`);
+    const pending = await pendingMigrations(db);
+    if (pending.length === 0) return [];
+    const sizes = await readSizes(db);
+    await sql`create database ${sql.id(name)} template template0`.execute(db);
+    const scratch = openDatabase(atDatabase(url, name), options);
+    try {
+      const applied = listKnown()
+        .filter((known) => !pending.includes(known))
+        .at(-1);
+      if (applied) await migrateTo(scratch, applied);
+      const rehearsed: Rehearsed[] = [];
+      for (const migration of pending) {
+        const locks = [...(await tryOut(scratch, migration))].map(([table, mode]): Locked => {
+          const { rows, bytes } = sizes.get(table) ?? { rows: 0, bytes: 0 };
+          return { table, mode, holdsUp: modes[mode] ?? 'all', rows, bytes };
+        });
+        rehearsed.push({ migration, locks });
+      }
+      return rehearsed;
+    } finally {
+      await scratch.destroy();
+    }
+  } finally {
+    await sql`drop database if exists ${sql.id(name)}`.execute(db).catch(() => {});
+    await db.destroy();
+  }
+}

@@ -1,0 +1,34 @@
+/** Tenants that rest while they are moved to another installation: who asks whether one does. */
+import { sql } from 'kysely';
+import { type Database, stateIn } from './database.ts';
+
+/** Milliseconds for which a process believes what it has read. */
+const believedMs = 1_000;
+
+/** Whether nothing may be done for the tenant now: its jobs are queued again when it is served. */
+export async function isResting(db: Database, mandatorId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from resting_tenant where mandator_id = ${mandatorId} and coalesce(until > clock_timestamp(), true)`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+function openAway(db: Database) {
+  let read: Promise<Set<string>> | undefined;
+  let readAt = 0;
+  return async (code: string): Promise<boolean> => {
+    if (Date.now() - readAt >= believedMs) {
+      readAt = Date.now();
+      // A caller hears of an outage by what it asks next.
+      read = sql<{ code: string }>`select code from resting_tenant where state <> 'Frozen'`.execute(db).then(
+        ({ rows }) => new Set(rows.map(({ code: of }) => of)),
+        () => new Set(),
+      );
+    }
+    return (await read)?.has(code) === true;
+  };
+}
+
+/** Whether the tenant of this code is not served here: it comes, or has left. Costs a statement a second at most. */
+export const isAway = (db: Database, code: string): Promise<boolean> => stateIn(db, openAway)(code.toLowerCase());

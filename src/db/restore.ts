@@ -1,0 +1,174 @@
+/** The way back from a backup: into another database, which takes the place of the one that is served. */
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { Conflict } from '../errors.ts';
+import { restoreLock } from '../flow/locks.ts';
+import type { Log } from '../log.ts';
+import {
+  type Backup,
+  connect,
+  countQueueMigrations,
+  end,
+  endOfRows,
+  head,
+  inspectBackup,
+  listTables,
+  read,
+  readLines,
+  table,
+} from './backup.ts';
+import { type Database, openDatabase } from './database.ts';
+import { atDatabase } from './hosts.ts';
+import { listKnown, migrateTo } from './migrate.ts';
+
+const charactersAtOnce = 65_536;
+
+/** Writes the rows of the file into a database of the same schema, in one transaction. */
+async function load(url: string, file: string): Promise<number> {
+  const client = await connect(url);
+  const lines = readLines(file);
+  const next = async () => ((await lines.next()).value ?? undefined) as string | undefined;
+  async function* rowsOfTable(): AsyncGenerator<string> {
+    let text = '';
+    for (let line = await next(); line !== undefined && line !== endOfRows; line = await next()) {
+      text += `${line}\n`;
+      if (text.length < charactersAtOnce) continue;
+      yield text;
+      text = '';
+    }
+    yield text;
+  }
+  try {
+    const first = read(head, await next()) as Backup;
+    const queue = await countQueueMigrations(client);
+    if (first.Queue !== queue)
+      throw new Conflict(
+        `${file} was written by roomgate ${first.Version} with another version of its queue (${first.Queue}, not ${queue}); restore it with that release, then upgrade.`,
+      );
+    // No trigger tells of these rows, and no foreign key asks for others that come later.
+    await client.query('begin; set local session_replication_role = replica');
+    // What migrations have put there.
+    await client.query(`truncate ${(await listTables(client)).map(({ name }) => name).join(', ')}`);
+    for (let line = await next(); ; line = await next()) {
+      const part = read(table, line);
+      if (part) {
+        const into = client.query(copyFrom(`copy ${part.Table} (${part.Columns.join(', ')}) from stdin`));
+        await pipeline(Readable.from(rowsOfTable()), into);
+        continue;
+      }
+      for (const [name, last] of Object.entries(first.Sequences))
+        await client.query('select setval($1::regclass, $2)', [name, last]);
+      await client.query('commit');
+      await client.query('analyze');
+      return read(end, line)?.Rows ?? 0;
+    }
+  } finally {
+    await lines.return(undefined);
+    await client.end().catch(() => {});
+  }
+}
+
+/** @throws Conflict when this release does not know the schema of the backup */
+function insistOnKnown(file: string, { Version, Migrations }: Backup): string {
+  const known = listKnown();
+  const strange = Migrations.find((name, at) => name !== known[at]);
+  if (strange !== undefined)
+    throw new Conflict(
+      `${file} was written by roomgate ${Version}, whose schema this release does not know (${strange}); restore it with that release.`,
+    );
+  return Migrations.at(-1) as string;
+}
+
+export type Restore = {
+  file: string;
+  /** Whether what is in the database now may be thrown away. */
+  force: boolean;
+  log: Log;
+  /** Makes the tables of the queue, before the rows come. */
+  prepareQueue(db: Database): Promise<void>;
+  /** Brings the schema up to date, once the rows are there, and refuses the whole by throwing. */
+  finish(db: Database): Promise<void>;
+};
+
+/**
+ * Makes the database at `url` that of the backup. Its rows are read into another one, which takes its place once all is there:
+ * whatever fails before changes nothing.
+ * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, or has data and not `force`
+ */
+export async function restoreBackup(
+  url: string,
+  { file, force, log, prepareQueue, finish }: Restore,
+): Promise<Backup & { rows: number }> {
+  const backup = await inspectBackup(file);
+  const last = insistOnKnown(file, backup);
+  const { name, hasTenants } = await look(url);
+  const admin = await connect(atDatabase(url, 'postgres'));
+  const ours = pg.escapeIdentifier(name);
+  const fresh = `roomgate_restore_${randomUUID().slice(0, 8)}`;
+  const aside = `${fresh}_before`;
+  let db: Database | undefined;
+  try {
+    await sweep(admin);
+    if (!force && hasTenants)
+      throw new Conflict(`The database ${name} has tenants; with --force they are thrown away. Nothing was changed.`);
+    await insistOnUnused(admin, name);
+    await admin.query(`create database ${fresh} template template0`);
+    db = openDatabase(atDatabase(url, fresh), { max: 1, log, statementTimeout: 0 });
+    await migrateTo(db, last);
+    await prepareQueue(db);
+    const rows = await load(atDatabase(url, fresh), file);
+    await finish(db);
+    await db.destroy();
+    db = undefined;
+    await insistOnUnused(admin, name);
+    await admin.query(
+      `begin; alter database ${ours} rename to ${aside}; alter database ${fresh} rename to ${ours}; commit`,
+    );
+    await admin.query(`drop database ${aside}`);
+    return { ...backup, rows };
+  } finally {
+    await db?.destroy();
+    await admin.query('rollback').catch(() => {});
+    await admin.query(`drop database if exists ${fresh}`).catch(() => {});
+    await admin.end().catch(() => {});
+  }
+}
+
+/** Removes what a restore that was killed has left. @throws Conflict while another one is at work */
+async function sweep(admin: pg.Client): Promise<void> {
+  const { rows } = await admin.query<{ mine: boolean }>('select pg_try_advisory_lock(hashtext($1)) as mine', [
+    restoreLock,
+  ]);
+  if (!rows[0]?.mine) throw new Conflict('Another restore is at work on this server.');
+  const left = await admin.query<{ name: string }>(
+    `select datname as name from pg_database where datname ~ '^roomgate_restore_[0-9a-f]{8}(_before)?$'`,
+  );
+  for (const { name } of left.rows) await admin.query(`drop database ${name}`);
+}
+
+async function look(url: string): Promise<{ name: string; hasTenants: boolean }> {
+  const client = await connect(url);
+  try {
+    const { rows } = await client.query<{ name: string; made: boolean }>(
+      `select current_database() as name, to_regclass('mandator') is not null as made`,
+    );
+    const { name = '', made = false } = rows[0] ?? {};
+    return { name, hasTenants: made && (await client.query('select from mandator limit 1')).rowCount === 1 };
+  } finally {
+    await client.end();
+  }
+}
+
+async function insistOnUnused(admin: pg.Client, name: string): Promise<void> {
+  const { rows } = await admin.query<{ who: string }>(
+    `select distinct application_name as who from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+    [name],
+  );
+  if (rows.length > 0)
+    throw new Conflict(
+      `The database ${name} is in use (${rows.map(({ who }) => who || 'no name').join(', ')}): stop the server and other commands first. Nothing was changed.`,
+    );
+}

@@ -1,0 +1,156 @@
+/** Writes calendar objects of a CalDAV server (RFC 4791, 5.3.2), one request for each, never over what others have changed. */
+
+import type { MailServerSettings } from '../config.ts';
+import { fillTemplate, findCalendar } from './caldav-discovery.ts';
+import {
+  type Connector,
+  type RemoteCalendar,
+  ServerFault,
+  type Write,
+  type WriteOutcome,
+  type WrittenItem,
+  type WrittenPlace,
+} from './connector.ts';
+import {
+  calDavNamespace,
+  canonicalPath,
+  davNamespace,
+  failedPreconditions,
+  hrefs,
+  propertyOf,
+  readResources,
+  rootElement,
+  sendQuestion,
+} from './dav.ts';
+import { faultOf } from './faults.ts';
+import type { AskServer, ServerAnswer } from './http.ts';
+import { readCalendarObject } from './ical.ts';
+
+/** All times that an object may have. */
+const always = { start: new Date(0), end: new Date(Date.UTC(2200)) };
+/** Beside these a reading has its requests. */
+const atOnce = 4;
+
+const stamp = (at: Date) => `${at.toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
+/** Lines have at most 75 bytes (RFC 5545, 3.1); 18 characters have at most 72. */
+const fold = (line: string) => (line.match(/.{1,18}/gsu) ?? ['']).join('\r\n ');
+const escapeText = (text: string) => text.replace(/[\\;,]/g, '\\$&').replaceAll('\n', '\\n');
+
+/** An appointment of the room itself: nobody is invited, and nobody is reminded. */
+function writeCalendarObject({ origin, start, end, subject, isPrivate }: WrittenItem, now: Date): string {
+  const lines = [
+    ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//roomgate//roomgate//EN', 'BEGIN:VEVENT', `UID:${origin}`],
+    ...[`DTSTAMP:${stamp(now)}`, `DTSTART:${stamp(start)}`, `DTEND:${stamp(end)}`],
+    fold(`SUMMARY:${escapeText(subject)}`),
+    ...['TRANSP:OPAQUE', `CLASS:${isPrivate ? 'PRIVATE' : 'PUBLIC'}`, 'END:VEVENT', 'END:VCALENDAR', ''],
+  ];
+  return lines.join('\r\n');
+}
+
+/** Cyrus sends who writes into the calendar of another account on to the place where that account sees it. */
+const isFollowed = true;
+/** Statuses that the writer reads itself. A 403 or 409 may mean that the UID is taken, or that the account may not write. */
+const read = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
+/** The server refuses the object, not the account. */
+const ofObject = [400, 413, 415, 422];
+
+export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): NonNullable<Connector['writes']> {
+  async function collection({ mailbox, address }: RemoteCalendar, signal: AbortSignal): Promise<string> {
+    const known = fillTemplate(settings, mailbox) ?? address;
+    const isHere = known !== null && URL.parse(known)?.origin === new URL(settings.Url).origin;
+    const found = isHere ? known : await findCalendar(ask, settings, mailbox, signal);
+    return found.endsWith('/') ? found : `${found}/`;
+  }
+
+  const placeOf = (at: string, origin: string) => `${at}${encodeURIComponent(origin)}.ics`;
+
+  /** The ETag of the answer; one that has none has changed the object, or tells it with the object alone (RFC 4791, 5.3.4). */
+  async function keyOf({ headers, address }: ServerAnswer, signal: AbortSignal): Promise<string | null> {
+    const told = headers.get('etag');
+    if (told !== null) return told;
+    const { status, headers: later } = await ask({ address, reads: [404] }, signal);
+    return status === 200 ? later.get('etag') : null;
+  }
+
+  async function put(address: string, item: WrittenItem, at: WrittenPlace | null, signal: AbortSignal) {
+    const condition: Record<string, string> = at === null ? { 'if-none-match': '*' } : {};
+    if (at?.changeKey) condition['if-match'] = at.changeKey;
+    const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
+    return await ask(
+      { method: 'PUT', address, headers, body: writeCalendarObject(item, new Date()), reads: read, isFollowed },
+      signal,
+    );
+  }
+
+  /** @throws ServerFault for what is wrong with the calendar, and not with the object */
+  function refusal(answer: ServerAnswer): WriteOutcome {
+    const { status, headers, address } = answer;
+    if ([207, 409, 412].includes(status) || failedPreconditions(answer).includes('no-uid-conflict'))
+      return { is: 'Changed' };
+    if (ofObject.includes(status)) return { is: 'Refused', reason: `The mail server answers ${status}.` };
+    const { origin } = new URL(address);
+    if (status === 403)
+      throw new ServerFault('AccessLost', `${origin} answers 403; may the account write into this calendar?`);
+    throw faultOf(status, headers, origin);
+  }
+
+  async function writeOne(at: string, write: Write, signal: AbortSignal): Promise<WriteOutcome> {
+    if (write.do === 'Remove') {
+      const address = new URL(write.at.id, at).href;
+      const headers: Record<string, string> = write.at.changeKey ? { 'if-match': write.at.changeKey } : {};
+      const answer = await ask({ method: 'DELETE', address, headers, reads: read, isFollowed }, signal);
+      const isGone = (answer.status < 300 && answer.status !== 207) || [404, 410].includes(answer.status);
+      return isGone ? { is: 'Done', at: null } : refusal(answer);
+    }
+    const address = write.do === 'Create' ? placeOf(at, write.item.origin) : new URL(write.at.id, at).href;
+    const answer = await put(address, write.item, write.do === 'Change' ? write.at : null, signal);
+    if (answer.status >= 300 || answer.status === 207) return refusal(answer);
+    return {
+      is: 'Done',
+      at: { id: canonicalPath(new URL(answer.address).pathname), changeKey: await keyOf(answer, signal) },
+    };
+  }
+
+  return {
+    atOnce,
+    async write(calendar, writes, signal) {
+      const at = await collection(calendar, signal);
+      const answers = await Promise.allSettled(writes.map((write) => writeOne(at, write, signal)));
+      const failed = answers.findIndex(({ status }) => status === 'rejected');
+      if (failed === 0) throw (answers[0] as PromiseRejectedResult).reason;
+      return (failed === -1 ? answers : answers.slice(0, failed)).map(
+        (answer) => (answer as PromiseFulfilledResult<WriteOutcome>).value,
+      );
+    },
+    async find(calendar, origins, signal) {
+      let at = await collection(calendar, signal);
+      let paths: string[] = [];
+      let answer: ServerAnswer;
+      for (;;) {
+        paths = origins.map((origin) => new URL(placeOf(at, origin)).pathname);
+        const inner = `<D:prop><D:getetag/><C:calendar-data/></D:prop>${hrefs(paths)}`;
+        const body = rootElement('C:calendar-multiget', inner);
+        answer = await sendQuestion(ask, { method: 'REPORT', address: at, depth: 1, body }, signal);
+        // Where it was redirected, the objects have other paths, too.
+        if (new URL(answer.address).pathname === new URL(at).pathname) break;
+        at = answer.address;
+      }
+      const { resources } = readResources(answer);
+      const named = new Map(paths.map((path, index) => [canonicalPath(path), origins[index] as string]));
+      const reader = { window: always, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
+      return resources.flatMap((resource) => {
+        const id = canonicalPath(resource.path);
+        const origin = named.get(id);
+        const data = propertyOf(resource, calDavNamespace, 'calendar-data');
+        if (origin === undefined || data === undefined) return [];
+        const [found, ...others] = readCalendarObject(id, data.text, reader).items;
+        const changeKey = propertyOf(resource, davNamespace, 'getetag')?.text ?? null;
+        // What is no appointment that takes the room differs from all that is written.
+        const isSingle = found && others.length === 0 && found.occurrence === '' && found.days === null;
+        const stands = isSingle && !found.isCancelled && found.shownAs === 'Busy';
+        const { start, end, subject, isPrivate } = found ?? { ...always, subject: null, isPrivate: false };
+        return [{ id, changeKey, item: { origin, start, end, subject: stands ? (subject ?? '') : '', isPrivate } }];
+      });
+    },
+  };
+}

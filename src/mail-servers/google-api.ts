@@ -1,0 +1,89 @@
+/** Calls the Google Calendar API v3: JSON over https, with its errors as ServerFaults. */
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import type { ServerFault } from './connector.ts';
+import { faultOf } from './faults.ts';
+import { type AskServer, readDeadlineMs } from './http.ts';
+
+export type GoogleQuestion = {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the Url of the settings. */
+  path: string;
+  query?: Record<string, string>;
+  body?: object;
+  /** The ETag that the resource must have. */
+  ifMatch?: string | null;
+  what: string;
+};
+/** `reason` is Google's word for a refusal; '' without one. */
+export type GoogleAnswer = { status: number; body: unknown; reason: string; fault: ServerFault | null };
+
+export type GoogleApi = {
+  origin: string;
+  /** Resolves also when the answer is 400, 403, 404, 409, 410 or 412, with the fault that it is to most callers. */
+  call(question: GoogleQuestion, signal: AbortSignal): Promise<GoogleAnswer>;
+};
+
+const refusals = [400, 403, 404, 409, 410, 412, 429];
+/** Google answers 403 to what is asked too often, and to what is not allowed. */
+const quotas =
+  /^(rateLimitExceeded|userRateLimitExceeded|quotaExceeded|dailyLimitExceeded|calendarUsageLimitsExceeded)$/i;
+
+const refusalSchema = z.object({
+  error: z.object({
+    message: z.string().catch(''),
+    errors: z.array(z.object({ reason: z.string().catch('') })).catch([]),
+  }),
+});
+
+/** @returns undefined where the bytes are no JSON */
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function refusalOf(body: unknown): { reason: string; message: string } {
+  const { data } = refusalSchema.safeParse(body);
+  return { reason: data?.error.errors[0]?.reason ?? '', message: data?.error.message ?? '' };
+}
+
+/** The path of a calendar. */
+export const pathOf = (mailbox: string) => `/calendars/${encodeURIComponent(mailbox)}`;
+
+export function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi {
+  const base = settings.Url.replace(/\/+$/, '');
+  const { origin } = new URL(base);
+  return {
+    origin,
+    async call({ method = 'GET', path, query, body, ifMatch, what }, signal) {
+      const answer = await ask(
+        {
+          method,
+          address: `${base}${path}${query ? `?${new URLSearchParams(query)}` : ''}`,
+          headers: {
+            accept: 'application/json',
+            ...(body && { 'content-type': 'application/json' }),
+            ...(ifMatch && { 'if-match': ifMatch }),
+          },
+          ...(body && { body: JSON.stringify(body) }),
+          what,
+          deadlineMs: readDeadlineMs,
+          reads: refusals,
+          words: (bytes) => refusalOf(parse(bytes)).message,
+        },
+        signal,
+      );
+      const { status, headers, bytes } = answer;
+      const told = bytes.length === 0 ? undefined : parse(bytes);
+      if (status < 300) return { status, body: told, reason: '', fault: null };
+      const { reason, message } = refusalOf(told);
+      const isQuota = status === 429 || (status === 403 && quotas.test(reason));
+      const fault = faultOf(isQuota ? 429 : status, headers, origin, `${reason} ${message}`.trim());
+      if (isQuota) throw fault;
+      return { status, body: told, reason, fault };
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/** Converts events of Google Calendar. */
+import type { calendar_v3 } from '@googleapis/calendar';
+import { z } from 'zod';
+import type { RemoteItem } from './connector.ts';
+import type { ReadOfGroup } from './groups.ts';
+import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+
+const text = z.string().nullish();
+const moment = z.object({ date: text, dateTime: text }).nullish();
+const person = z.object({ displayName: text, email: text, self: z.boolean().nullish() });
+
+const properties = {
+  id: z.string().min(1),
+  status: text,
+  etag: text,
+  iCalUID: text,
+  updated: text,
+  summary: text,
+  start: moment,
+  end: moment,
+  originalStartTime: moment,
+  organizer: person.nullish(),
+  attendees: z.array(person.extend({ responseStatus: text })).nullish(),
+  visibility: text,
+  transparency: text,
+  extendedProperties: z.object({ private: z.record(z.string(), z.string()).nullish() }).nullish(),
+} satisfies Partial<Record<keyof calendar_v3.Schema$Event, z.ZodType>>;
+const known = z.object(properties);
+type Known = z.output<typeof known>;
+
+/** The members of events that are asked for. */
+export const members = [
+  ...['id', 'status', 'etag', 'iCalUID', 'updated', 'summary', 'start', 'end', 'originalStartTime'],
+  ...['organizer(displayName,email,self)', 'attendees(displayName,email,self,responseStatus)'],
+  ...['visibility', 'transparency', 'extendedProperties/private'],
+].join(',');
+
+/** The private extended property that marks what was written from here. */
+export const markName = 'rg';
+
+const stub = z.object({ id: z.string().min(1), status: text });
+
+/** @returns null for an event that is gone, of which there may be nothing but its id; undefined for one without an id */
+export function readEvent(event: unknown, mailbox: string): { id: string; read: ReadOfGroup | null } | undefined {
+  const { data: named } = stub.safeParse(event);
+  if (!named) return undefined;
+  const id = boundId(named.id);
+  if (named.status === 'cancelled') return { id, read: null };
+  const { data, error } = known.safeParse(event);
+  const unreadable = (why: string) => ({ id, read: { group: id, id, unreadable: why } });
+  if (!data) return unreadable(`The server tells something wrong of an event: ${error.issues[0]?.path.join('.')}.`);
+  const [start, end] = [readMoment(data.start), readMoment(data.end)];
+  if (!start || !end) return unreadable('The start or the end of an event is no date.');
+  const original = readMoment(data.originalStartTime);
+  return { id, read: { group: id, id, item: itemOf(data, { start, end, original }, mailbox) } };
+}
+
+type Moment = { at: Date; date: string | null };
+
+function readMoment(told: z.output<typeof moment>): Moment | undefined {
+  const date = told?.date ?? null;
+  const isDate = date !== null && /^\d{4}-\d\d-\d\d$/.test(date);
+  const at = readInstant(isDate ? `${date}T00:00:00Z` : told?.dateTime);
+  return at && { at, date: isDate ? date : null };
+}
+
+function itemOf(
+  event: Known,
+  { start, end, original }: { start: Moment; end: Moment; original: Moment | undefined },
+  mailbox: string,
+): RemoteItem {
+  const { displayName, email } = event.organizer ?? {};
+  const organizer = { name: cutText(displayName), email: readAddress(email) };
+  return {
+    id: boundId(event.id),
+    occurrence: original?.at.toISOString() ?? '',
+    uid: readUid(event.iCalUID),
+    start: start.at,
+    end: end.at,
+    days: start.date !== null && end.date !== null ? { from: start.date, to: end.date } : null,
+    subject: cutText(event.summary),
+    organizer: organizer.name === null && organizer.email === null ? null : organizer,
+    isPrivate: ['private', 'confidential'].includes(event.visibility ?? ''),
+    isCancelled: false,
+    response: responseOf(event, mailbox),
+    shownAs: event.transparency === 'transparent' ? 'Free' : event.status === 'tentative' ? 'Tentative' : 'Busy',
+    changedAt: readInstant(event.updated) ?? null,
+    origin: event.extendedProperties?.private?.[markName] ?? null,
+    changeKey: event.etag ?? null,
+  };
+}
+
+const responses: Readonly<Record<string, RemoteItem['response']>> = {
+  accepted: 'Accepted',
+  tentative: 'Tentative',
+  declined: 'Declined',
+};
+
+/** The room's response; 'Organizer' where nobody is invited, or the room itself is the organizer. */
+function responseOf({ attendees, organizer }: Known, mailbox: string): RemoteItem['response'] {
+  const isRoom = ({ self, email }: z.output<typeof person>) =>
+    self === true || email?.toLowerCase() === mailbox.toLowerCase();
+  const own = attendees?.find(isRoom);
+  if (own) return responses[own.responseStatus ?? ''] ?? 'None';
+  return !attendees?.length || (organizer && isRoom(organizer)) ? 'Organizer' : 'None';
+}

@@ -1,0 +1,116 @@
+/**
+ * Writes bookings into calendars of Google. The id of an event follows from its origin, so that an attempt whose answer was lost
+ * is recognised by the next; a deleted id stays taken.
+ */
+import { createHash } from 'node:crypto';
+import type { calendar_v3 } from '@googleapis/calendar';
+import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
+import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
+import { markName, readEvent } from './google-events.ts';
+
+const atOnce = 20;
+const silent = { sendUpdates: 'none' };
+
+/** Google takes the digits of base32hex, and so those of a hash in hexadecimal. */
+export const eventIdOf = (origin: string): string => `rg${createHash('sha256').update(origin).digest('hex')}`;
+
+const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
+  ({
+    summary: subject,
+    start: { dateTime: start.toISOString() },
+    end: { dateTime: end.toISOString() },
+    transparency: 'opaque',
+    visibility: isPrivate ? 'private' : 'default',
+    reminders: { useDefault: false },
+    extendedProperties: { private: { [markName]: origin } },
+  }) satisfies calendar_v3.Schema$Event;
+
+export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['writes']> {
+  const pathOfEvent = (mailbox: string, id: string) => `${pathOf(mailbox)}/events/${encodeURIComponent(id)}`;
+
+  async function find(mailbox: string, origin: string, signal: AbortSignal) {
+    const id = eventIdOf(origin);
+    const answer = await call({ path: pathOfEvent(mailbox, id), what: 'GET event' }, signal);
+    if (answer.status === 404 || answer.status === 410) return undefined;
+    if (answer.fault) throw answer.fault;
+    const read = readEvent(answer.body, mailbox)?.read;
+    if (!read || !('item' in read) || read.item.origin !== origin) return undefined;
+    const { start, end, subject, isPrivate, changeKey } = read.item;
+    return { id, changeKey, item: { origin, start, end, subject: subject ?? '', isPrivate } };
+  }
+
+  async function create(mailbox: string, item: WrittenItem, signal: AbortSignal): Promise<WriteOutcome> {
+    const body = { id: eventIdOf(item.origin), ...bodyOf(item) };
+    const question = { method: 'POST', path: `${pathOf(mailbox)}/events`, query: silent, body } as const;
+    const answer = await call({ ...question, what: 'POST event' }, signal);
+    if (answer.status !== 409) return outcomeOf(answer, body.id);
+    // Its id is taken by itself, or for ever by one that was deleted.
+    return (await find(mailbox, item.origin, signal)) ? { is: 'Changed' } : { is: 'Gone' };
+  }
+
+  async function change(
+    mailbox: string,
+    { item, at }: Extract<Write, { do: 'Change' }>,
+    signal: AbortSignal,
+  ): Promise<WriteOutcome> {
+    const question = { method: 'PATCH', path: pathOfEvent(mailbox, at.id), query: silent, body: bodyOf(item) } as const;
+    const answer = await call({ ...question, ifMatch: at.changeKey, what: 'PATCH event' }, signal);
+    if (answer.status === 404 || answer.status === 410) return { is: 'Gone' };
+    // Google also refuses so to change what is deleted.
+    if (answer.status === 403 && !(await find(mailbox, item.origin, signal))) return { is: 'Gone' };
+    return outcomeOf(answer, at.id);
+  }
+
+  async function remove(
+    mailbox: string,
+    { at }: Extract<Write, { do: 'Remove' }>,
+    signal: AbortSignal,
+  ): Promise<WriteOutcome> {
+    const question = { method: 'DELETE', path: pathOfEvent(mailbox, at.id), query: silent } as const;
+    const answer = await call({ ...question, ifMatch: at.changeKey, what: 'DELETE event' }, signal);
+    if (answer.status === 404 || answer.status === 410) return { is: 'Done', at: null };
+    const outcome = outcomeOf(answer, at.id);
+    return outcome.is === 'Done' ? { is: 'Done', at: null } : outcome;
+  }
+
+  function write(mailbox: string, one: Write, signal: AbortSignal): Promise<WriteOutcome> {
+    if (one.do === 'Create') return create(mailbox, one.item, signal);
+    return one.do === 'Change' ? change(mailbox, one, signal) : remove(mailbox, one, signal);
+  }
+
+  return {
+    atOnce,
+    async write({ mailbox }, writes, signal) {
+      const outcomes: WriteOutcome[] = [];
+      // One after another, as Google limits how fast one calendar is written.
+      for (const one of writes)
+        try {
+          outcomes.push(await write(mailbox, one, signal));
+        } catch (error) {
+          const isThrottled = error instanceof ServerFault && error.fault === 'Throttled';
+          if (!isThrottled || outcomes.length === 0) throw error;
+          break;
+        }
+      return outcomes;
+    },
+    async find({ mailbox }, origins, signal) {
+      const found = [];
+      for (const origin of origins) found.push(await find(mailbox, origin, signal));
+      return found.flatMap((one) => one ?? []);
+    },
+  };
+}
+
+/** @throws ServerFault for a refusal that is not about this item alone */
+function outcomeOf({ status, body, fault }: GoogleAnswer, id: string): WriteOutcome {
+  if (status === 412) return { is: 'Changed' };
+  if (status === 400) return { is: 'Refused', reason: fault?.message ?? 'Google refuses it.' };
+  if (status === 404)
+    throw new ServerFault(
+      'AccessLost',
+      `${fault?.message ?? ''} Is the calendar shared with the service account?`.trim(),
+    );
+  if (fault) throw fault;
+  const etag = (body as { etag?: unknown } | undefined)?.etag;
+  return { is: 'Done', at: { id, changeKey: typeof etag === 'string' ? etag : null } };
+}

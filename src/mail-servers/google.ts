@@ -1,0 +1,105 @@
+/**
+ * Google Calendar with a service account. Series are listed as their occurrences, each of which counts by itself: a sync token
+ * tells which have changed, and which are cancelled.
+ */
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { dayLength } from '../time/days.ts';
+import { type Connector, type ReadingWindow, ServerFault } from './connector.ts';
+import { type GoogleApi, openGoogleApi, pathOf } from './google-api.ts';
+import { openChannels } from './google-channels.ts';
+import { members, readEvent } from './google-events.ts';
+import { openGoogleWrites } from './google-writes.ts';
+import { groupItems, type ReadOfGroup } from './groups.ts';
+import { openHttp } from './http.ts';
+import { readPlace } from './places.ts';
+
+const pageSize = 500;
+const mostPages = 2_000;
+
+/** How far a reading has come: the token that it asks by (null: for the window), and the next page. */
+const googlePlace = z.strictObject({ token: z.string().nullable(), page: z.string().nullable(), pages: z.int() });
+type GooglePlace = z.infer<typeof googlePlace>;
+const googleCursor = z.strictObject({ token: z.string() });
+
+const listSchema = z.object({
+  items: z.array(z.unknown()).default([]),
+  nextPageToken: z.string().min(1).optional(),
+  nextSyncToken: z.string().min(1).optional(),
+});
+
+export function openGoogle(settings: MailServerSettings, log: Log): Connector {
+  const api = openGoogleApi(settings, openHttp(settings, log));
+  return {
+    kind: 'Google',
+    subscriptions: openChannels(api),
+    writes: openGoogleWrites(api),
+    async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
+      const begun: GooglePlace = { token: readPlace(googleCursor, cursor)?.token ?? null, page: null, pages: 0 };
+      let place = readPlace(googlePlace, continuation) ?? begun;
+      const whole = place.token === null;
+      for (;;) {
+        const list = await listEvents(api, mailbox, place, window, signal);
+        const told = { ...sortEvents(list.items, mailbox, window, api.origin), address, whole };
+        if (list.nextPageToken === undefined) {
+          if (list.nextSyncToken === undefined)
+            throw new ServerFault('Unreadable', `${api.origin} does not say where its changes go on.`);
+          yield { ...told, isLast: true, cursor: JSON.stringify({ token: list.nextSyncToken }) };
+          return;
+        }
+        if (list.nextPageToken === place.page || place.pages === mostPages)
+          throw new ServerFault('TooLarge', `${api.origin} names pages without an end.`);
+        place = { ...place, page: list.nextPageToken, pages: place.pages + 1 };
+        yield { ...told, isLast: false, cursor: JSON.stringify(place) };
+      }
+    },
+  };
+}
+
+async function listEvents(
+  { call, origin }: GoogleApi,
+  mailbox: string,
+  { token, page }: GooglePlace,
+  { start, end }: ReadingWindow,
+  signal: AbortSignal,
+): Promise<z.output<typeof listSchema>> {
+  const query = {
+    singleEvents: 'true',
+    maxResults: `${pageSize}`,
+    fields: `nextPageToken,nextSyncToken,items(${members})`,
+    // Google refuses a window beside a token.
+    ...(token === null ? { timeMin: start.toISOString(), timeMax: end.toISOString() } : { syncToken: token }),
+    ...(page !== null && { pageToken: page }),
+  };
+  const { status, body, fault } = await call({ path: `${pathOf(mailbox)}/events`, query, what: 'GET events' }, signal);
+  if (status === 410 || (status === 400 && (token ?? page) !== null))
+    throw new ServerFault('StateLost', `${origin} does not know any more what we have read.`);
+  if (status === 404)
+    throw new ServerFault('AccessLost', `${origin} knows no such calendar; is it shared with the service account?`);
+  if (fault) throw fault;
+  const { data } = listSchema.safeParse(body);
+  if (data) return data;
+  throw new ServerFault('Unreadable', `${origin} answers with something that is no list.`);
+}
+
+/** The events of a page; those outside of the window count as gone, as a token tells of all. */
+function sortEvents(events: readonly unknown[], mailbox: string, window: ReadingWindow, origin: string) {
+  const reads = new Map<string, ReadOfGroup>();
+  const removed = new Set<string>();
+  for (const event of events) {
+    const found = readEvent(event, mailbox);
+    if (!found) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    const { id, read } = found;
+    reads.delete(id);
+    removed.delete(id);
+    if (read && !isOutside(read, window)) reads.set(id, read);
+    else removed.add(id);
+  }
+  return { groups: groupItems([...reads.values()]), removed: [...removed] };
+}
+
+/** With a day more at both sides, as whole days begin by the clocks of the room. */
+const isOutside = (read: ReadOfGroup, { start, end }: ReadingWindow): boolean =>
+  'item' in read &&
+  (read.item.start.getTime() > end.getTime() + dayLength || read.item.end.getTime() < start.getTime() - dayLength);

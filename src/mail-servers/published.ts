@@ -1,0 +1,156 @@
+/**
+ * Calendars that are published as iCalendar at an address. Each reading is a whole one; nothing is asked for that has not
+ * changed. The address is a secret: only its origin is told.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import { openSlices } from '../flow/slices.ts';
+import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
+import type { FetchedAnswer } from '../http/safe-fetch.ts';
+import type { Log } from '../log.ts';
+import { readComponents, Unreadable } from '../time/ical-lines.ts';
+import { fillTemplate } from './caldav-discovery.ts';
+import { type CalendarPage, type Connector, type RemoteCalendar, type RemoteGroup, ServerFault } from './connector.ts';
+import { faultOf, networkFault, quote } from './faults.ts';
+import { type ObjectReader, readCalendarObject } from './ical.ts';
+import { fingerprintOf, splitFeed } from './ical-feed.ts';
+import { readZones } from './ical-zones.ts';
+import { readPlace } from './places.ts';
+import { boundId } from './values.ts';
+
+const mostBytes = 10 * 1_048_576;
+const deadlineMs = 15_000;
+const mostRedirects = 5;
+/** Of a reading, as `mail/steps.ts` takes no more. */
+const mostItems = 20_000;
+const mostZones = 200;
+const longestTag = 1_000;
+const [usualMinutes, longestMinutes] = [15, 24 * 60];
+
+/** What was read last: of which address (its hash), by which validators, and the hash of what was there. */
+const publishedPlace = z.strictObject({
+  of: z.string(),
+  etag: z.string().nullable(),
+  modified: z.string().nullable(),
+  content: z.string(),
+  minutes: z.int(),
+});
+type PublishedPlace = z.infer<typeof publishedPlace>;
+
+export function openPublished(settings: MailServerSettings, log: Log): Connector {
+  const { TrustedOrigins: trusted = [], PollMinutes = usualMinutes } = settings;
+  return {
+    kind: 'ICalendar',
+    subscriptions: null,
+    writes: null,
+    async *pages(calendar, { cursor }, window, signal) {
+      const address = addressOf(settings, calendar);
+      const of = createHash('sha256').update(address.href).digest('base64url');
+      const kept = readPlace(publishedPlace, cursor);
+      const known = kept?.of === of ? kept : null;
+      const since = performance.now();
+      const { status, headers, bytes } = await fetchFeed(address, known, trusted, signal);
+      const ms = Math.round(performance.now() - since);
+      log.debug({ server: address.origin, status, bytes: bytes.length, ms }, 'published calendar answered');
+      const page = (place: PublishedPlace, groups: RemoteGroup[] | null): CalendarPage => ({
+        groups: groups ?? [],
+        removed: [],
+        address: null,
+        whole: groups !== null,
+        isPublished: true,
+        pollMinutes: place.minutes,
+        isLast: true,
+        cursor: JSON.stringify(place),
+      });
+      if (status === 304 && known) return yield page(known, null);
+      const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
+      const content = fingerprintOf(text);
+      const validators = { etag: tagOf(headers, 'etag'), modified: tagOf(headers, 'last-modified') };
+      if (known?.content === content) return yield page({ ...known, ...validators }, null);
+      const reader = { window, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
+      const feed = await readFeed(text, reader, address);
+      const minutes = Math.min(longestMinutes, Math.max(PollMinutes, feed.minutes ?? 0));
+      const groups = await readGroups(feed.objects, { ...reader, zones: feed.zones });
+      yield page({ of, ...validators, content, minutes }, groups);
+    },
+  };
+}
+
+/** @throws ServerFault for a mailbox whose address the settings do not name */
+function addressOf(settings: MailServerSettings, { mailbox }: RemoteCalendar): URL {
+  const isMeant = ({ Mailbox }: { Mailbox: string }) => Mailbox.trim().toLowerCase() === mailbox.toLowerCase();
+  const address = settings.Calendars?.find(isMeant)?.Url ?? fillTemplate(settings, mailbox);
+  if (!address) throw new ServerFault('AccessLost', 'MailServer does not say where this calendar is published.');
+  return new URL(address);
+}
+
+/** A validator as it is sent back; null for none, or one that cannot be. */
+function tagOf(headers: Headers, name: string): string | null {
+  const tag = headers.get(name);
+  return tag !== null && tag.length <= longestTag && /^[\x20-\x7e]+$/.test(tag) ? tag : null;
+}
+
+async function fetchFeed(
+  address: URL,
+  known: PublishedPlace | null,
+  trusted: readonly string[],
+  signal: AbortSignal,
+): Promise<FetchedAnswer> {
+  const { origin } = address;
+  const headers = {
+    accept: 'text/calendar',
+    'user-agent': 'roomgate',
+    ...(known?.etag && { 'if-none-match': known.etag }),
+    ...(known?.modified && { 'if-modified-since': known.modified }),
+  };
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+  let url = address;
+  try {
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await fetchPublic(url, { headers, signal: patience, most: mostBytes, trusted });
+      const { status } = answer;
+      if (status === 200 || (status === 304 && known)) return answer;
+      const location = status >= 300 && status < 400 && answer.headers.get('location');
+      if (!location) throw faultOf(status, answer.headers, origin);
+      const next = URL.parse(location, url);
+      if (!next || redirects === mostRedirects)
+        throw new ServerFault('Unreachable', `${origin} leads on and on, and to no calendar.`);
+      url = next;
+    }
+  } catch (error) {
+    if (error instanceof NotPublic)
+      throw new ServerFault(
+        'Unreachable',
+        `${quote(error.message)}; name its origin in TrustedOrigins if it is yours.`,
+      );
+    throw networkFault(error, origin);
+  }
+}
+
+/** Splits a feed, and reads its zones once for all that is in it. */
+async function readFeed(text: string, { window, timeZone }: ObjectReader, { origin }: URL) {
+  try {
+    const feed = await splitFeed(text);
+    return { ...feed, zones: readZones(readComponents(feed.zones), window, timeZone, mostZones) };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    throw new ServerFault('Unreadable', `What ${origin} publishes is not taken: ${error.message}.`);
+  }
+}
+
+/** Reads the appointments and series of a feed that have occurrences in the window, and those that cannot be read. */
+async function readGroups(objects: ReadonlyMap<string, string>, reader: ObjectReader): Promise<RemoteGroup[]> {
+  const groups: RemoteGroup[] = [];
+  const nextSlice = openSlices();
+  let items = 0;
+  for (const [uid, text] of objects) {
+    await nextSlice();
+    const group = readCalendarObject(boundId(uid), text, reader);
+    items += group.items.length;
+    if (items > mostItems)
+      throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
+    if (group.items.length > 0 || group.unreadable !== undefined) groups.push(group);
+  }
+  return groups;
+}

@@ -1,0 +1,68 @@
+/** Notices in a reading that what was written stands there no more as it was written. */
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
+import { ownOf } from './items.ts';
+import type { Calendar } from './reading.ts';
+import { isAsWritten, type WrittenRow } from './written.ts';
+import { columns } from './written-rows.ts';
+
+/** Queues the writing of calendars behind what runs: at once, or after some milliseconds. */
+export async function queueWriting(db: Transaction, calendarIds: readonly number[], afterMs = 0): Promise<void> {
+  await sql`select write_mail_calendars(${calendarIds}::integer[], 'again', now() + ${afterMs}::float8 * interval '1 millisecond')`.execute(
+    db,
+  );
+}
+
+/** Doubts the items that a reading has not found as they were written: they are looked up before anything is decided. */
+export async function doubtWritten(
+  trx: Transaction,
+  { mandatorId, id: calendarId, mandatorUid }: Calendar,
+  window: ReadingWindow,
+  { whole, groups, removed }: CalendarChanges,
+): Promise<void> {
+  const items = groups.flatMap((group) => group.items);
+  const own = items.flatMap((item) => {
+    const mark = ownOf(item, mandatorUid);
+    return mark ? [{ ...mark, item }] : [];
+  });
+  const touched = [...removed, ...groups.map(({ id }) => id)];
+  if (touched.length === 0 && !whole) return;
+  const { rows } = await sql<WrittenRow>`
+    select ${columns} from mail_writing
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Written' and ends_at > now()
+      and (${whole} or native_id = any (${touched}::text[])
+        or booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[]))
+    for no key update`.execute(trx);
+  if (rows.length === 0) return;
+  const named = Map.groupBy(own, ({ bookingId, generation }) => `${bookingId} ${generation}`);
+  const gone = new Set(touched);
+  const seen = new Set([...groups, ...items].map(({ id }) => id));
+  const doubted: number[] = [];
+  const renewed: { id: number; key: string }[] = [];
+  for (const row of rows) {
+    const { bookingId, generation, nativeId } = row;
+    // Others of the same mark are copies.
+    const copies = named.get(`${bookingId} ${generation}`) ?? [];
+    const item = (copies.find(({ item: { id } }) => id === nativeId) ?? copies[0])?.item;
+    if (item && isAsWritten(row, item)) {
+      if (item.changeKey !== null && item.changeKey !== row.changeKey)
+        renewed.push({ id: bookingId, key: item.changeKey });
+      continue;
+    }
+    const isAbsent = whole && row.start < window.end && row.end > window.start && !seen.has(nativeId ?? '');
+    if (item || gone.has(nativeId ?? '') || isAbsent) doubted.push(bookingId);
+  }
+  const ofCalendar = sql`mail_writing.mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
+  if (renewed.length > 0)
+    await sql`
+      update mail_writing set change_key = new.key
+      from jsonb_to_recordset(${JSON.stringify(renewed)}) as new(id bigint, key text)
+      where ${ofCalendar} and booking_id = new.id`.execute(trx);
+  if (doubted.length === 0) return;
+  await sql`
+    update mail_writing set state = 'Doubtful' where ${ofCalendar} and booking_id = any (${doubted}::bigint[])`.execute(
+    trx,
+  );
+  await queueWriting(trx, [calendarId]);
+}

@@ -1,0 +1,43 @@
+/** Takes over what somebody has made of an item as a change of its booking, by the rules of bookings. */
+import { cancelBooking, changeBooking } from '../bookings/service.ts';
+import type { Database } from '../db/database.ts';
+import { DomainError, PreconditionFailed, Unavailable } from '../errors.ts';
+import { findBooker } from '../identity/service.ts';
+import type { Edit } from './written.ts';
+
+export type FollowingBooking = {
+  bookingId: number;
+  version: number;
+  /** Its organizer, or else who made it: as that person it is changed. */
+  bookerId: number | null;
+  setupMinutes: number;
+  teardownMinutes: number;
+};
+
+const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000);
+
+/** @returns 'Refused' by the rules of bookings; 'Later' while others write the booking or its room */
+export async function takeOver(
+  db: Database,
+  mandatorId: number,
+  { bookingId, version, bookerId, setupMinutes, teardownMinutes }: FollowingBooking,
+  edit: Edit,
+): Promise<'Taken' | 'Refused' | 'Later'> {
+  const viewer = bookerId === null ? undefined : await findBooker(db, mandatorId, bookerId);
+  if (!viewer) return 'Refused';
+  try {
+    if (edit === null) await cancelBooking(db, viewer, bookingId, [version], 'This');
+    else {
+      const { subject } = edit;
+      const start = minutesLater(edit.start, setupMinutes);
+      const end = minutesLater(edit.end, -teardownMinutes);
+      const changes = { start, end, ...(subject !== undefined && { subject }) };
+      await changeBooking(db, viewer, bookingId, [version], changes, { scope: 'This', conflictHandling: 'Fail' });
+    }
+    return 'Taken';
+  } catch (error) {
+    if (error instanceof PreconditionFailed || error instanceof Unavailable) return 'Later';
+    if (error instanceof DomainError) return 'Refused';
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+/** What shall stand in the calendars of rooms of what is booked here. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import type { ServerKind } from '../mail-servers/service.ts';
+import type { CalendarKey } from './reading.ts';
+import type { FollowingBooking } from './take-over.ts';
+import { subjectFor, type WantedItem, type WritingMode } from './written.ts';
+
+export type WrittenCalendar = CalendarKey & {
+  mandator: string;
+  mandatorUid: string;
+  resourceId: number;
+  kind: ServerKind;
+  mailbox: string;
+  address: string | null;
+  timeZone: string;
+  writing: WritingMode;
+  /** Whose word counts when somebody changes an item there. */
+  edits: 'PutBack' | 'TakeOver';
+  rests: boolean;
+  failures: number;
+};
+
+const writingOf = sql`coalesce(resource.calendar_writing, mandator.parameters ->> 'CalendarWriting', 'Off')`;
+const joined = sql`mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
+  join resource on (resource.mandator_id, resource.id) = (calendar.mandator_id, calendar.resource_id)`;
+
+export async function readWritten(
+  db: Database,
+  { mandatorId, calendarId }: CalendarKey,
+): Promise<WrittenCalendar | undefined> {
+  const { rows } = await sql<WrittenCalendar>`
+    select calendar.mandator_id as "mandatorId", calendar.id as "calendarId", mandator.code as mandator,
+      mandator.uid as "mandatorUid", resource_id as "resourceId", calendar.kind, calendar.mailbox, address,
+      location.time_zone as "timeZone", ${writingOf} as writing,
+      coalesce(resource.calendar_edits, mandator.parameters ->> 'CalendarEdits', 'PutBack') as edits,
+      (writing_not_before > now()) is true as rests, writing_failures as failures
+    from ${joined} join location on (location.mandator_id, location.id) = (resource.mandator_id, resource.location_id)
+    where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(db);
+  return rows[0];
+}
+
+/** The calendars in which not all may stand that shall: their setting is new, or nobody has compared them for an hour. */
+export async function toWrite(db: Database): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select calendar.id from ${joined}
+    where retired_at is null and (writing_not_before > now()) is not true and (
+      ${writingOf} <> coalesce(compared_as, 'Off')
+      or (${writingOf} <> 'Off' and (compared_at > now() - interval '1 hour') is not true)
+      or exists (select from mail_writing as row
+        where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
+          and row.state in ('Writing', 'Deleting', 'Doubtful', 'Overruled')))`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/** A booking that is to stand in the calendar, and as whom it may be changed. */
+export type WantedBooking = WantedItem & FollowingBooking;
+
+/** What occupies the room in the coming days. */
+export async function readWanted(
+  db: Database,
+  { mandatorId, resourceId, writing, edits }: WrittenCalendar,
+  days: number,
+): Promise<WantedBooking[]> {
+  if (writing === 'Off') return [];
+  const { rows } = await sql<Omit<WantedBooking, 'subject'> & { subject: string | null }>`
+    select id as "bookingId", date_trunc('second', lower(occupied)) as start, date_trunc('second', upper(occupied)) as "end",
+      subject, is_private as "isPrivate", ${edits === 'TakeOver'} and kind = 'Booking' as "mayFollow", version,
+      coalesce(organizer_id, created_by) as "bookerId", setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes"
+    from booking
+    where mandator_id = ${mandatorId} and resource_id = ${resourceId} and kind <> 'MailItem'
+      and status in ('Confirmed', 'Tentative') and occupied && tstzrange(now(), now() + make_interval(days => ${days}))`.execute(
+    db,
+  );
+  return rows.map((row) => ({ ...row, subject: subjectFor(writing, row.subject, row.isPrivate) }));
+}

@@ -1,0 +1,220 @@
+/**
+ * Writes what is booked into the calendar of its room. The bookings say what shall stand there, the rows of mail_writing what
+ * does; a job writes the difference. A row is Writing or Deleting before the mail server is asked: a worker that dies then
+ * leaves a row whose outcome is looked up first.
+ */
+import { sql } from 'kysely';
+import { contain } from '../containment.ts';
+import type { Database } from '../db/database.ts';
+import { backOff } from '../flow/retry.ts';
+import type { Turn } from '../flow/turns.ts';
+import { type Connector, hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
+import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
+import { queueWriting } from './doubts.ts';
+import type { CalendarKey } from './reading.ts';
+import { takeOver } from './take-over.ts';
+import { readWanted, readWritten, toWrite, type WantedBooking, type WrittenCalendar } from './wanted.ts';
+import {
+  after,
+  compare,
+  editOf,
+  isUnsettled,
+  originOf,
+  type PlannedWrite,
+  settle,
+  type WrittenRow,
+} from './written.ts';
+import { forget, readRows, save } from './written-rows.ts';
+
+/** No batch is begun later in a job: readings of the calendar go on in between. */
+const jobMs = 2_000;
+/** Items that are looked up by one request. */
+const foundAtOnce = 20;
+/** Of a calendar that was emptied the bookings are not cancelled. */
+const mostCancelled = 10;
+const pauses = { firstMs: 1_000, longestMs: 5 * 60_000 };
+/** The pause of items whose booking or room others are writing. */
+const laterMs = 1_000;
+
+type Session = {
+  context: MailWork;
+  calendar: WrittenCalendar;
+  writes: NonNullable<Connector['writes']>;
+  wanted: ReadonlyMap<number, WantedBooking>;
+  signal: AbortSignal;
+};
+
+/** Queues all calendars in which not all stands that is booked: settings change, days move on, and jobs may be lost. */
+export async function queueWritings(db: Database): Promise<void> {
+  const ids = await toWrite(db);
+  if (ids.length > 0) await db.transaction().execute((trx) => queueWriting(trx, ids));
+}
+
+const queueAgain = (work: Database, { calendarId }: CalendarKey, ms: number) =>
+  work.transaction().execute((trx) => queueWriting(trx, [calendarId], ms));
+
+/** Writes what is to be written into a calendar, for some seconds at most; what is left then is for the next job. */
+export async function writeCalendar(context: MailJob, key: CalendarKey): Promise<void> {
+  const { work, signal, turns } = context;
+  const turnWork = { tenant: key.mandatorId, name: `writing ${key.calendarId}`, isBulk: true, isSpare: true };
+  const refusal = await turns.take(turnWork, async (turn) => {
+    const calendar = await readWritten(work, key);
+    if (!calendar || calendar.rests) return;
+    try {
+      const againMs = await writeSome(context, turn, calendar);
+      if (againMs !== null) await queueAgain(work, key, againMs);
+    } catch (error) {
+      if (!signal.aborted) await rest(context, turn, calendar, error);
+    }
+  });
+  // They do not come back together.
+  if (refusal) await queueAgain(work, key, refusal.againMs * (0.5 + 2 * Math.random()));
+}
+
+/** @returns the milliseconds after which to go on; null when all is written */
+async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalendar): Promise<number | null> {
+  const { config, work, once } = context;
+  const settings = config.MailServer[calendar.mandator];
+  if (settings?.Kind !== calendar.kind) return null;
+  const { writes } = once(openConnectors)(settings);
+  if (writes === null) return await tellUnwritable(work, calendar);
+  const until = performance.now() + jobMs;
+  const read = async () => {
+    const bookings = await readWanted(work, calendar, settings.FutureDays);
+    return new Map(bookings.map((booking) => [booking.bookingId, booking]));
+  };
+  const signal = AbortSignal.any([context.signal, turn.signal]);
+  const session: Session = { context, calendar, writes, wanted: await read(), signal };
+  const doubted = (await readRows(work, calendar)).filter(isUnsettled);
+  if (doubted.length > 0) turn.begin();
+  for (let at = 0; at < doubted.length; at += foundAtOnce) {
+    await lookUp(session, doubted.slice(at, at + foundAtOnce));
+    turn.answered();
+    if (performance.now() > until) return 0;
+  }
+  const wanted = doubted.length > 0 ? await read() : session.wanted;
+  const rows = await readRows(work, calendar);
+  const { steps, forgotten } = compare([...wanted.values()], rows, calendar.mandatorUid, Date.now());
+  if (forgotten.length > 0) await forget(work, calendar, forgotten);
+  let isWhole = true;
+  if (steps.length > 0) turn.begin();
+  for (let at = 0; at < steps.length; at += writes.atOnce) {
+    if (performance.now() > until) return 0;
+    isWhole = (await writeBatch(session, steps.slice(at, at + writes.atOnce))) && isWhole;
+    turn.answered();
+  }
+  if (!isWhole) return 0;
+  if (rows.some(isUnsettled)) return laterMs;
+  await sql`
+    update mail_calendar set writing_failures = 0, writing_fault = null, writing_not_before = null, compared_at = now(),
+      compared_as = ${calendar.writing}
+    where mandator_id = ${calendar.mandatorId} and id = ${calendar.calendarId}`.execute(work);
+  return null;
+}
+
+/** Calendars of such a server are read alone: `doctor` says so where they should be written. */
+async function tellUnwritable(
+  work: Database,
+  { mandatorId, calendarId, kind, writing }: WrittenCalendar,
+): Promise<null> {
+  const fault = writing === 'Off' ? null : `calendars of the kind ${kind} are read and not written`;
+  await sql`
+    update mail_calendar set writing_fault = ${fault}, compared_at = now(), compared_as = ${writing}
+    where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(work);
+  return null;
+}
+
+async function rest({ work, log }: MailWork, turn: Turn, calendar: WrittenCalendar, error: unknown): Promise<void> {
+  if (hasAnswered(error)) turn.answered();
+  const { mandatorId, mandator, mailbox, calendarId, failures } = calendar;
+  const isOurs = !(error instanceof ServerFault);
+  const text = isOurs ? 'It could not be written; the log of this service says why.' : error.message;
+  const retryAt = isOurs ? null : error.retryAt;
+  const restMs = retryAt ? Math.max(1_000, retryAt.getTime() - Date.now()) : backOff(failures, pauses);
+  const told = {
+    mandator,
+    mailbox,
+    calendarId,
+    err: isOurs ? (error as Error).stack : text,
+    restMs: Math.round(restMs),
+  };
+  log[isOurs ? 'error' : 'warn'](told, 'calendar not written');
+  await work.transaction().execute(async (trx) => {
+    await sql`
+      update mail_calendar set writing_failures = writing_failures + 1, writing_fault = ${text.slice(0, 500)},
+        writing_not_before = now() + ${restMs}::float8 * interval '1 millisecond'
+      where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
+    await queueWriting(trx, [calendarId], restMs + 50);
+  });
+}
+
+/** Stores what has become of rows, and counts. */
+async function conclude(
+  { context, calendar }: Session,
+  rows: readonly { before: WrittenRow; now: WrittenRow }[],
+  { written = 0, taken = 0 }: { written?: number; taken?: number },
+): Promise<void> {
+  const { mandatorId, calendarId, mandator, mailbox } = calendar;
+  const disputed = rows.filter(({ before, now }) => now.putBacksSince !== null && now.putBacks !== before.putBacks);
+  await context.work.transaction().execute(async (trx) => {
+    await save(
+      trx,
+      calendar,
+      rows.map(({ now }) => now),
+    );
+    await sql`
+      update mail_calendar set items_written = items_written + ${written}, put_backs = put_backs + ${disputed.length},
+        taken_over = taken_over + ${taken}
+      where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
+  });
+  for (const { now } of disputed.slice(0, 10))
+    context.log.warn({ mandator, mailbox, bookingId: now.bookingId, state: now.state }, 'item was changed there');
+}
+
+/** @returns whether each item stands there as it was asked for, or is refused */
+async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Promise<boolean> {
+  const { context, calendar, writes, signal } = session;
+  const rows = steps.map(({ row }) => row);
+  await context.work.transaction().execute((trx) => save(trx, calendar, rows));
+  const asked = steps.map(({ write }) => write);
+  const outcomes = await contain(() => writes.write(calendar, asked, signal));
+  const done = steps.slice(0, outcomes.length).map((step, at) => ({
+    before: step.row,
+    now: after(step, outcomes[at]!, Date.now()),
+  }));
+  await conclude(session, done, { written: outcomes.filter(({ is }) => is === 'Done').length });
+  return outcomes.length === steps.length && outcomes.every(({ is }) => is === 'Done' || is === 'Refused');
+}
+
+/** Finds out what stands there of rows whose outcome is unknown, or that somebody may have changed. */
+async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<void> {
+  const { context, calendar, writes, wanted, signal } = session;
+  const origins = rows.map((row) => originOf(row, calendar.mandatorUid));
+  const found = await contain(() => writes.find(calendar, origins, signal));
+  const named = Map.groupBy(found, ({ item }) => item.origin);
+  const looked = rows.map((row, at) => {
+    // Others of the same mark are copies.
+    const all = named.get(origins[at]!) ?? [];
+    const one = all.find(({ id }) => id === row.nativeId) ?? all[0];
+    return { row, one, edit: editOf(row, one, wanted.get(row.bookingId)) };
+  });
+  const isEmptied = looked.filter(({ edit }) => edit === null).length > mostCancelled;
+  const settled: { before: WrittenRow; now: WrittenRow }[] = [];
+  let taken = 0;
+  for (const { row, one, edit } of looked) {
+    let booking = wanted.get(row.bookingId);
+    if (booking && edit !== undefined && !(edit === null && isEmptied)) {
+      const outcome = await takeOver(context.work, calendar.mandatorId, booking, edit);
+      if (outcome === 'Later') continue;
+      if (outcome === 'Taken') {
+        taken += 1;
+        const { mandator, mailbox } = calendar;
+        context.log.info({ mandator, mailbox, bookingId: row.bookingId }, 'booking follows its item');
+        const { start, end, subject = booking.subject } = edit ?? booking;
+        booking = edit === null ? undefined : { ...booking, start, end, subject };
+      }
+    }
+    settled.push({ before: row, now: settle(row, one, booking, Date.now()) });
+  }
+  await conclude(session, settled, { taken });
+}

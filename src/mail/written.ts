@@ -1,0 +1,210 @@
+/** What stands in a calendar of what is booked here, and what shall: the difference is what is to be written. Pure. */
+import { createHash } from 'node:crypto';
+import { cutText, type RemoteItem, type Write, type WriteOutcome, type WrittenItem } from '../mail-servers/service.ts';
+import { dayLength } from '../time/days.ts';
+
+const [hourMs, forgottenAfterMs] = [3_600_000, 30 * dayLength];
+/** How often a day an item is put back that others change or delete. */
+const mostPutBacks = 3;
+/** In place of a subject that others may not see. */
+const busy = 'Belegt';
+
+export type WritingMode = 'Off' | 'Busy' | 'Full';
+
+/** A booking that is to stand in the calendar, from its setup to its teardown. */
+export type WantedItem = {
+  bookingId: number;
+  start: Date;
+  end: Date;
+  subject: string;
+  isPrivate: boolean;
+  /** Whether it may change as its item does. */
+  mayFollow: boolean;
+};
+
+/** Of rows of mail_writing; their meaning: sql/000067_mail_writing.sql. */
+export const writtenStates = [
+  'Absent',
+  'Writing',
+  'Written',
+  'Deleting',
+  'Doubtful',
+  'Overruled',
+  'Conflict',
+  'Failed',
+] as const;
+
+/** A row of mail_writing. */
+export type WrittenRow = {
+  bookingId: number;
+  generation: number;
+  state: (typeof writtenStates)[number];
+  start: Date;
+  end: Date;
+  /** Of the subject, in hexadecimal digits. */
+  subjectHash: string;
+  isPrivate: boolean;
+  nativeId: string | null;
+  changeKey: string | null;
+  putBacks: number;
+  putBacksSince: Date | null;
+  notBefore: Date | null;
+  reason: string | null;
+};
+
+export const subjectFor = (writing: WritingMode, subject: string | null, isPrivate: boolean): string =>
+  writing === 'Full' && !isPrivate ? (cutText(subject) ?? busy) : busy;
+
+const hashOf = (subject: string) => createHash('sha256').update(subject).digest('hex');
+
+type ItemContent = Pick<WrittenItem, 'start' | 'end' | 'subject' | 'isPrivate'>;
+const contentOf = ({ start, end, subject, isPrivate }: ItemContent) => ({
+  start,
+  end,
+  isPrivate,
+  subjectHash: hashOf(subject),
+});
+
+/** Whether the row says the same of the item. */
+const saysSame = (row: WrittenRow, item: ItemContent): boolean =>
+  row.start.getTime() === item.start.getTime() &&
+  row.end.getTime() === item.end.getTime() &&
+  row.isPrivate === item.isPrivate &&
+  row.subjectHash === hashOf(item.subject);
+
+/** Whether a reading has found the item as it was written. */
+export const isAsWritten = (row: WrittenRow, item: RemoteItem): boolean =>
+  !item.isCancelled &&
+  item.response !== 'Declined' &&
+  item.shownAs === 'Busy' &&
+  item.days === null &&
+  item.occurrence === '' &&
+  saysSame(row, { ...item, subject: item.subject ?? '' });
+
+export const originOf = (
+  { bookingId, generation }: Pick<WrittenRow, 'bookingId' | 'generation'>,
+  mandatorUid: string,
+) => `booking-${bookingId}${generation > 1 ? `-${generation}` : ''}@${mandatorUid}`;
+
+/** A write, and the row as it is while nobody knows whether it is done. */
+export type PlannedWrite = { row: WrittenRow; write: Write };
+/** `forgotten`: rows of which nothing stands there, and that have ended. */
+export type WritePlan = { steps: PlannedWrite[]; forgotten: number[] };
+
+const fresh = { putBacks: 0, putBacksSince: null, generation: 1, nativeId: null, changeKey: null };
+const settled = { notBefore: null, reason: null };
+
+/** Whether it is not known what stands there. */
+export const isUnsettled = ({ state }: WrittenRow): boolean =>
+  state === 'Writing' || state === 'Deleting' || state === 'Doubtful' || state === 'Overruled';
+
+/** What was changed there too often rests whatever is wanted; what was refused rests as it is. */
+const rests = ({ notBefore, state }: WrittenRow, now: number, isSame: boolean): boolean =>
+  notBefore !== null && notBefore.getTime() > now && (state === 'Conflict' || isSame);
+
+/** Compares what shall stand there with what does; nearest first. Rows whose outcome is unknown are left out. */
+export function compare(
+  wanted: readonly WantedItem[],
+  rows: readonly WrittenRow[],
+  mandatorUid: string,
+  now: number,
+): WritePlan {
+  const left = new Map(rows.map((row) => [row.bookingId, row]));
+  const steps: PlannedWrite[] = [];
+  for (const one of wanted) {
+    const row = left.get(one.bookingId);
+    left.delete(one.bookingId);
+    const isSame = row !== undefined && saysSame(row, one);
+    if (row && (isUnsettled(row) || rests(row, now, isSame) || (row.state === 'Written' && isSame))) continue;
+    const { bookingId, start, end, subject, isPrivate } = one;
+    const next: WrittenRow = { ...fresh, bookingId, ...row, ...settled, ...contentOf(one), state: 'Writing' };
+    const item = { origin: originOf(next, mandatorUid), start, end, subject, isPrivate };
+    const { nativeId: id, changeKey } = next;
+    steps.push({
+      row: next,
+      write: id === null ? { do: 'Create', item } : { do: 'Change', item, at: { id, changeKey } },
+    });
+  }
+  const forgotten: number[] = [];
+  for (const row of left.values()) {
+    const { bookingId, nativeId: id, changeKey, end } = row;
+    if (isUnsettled(row)) continue;
+    if (end.getTime() < now - (id === null ? 0 : forgottenAfterMs)) forgotten.push(bookingId);
+    else if (id !== null && end.getTime() > now && !rests(row, now, true)) {
+      const write: Write = { do: 'Remove', origin: originOf(row, mandatorUid), at: { id, changeKey } };
+      steps.push({ row: { ...row, ...settled, state: 'Deleting' }, write });
+    }
+  }
+  return { steps: steps.sort((one, other) => one.row.start.getTime() - other.row.start.getTime()), forgotten };
+}
+
+/** Nothing stands there. The next item has another name, as some servers keep those of deleted ones. */
+const without = (row: WrittenRow): WrittenRow => ({
+  ...row,
+  state: 'Absent',
+  generation: row.generation + 1,
+  nativeId: null,
+  changeKey: null,
+});
+
+/** The row after the answer. */
+export function after({ row }: PlannedWrite, outcome: WriteOutcome, now: number): WrittenRow {
+  switch (outcome.is) {
+    case 'Done':
+      if (row.state === 'Deleting') return without(row);
+      return { ...row, state: 'Written', nativeId: outcome.at?.id ?? null, changeKey: outcome.at?.changeKey ?? null };
+    case 'Refused':
+      return { ...row, state: 'Failed', reason: outcome.reason.slice(0, 500), notBefore: new Date(now + hourMs) };
+    default:
+      return { ...row, state: 'Overruled' };
+  }
+}
+
+/** Somebody has changed or deleted the item: it is put back, a few times a day. */
+function putBack(row: WrittenRow, now: number): WrittenRow {
+  const { putBacks, putBacksSince } = row;
+  const isSameDay = putBacksSince !== null && putBacksSince.getTime() > now - dayLength;
+  const since = isSameDay ? putBacksSince : new Date(now);
+  const next = { ...row, putBacks: isSameDay ? putBacks + 1 : 1, putBacksSince: since };
+  if (next.putBacks <= mostPutBacks) return next;
+  const reason = `It was changed or deleted there more than ${mostPutBacks} times a day.`;
+  return { ...next, state: 'Conflict', reason, notBefore: new Date(since.getTime() + dayLength) };
+}
+
+/**
+ * The row once it is known what stands there.
+ * @param wanted undefined: nothing shall stand there
+ */
+export function settle(
+  row: WrittenRow,
+  found: { id: string; changeKey: string | null; item: WrittenItem } | undefined,
+  wanted: WantedItem | undefined,
+  now: number,
+): WrittenRow {
+  const isDisputed = row.state === 'Doubtful' || row.state === 'Overruled';
+  if (found) {
+    const { id: nativeId, changeKey, item } = found;
+    const next: WrittenRow = { ...row, ...contentOf(item), state: 'Written', nativeId, changeKey };
+    const isRight = wanted !== undefined && saysSame(next, wanted);
+    return isRight || !isDisputed || (row.state === 'Doubtful' && saysSame(row, item)) ? next : putBack(next, now);
+  }
+  if (row.state === 'Writing' && row.nativeId === null) return { ...row, state: 'Absent' };
+  return wanted && row.state !== 'Deleting' ? putBack(without(row), now) : without(row);
+}
+
+/** What somebody has made of an item, so that its booking may follow; null: it is deleted. */
+export type Edit = { start: Date; end: Date; subject: string | undefined } | null;
+
+/** @returns undefined where nobody has changed it, or it cannot follow: what is changed here goes first */
+export function editOf(
+  row: WrittenRow,
+  found: { item: WrittenItem } | undefined,
+  wanted: WantedItem | undefined,
+): Edit | undefined {
+  if (row.state !== 'Doubtful' || !wanted?.mayFollow || !saysSame(row, wanted)) return undefined;
+  if (!found) return null;
+  const { start, end, subject } = found.item;
+  // Without a subject it is no appointment like those that are written.
+  if (saysSame(row, found.item) || subject === '') return undefined;
+  return { start, end, subject: subject === wanted.subject ? undefined : subject };
+}

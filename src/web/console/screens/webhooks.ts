@@ -1,0 +1,89 @@
+/** Webhooks: which programs hear of events, how that goes, and what was sent to each. */
+import { useState } from 'preact/hooks';
+import { go, place } from '../address.ts';
+import { act } from '../client.ts';
+import { DeleteHookDocument } from '../generated/graphql.ts';
+import { useDeletion } from '../master/delete.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { table } from '../parts/table.ts';
+import { t } from '../texts/webhooks.ts';
+import { type Hook, isBad, kindOf, moment, readHooks, stateOf } from '../webhooks/data.ts';
+import { Details } from '../webhooks/details.ts';
+import { SecretDialog } from '../webhooks/dialogs.ts';
+import { HookForm } from '../webhooks/form.ts';
+
+const List: Component<{ hooks: readonly Hook[] }> = ({ hooks }) => {
+  const open = (record: string) => () => go({ record, filter: undefined, sort: undefined, page: undefined });
+  return table({
+    caption: t().title,
+    name: 'webhooks',
+    rows: hooks,
+    id: ({ id }) => id,
+    columns: [
+      {
+        key: 'name',
+        title: t().name,
+        value: ({ name }) => name,
+        show: ({ id, name }) => html`<button type="button" class="link" onClick=${open(id)}>${name}</button>`,
+      },
+      {
+        key: 'url',
+        title: t().url,
+        value: ({ url }) => url,
+        show: ({ url }) => html`<span class="address">${url}</span>`,
+      },
+      { key: 'events', title: t().events, value: ({ kinds }) => kinds.map(kindOf).join(', ') },
+      {
+        key: 'state',
+        title: t().state,
+        value: stateOf,
+        show: (hook) => (isBad(hook) ? html`<strong class="bad">${stateOf(hook)}</strong>` : stateOf(hook)),
+      },
+      { key: 'waiting', title: t().waiting, value: ({ waiting }) => waiting, align: 'end' },
+      {
+        key: 'taken',
+        title: t().taken,
+        value: ({ succeededAt }) => succeededAt,
+        show: ({ succeededAt }) => (succeededAt ? moment(succeededAt) : t().never),
+      },
+    ],
+  });
+};
+
+export const Screen: Component<object> = () => {
+  const asked = useAsked(readHooks, []);
+  const [made, setMade] = useState<{ name: string; secret: string }>();
+  const { hidden, remove, close } = useDeletion((which) => act(DeleteHookDocument, which), asked.reload);
+  const { record } = place.value;
+  const isNew = record === 'new';
+  const show = (hook: Hook, secret: string) => setMade({ name: hook.name, secret });
+  const back = () => go({ record: undefined, failed: undefined, filter: undefined, sort: undefined, page: undefined });
+  const list = (hooks: readonly Hook[]) => {
+    const shown = hooks.filter(({ id }) => id !== hidden);
+    return html`
+      <div class="tools">
+        <p class="hint">${t().what}</p>
+        <span class="gap"></span>
+        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().make} …</button>
+      </div>
+      ${shown.length === 0 ? html`<p class="state">${t().none}</p>` : h(List, { hooks: shown })}
+    `;
+  };
+  const one = (hook: Hook | undefined) => html`
+    <div class="tools"><button type="button" class="link" onClick=${back}>← ${t().all}</button></div>
+    ${
+      hook
+        ? h(Details, { key: hook.id, hook, onChanged: asked.reload, onSecret: show, onDelete: remove })
+        : html`<p class="state">${t().gone}</p>`
+    }
+  `;
+  return html`
+    <div class="page">
+      <h1>${t().title}</h1>
+      ${showAsked(asked, (hooks) => (record && !isNew ? one(hooks.find(({ id }) => id === record)) : list(hooks)))}
+      ${isNew && h(HookForm, { hook: null, onSaved: asked.reload, onSecret: show, onClose: close })}
+      ${made && h(SecretDialog, { ...made, onClose: () => setMade(undefined) })}
+    </div>
+  `;
+};

@@ -1,0 +1,74 @@
+/** All about a webhook: how it is doing, what may be done with it, and its deliveries. */
+import { useState } from 'preact/hooks';
+import { act } from '../client.ts';
+import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
+import { sayRefusal } from '../parts/refused.ts';
+import { toast } from '../parts/toast.ts';
+import { t } from '../texts/webhooks.ts';
+import { type Hook, isBad, kindOf, moment, stateOf } from './data.ts';
+import { Deliveries, useDeliveries } from './deliveries.ts';
+import { ReplayDialog, RotateDialog } from './dialogs.ts';
+import { HookForm } from './form.ts';
+
+const fact = (name: string, value: Child) => value !== null && html`<dt>${name}</dt><dd>${value}</dd>`;
+const maybeMoment = (at: string | null): string | null => at && moment(at);
+
+type DetailsProperties = {
+  hook: Hook;
+  /** Reads the list again. */
+  onChanged: () => void;
+  onSecret: (hook: Hook, secret: string) => void;
+  onDelete: (hook: Hook) => void;
+};
+
+export const Details: Component<DetailsProperties> = ({ hook, onChanged, onSecret, onDelete }) => {
+  const { id, name, url, kinds, enabled, waiting, succeededAt, nextAttemptAt, formerSecretUntil } = hook;
+  const [dialog, setDialog] = useState<'change' | 'rotate' | { cursor: string }>();
+  const deliveries = useDeliveries(id);
+  const close = () => setDialog(undefined);
+  const fail = (refusal: Parameters<typeof sayRefusal>[0]) => toast(sayRefusal(refusal), { kind: 'fault' });
+  async function turn({ version }: Hook, on: boolean): Promise<void> {
+    const { done, refused } = await act(ChangeHookDocument, { id, version, input: { enabled: on } });
+    onChanged();
+    if (refused) return fail(refused);
+    toast(on ? t().enabled(name) : t().disabledNow(name), { undo: () => void turn(done, !on) });
+  }
+  async function test(): Promise<void> {
+    const { done, refused } = await act(TestHookDocument, { id });
+    if (refused) return fail(refused);
+    const { status, fault, milliseconds } = done;
+    if (fault === null) toast(t().testTaken(status ?? 0, milliseconds));
+    else toast(t().testFailed(fault), { kind: 'fault' });
+    deliveries.reload();
+  }
+  const button = (text: string, onClick: () => void, kind = '') =>
+    html`<button type="button" class=${kind} onClick=${onClick}>${text}</button>`;
+  return html`
+    <section class="panel form">
+      <h2>${name}</h2>
+      <dl class="facts">
+        ${fact(t().state, isBad(hook) ? html`<strong class="bad">${stateOf(hook)}</strong>` : stateOf(hook))}
+        ${fact(t().url, html`<span class="address">${url}</span>`)}
+        ${fact(t().events, kinds.map(kindOf).join(', '))}
+        ${fact(t().waiting, t().waits(waiting))}
+        ${fact(t().next, maybeMoment(nextAttemptAt))}
+        ${fact(t().taken, maybeMoment(succeededAt) ?? t().never)}
+        ${fact(t().former, maybeMoment(formerSecretUntil))}
+      </dl>
+      <div class="buttons">
+        ${button(t().test, () => void test(), 'main')}
+        ${button(enabled ? t().disable : t().enable, () => void turn(hook, !enabled))}
+        ${button(`${t().change} …`, () => setDialog('change'))}
+        ${button(`${t().rotate} …`, () => setDialog('rotate'))}
+        ${button(`${t().replay} …`, () => setDialog({ cursor: '' }))}
+        <span class="gap"></span>
+        ${button(t().delete, () => onDelete(hook), 'danger')}
+      </div>
+    </section>
+    ${h(Deliveries, { asked: deliveries, onReplay: (cursor) => setDialog({ cursor }) })}
+    ${dialog === 'change' && h(HookForm, { hook, onSaved: onChanged, onSecret, onClose: close })}
+    ${dialog === 'rotate' && h(RotateDialog, { hook, onDone: onChanged, onSecret, onClose: close })}
+    ${typeof dialog === 'object' && h(ReplayDialog, { hook, cursor: dialog.cursor, onDone: onChanged, onClose: close })}
+  `;
+};

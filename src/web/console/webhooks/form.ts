@@ -1,0 +1,80 @@
+/** A webhook in a form: its name, its address, and which events it gets. */
+import { useRef } from 'preact/hooks';
+import { act, isUnanswered } from '../client.ts';
+import { ChangeHookDocument, CreateHookDocument, type EventKind } from '../generated/graphql.ts';
+import { RecordDialog, useRecord } from '../master/record.ts';
+import { Check, Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
+import { t } from '../texts/webhooks.ts';
+import { type Hook, kindOf, readHook } from './data.ts';
+
+type Values = { name: string; url: string; kinds: readonly EventKind[] };
+
+const kinds: readonly EventKind[] = [
+  'BookingCreated',
+  'BookingChanged',
+  'BookingCancelled',
+  'BookingReleased',
+  'BatchEnded',
+  'DisplaySilent',
+  'DisplayBack',
+  'MailConflict',
+];
+
+type FormProperties = {
+  /** Null: a new one. */
+  hook: Hook | null;
+  onSaved: (hook: Hook) => void;
+  onSecret: (hook: Hook, secret: string) => void;
+  onClose: () => void;
+};
+
+export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, onClose }) => {
+  const isUnknown = useRef(false);
+  const made = useRef<[Hook, string] | undefined>(undefined);
+  const draft = useRecord<Values, Hook>({
+    record: hook,
+    subject: 'Webhook',
+    valuesOf: (read) => ({ name: read?.name ?? '', url: read?.url ?? '', kinds: read?.kinds ?? [] }),
+    read: readHook,
+    async create({ kinds: wanted, ...values }) {
+      const { done, refused } = await act(CreateHookDocument, { input: { ...values, kinds: [...wanted] } });
+      if (refused) {
+        // An attempt without an answer has made it: its secret cannot be told any more.
+        const wasMade = isUnknown.current && refused.code === 'Conflict';
+        isUnknown.current = isUnanswered(refused);
+        return { refused: wasMade ? { ...refused, code: 'WasMade', message: '' } : refused };
+      }
+      made.current = [done.webhook, done.secret];
+      return { done: done.webhook };
+    },
+    change: ({ id, version }, { kinds: wanted, ...changes }) =>
+      act(ChangeHookDocument, { id, version, input: { ...changes, ...(wanted && { kinds: [...wanted] }) } }),
+    onSaved,
+  });
+  const { base, values, set, refusal } = draft;
+  const toggle = (kind: EventKind) => (is: boolean) =>
+    set({ kinds: is ? [...values.kinds, kind] : values.kinds.filter((one) => one !== kind) });
+  const fault = faultAt(refusal, 'kinds');
+  return h(RecordDialog, {
+    title: base?.name ?? t().make,
+    draft,
+    fields: ['name', 'url', 'kinds'],
+    onClose() {
+      onClose();
+      if (made.current) onSecret(...made.current);
+    },
+    children: html`
+      ${h(Field, { label: t().name, value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
+      ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, required: true, maxLength: 2000, fault: faultAt(refusal, 'url') })}
+      <fieldset class="choice" aria-describedby=${fault && 'kinds-fault'}>
+        <legend>${t().events}</legend>
+        <div class="options">
+          ${kinds.map((kind) => h(Check, { key: kind, label: kindOf(kind), checked: values.kinds.includes(kind), onChange: toggle(kind) }))}
+        </div>
+        ${fault && html`<p class="fault" id="kinds-fault">${fault}</p>`}
+      </fieldset>
+    `,
+  });
+};

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { deleteTenant, freezeTenant, thaw } from '../../src/cells/service.ts';
+import { isResting } from '../../src/db/resting.ts';
+import { insertBookings } from '../_util/bookings-table.ts';
+import { until } from '../_util/process.ts';
+import { keepBooking, nothing, startPair } from './_util/pair.ts';
+
+let pair: Awaited<ReturnType<typeof startPair>>;
+
+beforeAll(async () => {
+  pair = await startPair();
+});
+afterAll(() => pair?.stop());
+
+const subjectsIn = async (at: number, mandatorId: number) => {
+  const { rows } = await sql<{ id: number; subject: string }>`
+    select id, subject from booking where mandator_id = ${mandatorId} and subject like 'n%'`.execute(
+    pair.cells[at]!.db,
+  );
+  return rows;
+};
+
+describe('tenant move', () => {
+  test('while it is written loses and doubles nothing, and gives ids of the new cell afterwards', async () => {
+    const tenant = await pair.makeTenantIn(0, 'steady');
+    const token = await pair.signIn(tenant);
+    const writer = keepBooking(pair, { ...tenant, token });
+    await until('it is written', () => writer.refused[0] ?? writer.acknowledged.length > 3);
+    const stream = new AbortController();
+    const ended = fetch(`${pair.baseOf('steady')}/graphql`, {
+      method: 'POST',
+      signal: stream.signal,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+      body: JSON.stringify({ query: 'subscription { batches { id } }' }),
+    }).then((answer) => answer.text());
+    await pair.move('steady');
+    const moved = writer.acknowledged.length;
+    await until('it is written there', () => writer.refused[0] ?? writer.acknowledged.length > moved + 3);
+    expect(await writer.stop()).toEqual({ statuses: expect.arrayContaining([201]), refused: [] });
+    const there = await subjectsIn(1, tenant.mandatorId);
+    expect(new Set(there.map(({ subject }) => subject)).size).toBe(there.length);
+    const ids = new Set(there.map(({ id }) => id));
+    expect(writer.acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+    expect(Math.max(...ids)).toBeGreaterThan(1e12);
+    expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual(nothing);
+    expect(await pair.remainsOf(1, tenant.mandatorId)).toEqual({
+      ...nothing,
+      bookings: expect.any(Number),
+      mandators: 1,
+    });
+    // Its streams end, so that their clients come to the new cell.
+    expect(await ended).toContain('The tenant is being moved');
+    await expect(pair.move('steady')).rejects.toThrow('it is served at the other installation');
+  });
+
+  test('that was cut off anywhere goes on when it is started again', async () => {
+    for (const [n, place] of ['Copying', 'Stopping', 'route', 'Removing'].entries()) {
+      const code = `cut-${n}`;
+      const tenant = await pair.makeTenantIn(0, code);
+      await insertBookings(pair.cells[0].db, tenant.mandatorId, tenant.resources[0]!.id, { count: 3 });
+      const cutOff = new Error('cut off');
+      const throwing = (line: string) => {
+        if (line.startsWith(place)) throw cutOff;
+      };
+      await expect(pair.move(code, { say: throwing, route: async () => throwing('route') })).rejects.toBe(cutOff);
+      await pair.move(code);
+      expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual(nothing);
+      expect(await pair.remainsOf(1, tenant.mandatorId)).toEqual({ ...nothing, bookings: 3, mandators: 1 });
+    }
+  });
+
+  test('is undone: the tenant is written where it was, and nothing of it is left there', async () => {
+    const tenant = await pair.makeTenantIn(0, 'undone');
+    const token = await pair.signIn(tenant);
+    const cutOff = new Error('cut off');
+    await expect(
+      pair.move('undone', {
+        say(line) {
+          if (line.startsWith('Stopping')) throw cutOff;
+        },
+      }),
+    ).rejects.toBe(cutOff);
+    await pair.undo('undone');
+    expect(await pair.remainsOf(1, tenant.mandatorId)).toEqual(nothing);
+    expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual({ ...nothing, mandators: 1 });
+    const writer = keepBooking(pair, { ...tenant, token });
+    await until('it is written', () => writer.refused[0] ?? writer.acknowledged.length > 0);
+    expect(await writer.stop()).toEqual({ statuses: [201], refused: [] });
+    await pair.move('undone');
+    await expect(pair.undo('undone')).rejects.toThrow('There is no tenant undone here');
+  });
+
+  test('is refused where a code, an id or a PIN is taken there, and leaves the tenant as it was', async () => {
+    const tenant = await pair.makeTenantIn(0, 'taken');
+    const other = await pair.makeTenantIn(1, 'taken');
+    pair.routes.set('taken', 0);
+    await expect(pair.move('taken')).rejects.toThrow('has another tenant with the code taken');
+    await sql`update mandator set code = 'other' where id = ${other.mandatorId}`.execute(pair.cells[1].db);
+    await sql`
+      insert into resource (mandator_id, id, location_id, name) overriding system value
+      values (${other.mandatorId}, ${tenant.resources[0]!.id}, ${other.locationId}, 'of the same Id')`.execute(
+      pair.cells[1].db,
+    );
+    await expect(pair.move('taken')).rejects.toThrow(`has a resource with the Id ${tenant.resources[0]!.id}`);
+    expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual({ ...nothing, mandators: 1 });
+    await deleteTenant(pair.cells[1].db, 'other');
+    await sql`update pepper set hash = '\\x00'`.execute(pair.cells[1].db);
+    await expect(pair.move('taken')).rejects.toThrow('has another Pepper');
+    await sql`update pepper set hash = ${(await sql<{ hash: Buffer }>`select hash from pepper`.execute(pair.cells[0].db)).rows[0]!.hash}`.execute(
+      pair.cells[1].db,
+    );
+    await pair.move('taken');
+  });
+});
+
+describe('a resting tenant', () => {
+  test('is read and not written while it is frozen, and written again when that is over', async () => {
+    const tenant = await pair.makeTenantIn(0, 'frozen');
+    const token = await pair.signIn(tenant);
+    await freezeTenant(pair.cells[0].db, 'frozen', 600);
+    const ask = (method: string, body?: object) =>
+      fetch(`${pair.baseOf('frozen')}/api/v1.0/bookings`, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    const day = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const wanted = {
+      ResourceId: tenant.resources[0]!.id,
+      Subject: 'Talk',
+      Start: `${day}T10:00:00Z`,
+      End: `${day}T11:00:00Z`,
+    };
+    expect((await ask('GET')).status).toBe(200);
+    const refused = await ask('POST', wanted);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await refused.json()).toMatchObject({ detail: 'The tenant is being moved; send the same request again.' });
+    expect(await isResting(pair.cells[0].db, tenant.mandatorId)).toBe(true);
+    // As a mover that has died would leave it, some time later.
+    await sql`update resting_tenant set until = clock_timestamp() where code = 'frozen'`.execute(pair.cells[0].db);
+    expect((await ask('POST', wanted)).status).toBe(201);
+    expect(await isResting(pair.cells[0].db, tenant.mandatorId)).toBe(false);
+    await thaw(pair.cells[0].db, 'frozen');
+    expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual({ ...nothing, bookings: 1, mandators: 1 });
+  });
+
+  test('is passed over by the sweeps of its new cell, which do what there is to do for the others', async () => {
+    const { db, context } = pair.cells[1];
+    const [resting, other] = [await pair.makeTenantIn(1, 'coming'), await pair.makeTenantIn(1, 'served')];
+    await freezeTenant(db, 'coming', 600);
+    await sql`update resting_tenant set state = 'Coming', until = null`.execute(db);
+    await db.transaction().execute(async (trx) => {
+      await sql`set local session_replication_role = replica`.execute(trx);
+      for (const { mandatorId, resources } of [resting, other]) {
+        await sql`
+          insert into booking (mandator_id, resource_id, kind, status, origin, occupied, check_in_from, check_in_until)
+          values (${mandatorId}, ${resources[0]!.id}, 'Booking', 'Confirmed', 'Api',
+            tstzrange(now() - interval '1 hour', now() + interval '1 hour'), now() - interval '1 hour', now() - interval '1 minute')`.execute(
+          trx,
+        );
+      }
+    });
+    const statusOf = async (mandatorId: number) => {
+      const { rows } = await sql<{
+        status: string;
+      }>`select status from booking where mandator_id = ${mandatorId}`.execute(db);
+      return rows[0]?.status;
+    };
+    await until('the other is released', async () => (await statusOf(other.mandatorId)) === 'Released');
+    expect(await statusOf(resting.mandatorId)).toBe('Confirmed');
+    const token = await pair.signIn(other);
+    const answer = await fetch(`${pair.baseOf('coming')}/api/v1.0/bookings`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    expect(answer.status).toBe(503);
+    await sql`delete from resting_tenant`.execute(db);
+    await until('it is released once it is served', async () => (await statusOf(resting.mandatorId)) === 'Released');
+    expect(context.config.Cell).toBe(1);
+  });
+});

@@ -1,0 +1,111 @@
+/** Requests through PgBouncer in transaction mode, and the rest over direct connections. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { mostConnections } from '../../src/db/connections.ts';
+import { type Database, isPooled, openDatabase } from '../../src/db/database.ts';
+import { diagnose } from '../../src/db/diagnosis.ts';
+import { scarcityOf } from '../../src/db/direct.ts';
+import { openNotifications } from '../../src/db/notifications.ts';
+import { openLog } from '../../src/log.ts';
+import { startServer } from '../../src/server.ts';
+import { travel } from '../_util/journey.ts';
+import { hasPgBouncer, startPooler } from '../_util/pooler.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+import { type Service, startService, testConfig } from '../_util/service.ts';
+
+const log = openLog('silent');
+
+test('docs/operating.md tells how many connections each role opens', () => {
+  const page = fs.readFileSync(path.join(import.meta.dirname, '../../docs/operating.md'), 'utf8');
+  for (const Role of ['Web', 'Worker', 'All'] as const) {
+    const [, told] = new RegExp(`^\\| \`${Role}\` \\|.*\\*\\*(\\d+)\\*\\* \\|$`, 'm').exec(page) ?? [];
+    expect([Role, Number(told)]).toEqual([Role, mostConnections({ Role, PooledDatabaseUrl: undefined }).direct]);
+    const { direct, pooled } = mostConnections({ Role, PooledDatabaseUrl: 'postgres://pool' });
+    expect(page).toContain(`| \`${Role}\` with \`PooledDatabaseUrl\` | ${pooled} | ${direct} |`);
+  }
+});
+
+test('too few connections are told of at the start', () => {
+  const all = { Role: 'All', PooledDatabaseUrl: undefined } as const;
+  expect(scarcityOf({ most: 100, free: 46 }, all)).toBeUndefined();
+  expect(scarcityOf({ most: 100, free: 45 }, all)).toBe(
+    'max_connections is 100, of which 45 are free; this process may need 46',
+  );
+});
+
+const pooled = hasPgBouncer ? describe : describe.skip;
+pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () => {
+  let database: Awaited<ReturnType<typeof cloneDatabase>>;
+  let pooler: Awaited<ReturnType<typeof startPooler>>;
+  let service: Service;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    pooler = await startPooler(database.url);
+    service = await startService({ DatabaseUrl: database.url, PooledDatabaseUrl: pooler.through(database.url) });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await pooler.stop();
+    await database.drop();
+  });
+
+  test('in place of the direct connection ends a start, which names it', async () => {
+    const server = await startServer(testConfig(pooler.through(database.url)), log);
+    await expect(server.ready).rejects.toThrow(/^DatabaseUrl: LISTEN hears nothing of other connections, as through/);
+    await server.stop();
+  });
+
+  test('in place of the direct connection is deaf, which /readyz tells, and a fault for the doctor', async () => {
+    const notifications = openNotifications(pooler.through(database.url), log);
+    expect(await notifications.hears()).toBe(false);
+    expect(notifications.listening).toBe(false);
+    await notifications.close();
+    const findings = await diagnose(pooler.through(database.url), service.context.db);
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'Notifications', level: 'fault' }));
+  });
+
+  test('gives transactions the time-outs of their pool, and leaves none behind in its sessions', async () => {
+    const { db, inbox, uploads } = service.context;
+    const timeout = sql<{ timeout: string }>`select current_setting('statement_timeout') as timeout`;
+    const inside = await Promise.all(
+      [db, inbox, uploads].map(async (one) => {
+        expect(isPooled(one)).toBe(true);
+        return (await one.transaction().execute((trx) => timeout.execute(trx))).rows[0]?.timeout;
+      }),
+    );
+    expect(inside).toEqual(['15s', '2500ms', '1min']);
+    const outside = await Promise.all(Array.from({ length: 10 }, () => timeout.execute(db)));
+    expect(new Set(outside.map(({ rows }) => rows[0]?.timeout)).size).toBe(1);
+  });
+
+  test('whose role has no time-out is a warning, until it has the ones that the doctor names', async () => {
+    const examine = async (db: Database) =>
+      (await diagnose(database.url, db)).filter(({ check }) => check === 'Pooler');
+    const [before] = await examine(service.context.db);
+    expect(before).toMatchObject({ level: 'warning', text: expect.stringMatching(/have no time-out/) });
+    const [, statements = ''] = /: (alter role .*)$/.exec(before?.remedy ?? '') ?? [];
+    await sql.raw(statements).execute(service.context.db);
+    // The sessions of the first one are from before.
+    const other = await startPooler(database.url);
+    const db = openDatabase(other.through(database.url), { max: 1, log, statementTimeout: 0, pooled: true });
+    expect(await examine(db)).toMatchObject([{ level: 'ok' }]);
+    await db.destroy();
+    await other.stop();
+  });
+
+  test('must lead to the same database', async () => {
+    const elsewhere = await cloneDatabase();
+    const findings = await diagnose(elsewhere.url, service.context.db);
+    expect(findings.find(({ check }) => check === 'Pooler')?.text).toMatch(/^PooledDatabaseUrl leads to another/);
+    await elsewhere.drop();
+  });
+
+  test('carries REST, GraphQL, imports and subscriptions, of more callers than it has sessions', async () => {
+    await Promise.all([travel(service), travel(service), travel(service)]);
+    const ready = await fetch(`${service.url}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([200, { Status: 'Healthy' }]);
+  });
+});

@@ -1,0 +1,66 @@
+/** The packages of deploy/, as far as they can be judged without their programs running. */
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { readConfig } from '../../src/config.ts';
+
+const project = path.join(import.meta.dirname, '../..');
+const read = (file: string) => fs.readFileSync(path.join(project, 'deploy', file), 'utf8');
+const namedIn = (text: string, line: RegExp) =>
+  Object.fromEntries([...text.matchAll(line)].map(([, name = '', value = '']) => [name, value]));
+
+const hasSystemd = !spawnSync('systemd-analyze', ['--version']).error;
+const needsSystemd = hasSystemd ? test : test.skip;
+needsSystemd(
+  `${hasSystemd ? '' : 'SKIPPED: systemd-analyze is not installed: '}systemd takes the unit, which exposes little`,
+  () => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-unit-'));
+    const unit = path.join(directory, 'roomgate@.service');
+    // It insists on programs that are there.
+    const text = read('systemd/roomgate@.service').replace(
+      /^ExecStart=\S+ \S+/m,
+      `ExecStart=${process.execPath} main.js`,
+    );
+    fs.writeFileSync(unit, text.replaceAll('/opt/roomgate', project));
+    const analyze = (...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', [...args, unit], { encoding: 'utf8' });
+      return { status, said: status === 0 ? stderr : stdout + stderr };
+    };
+    expect(analyze('verify')).toEqual({ status: 0, said: '' });
+    // Tenths: 100 is a unit without any restriction.
+    expect(analyze('security', '--offline=true', '--threshold=15')).toMatchObject({ status: 0 });
+    fs.rmSync(directory, { recursive: true });
+  },
+);
+
+test('the settings of compose and of Kubernetes are taken, with values such as they name', () => {
+  const compose = namedIn(
+    /&settings\n(.*?)\n {2}depends_on/s.exec(read('compose.yaml'))?.[1] ?? '',
+    /^ +(\w+): (.*)$/gm,
+  );
+  const kubernetes = {
+    ...namedIn(read('kubernetes/kustomization.yaml'), /^ +- (\w+)=(.*)$/gm),
+    ...namedIn(read('kubernetes/secret.env.example'), /^(\w+)=(.*)$/gm),
+    ...namedIn(read('kubernetes/web.yaml'), /\{ name: (Role), value: (\w+) \}/g),
+  };
+  for (const named of [compose, kubernetes]) {
+    const settings = Object.entries(named).map(([name, value]) => [
+      name,
+      value.replace(/\$\{\w+:\?\}/g, 'example-of-thirty-two-characters-x'),
+    ]);
+    const config: object = readConfig(Object.fromEntries(settings), project);
+    expect(Object.keys(named).sort()).toEqual(expect.arrayContaining(['BaseUrl', 'DatabaseUrl', 'IdpUrl', 'Pepper']));
+    expect(Object.keys(named).filter((name) => !(name in config))).toEqual([]);
+  }
+});
+
+test('the image has all that the program reads', () => {
+  const copied = [...read('Dockerfile').matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap(([, files = '']) =>
+    files.split(' '),
+  );
+  const sent = [...read('Dockerfile.dockerignore').matchAll(/^!(.*)$/gm)].map(([, file]) => file);
+  expect([...new Set(copied)].sort()).toEqual(sent.sort());
+  expect(copied.filter((file) => !fs.existsSync(path.join(project, file)))).toEqual([]);
+});

@@ -1,0 +1,96 @@
+/** Calendars that are read and written when the test says so: the service itself only answers. */
+import { sql } from 'kysely';
+import { openTurns } from '../../../src/flow/turns.ts';
+import { openLog } from '../../../src/log.ts';
+import { alignCalendars } from '../../../src/mail/calendars.ts';
+import { synchroniseCalendar } from '../../../src/mail/sync.ts';
+import { queueWritings, writeCalendar } from '../../../src/mail/writing.ts';
+import { markCalendars } from '../../../src/mail-subscriptions/marks.ts';
+import { masterData } from '../../_util/master-data.ts';
+import { startService } from '../../_util/service.ts';
+
+type Key = { mandatorId: number; calendarId: number };
+const tasks = { SynchroniseMailCalendar: synchroniseCalendar, WriteMailCalendar: writeCalendar };
+
+/** @param rooms each has the mailbox `<its name>@rooms.test`, in lower case */
+export async function openWritingDesk(settings: Record<string, string>, rooms: string[]) {
+  const service = await startService({ Role: 'Web', ...settings }, rooms);
+  const { context, tenant } = service;
+  const { db } = context;
+  const log = openLog('silent');
+  let stop = new AbortController();
+  const work = () => ({
+    ...{ ...context, log, work: db, runner: 'desk', turns: openTurns(8), signal: stop.signal },
+    // Connectors of its own: the pauses that one keeps in memory are over.
+    config: Object.freeze({ ...context.config, MailServer: structuredClone(context.config.MailServer) }),
+  });
+  await sql`update resource set mailbox = lower(name) || '@rooms.test'`.execute(db);
+  await alignCalendars(db, context.config);
+  const admin = masterData(service, await service.signIn(tenant, 'Admin'));
+  const user = masterData(service, await service.signIn());
+
+  async function takeJobs() {
+    const { rows } = await sql<{ task: keyof typeof tasks; payload: Key }>`
+      delete from graphile_worker._private_jobs as job using graphile_worker._private_tasks as task
+      where task.id = job.task_id and task.identifier = any (${Object.keys(tasks)}::text[])
+      returning task.identifier as task, job.payload`.execute(db);
+    return [...new Map(rows.map((row) => [`${row.task} ${row.payload.calendarId}`, row])).values()];
+  }
+
+  /** As if all pauses were over. */
+  const endPauses = () =>
+    sql`update mail_calendar set not_before = null, writing_not_before = null, queued_for = null
+      where not_before is not null or writing_not_before is not null or queued_for is not null`.execute(db);
+
+  /** Runs what is queued, once each; those of one calendar one after another, in whatever order. */
+  async function runQueued(): Promise<number> {
+    await endPauses();
+    const jobs = await takeJobs();
+    for (const { task, payload } of jobs) await tasks[task](work(), payload);
+    return jobs.length;
+  }
+
+  return {
+    service,
+    db,
+    admin,
+    user,
+    tenant,
+    takeJobs,
+    runQueued,
+    /** Runs jobs until there are none. */
+    async settle(most = 60): Promise<void> {
+      for (let round = 0; round < most; round += 1) if ((await runQueued()) === 0) return;
+      throw new Error('there is always something to do');
+    },
+    /** Somebody says that calendars have changed; all, if it is not said which. */
+    async tell(ids?: number[]): Promise<void> {
+      if (ids) return await markCalendars(db, ids, 'Push');
+      const { rows } = await sql<{ id: number }>`select id from mail_calendar where retired_at is null`.execute(db);
+      await markCalendars(
+        db,
+        rows.map(({ id }) => id),
+        'Push',
+      );
+    },
+    sweep: () => queueWritings(db),
+    write: (key: Key, signal?: AbortSignal) => writeCalendar({ ...work(), ...(signal && { signal }) }, key),
+    /** A worker dies: what it does comes to nothing. */
+    kill(): void {
+      stop.abort();
+      stop = new AbortController();
+    },
+    /** Of the calendars of rooms, in their order. */
+    async keys(): Promise<Key[]> {
+      const { rows } = await sql<Key>`
+        select mandator_id as "mandatorId", id as "calendarId" from mail_calendar order by resource_id`.execute(db);
+      return rows;
+    },
+    async close(): Promise<void> {
+      stop.abort();
+      await service.stop();
+    },
+  };
+}
+
+export type WritingDesk = Awaited<ReturnType<typeof openWritingDesk>>;

@@ -1,0 +1,370 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { mailFigures } from '../../src/mail/figures.ts';
+import { examineMail } from '../../src/mail/health.ts';
+import { type CalDavServer, startCalDavServer } from './_util/caldav-server.ts';
+import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
+
+const [hour, day] = [3_600_000, 86_400_000];
+/** Midnight UTC of the day after tomorrow. */
+const midnight = Math.ceil(Date.now() / day) * day + day;
+const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour);
+
+let server: CalDavServer;
+let desk: WritingDesk;
+let used = 0;
+/** A room of its own for each test. */
+let room: { id: number; user: string; mandatorId: number; calendarId: number };
+const rooms = Array.from({ length: 20 }, (_, index) => `R${String(index).padStart(2, '0')}`);
+
+beforeAll(async () => {
+  server = await startCalDavServer();
+  desk = await openWritingDesk(server.settingsOf('school'), rooms);
+  const tenant = await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
+  expect(tenant.status).toBe(200);
+  await desk.tell();
+  await desk.settle();
+});
+afterAll(async () => {
+  await desk?.close();
+  await server?.stop();
+});
+beforeEach(async () => {
+  const { id, name } = desk.tenant.resources[used]!;
+  room = { id, user: name.toLowerCase(), ...(await desk.keys())[used]! };
+  used += 1;
+});
+afterEach(() => {
+  server.setTrouble();
+  server.redirect(false);
+});
+
+test('calendars of a server that is read alone: doctor is told, once an hour and until it is Off', async () => {
+  const exchange = await openWritingDesk(
+    {
+      MailServer__school__Kind: 'Ews',
+      MailServer__school__Url: 'https://127.0.0.1:9/EWS/Exchange.asmx',
+      MailServer__school__User: 'rooms',
+      MailServer__school__Password: 'unused',
+    },
+    ['R1'],
+  );
+  const [key] = await exchange.keys();
+  const write = async (CalendarWriting: string) => {
+    await exchange.admin.patch('/tenant', { Parameters: { CalendarWriting } });
+    await exchange.takeJobs();
+    await exchange.sweep();
+    const tasks = (await exchange.takeJobs()).map(({ task }) => task);
+    await exchange.write(key!);
+    await exchange.sweep();
+    const { rows } = await sql<{ fault: string | null }>`select writing_fault as fault from mail_calendar`.execute(
+      exchange.db,
+    );
+    return { tasks, fault: rows[0]!.fault, again: await exchange.takeJobs() };
+  };
+  expect(await write('Full')).toEqual({
+    tasks: ['WriteMailCalendar'],
+    fault: 'calendars of the kind Ews are read and not written',
+    again: [],
+  });
+  expect(await write('Off')).toEqual({ tasks: ['WriteMailCalendar'], fault: null, again: [] });
+  await exchange.close();
+});
+
+const set = async (resource: object) =>
+  expect((await desk.admin.patch(`/resources/${room.id}`, resource)).status).toBe(200);
+
+async function book(days: number, more: object = {}): Promise<number> {
+  const times = { Start: at(days, 9).toISOString(), End: at(days, 10).toISOString() };
+  const made = await desk.user.post('/bookings', { ResourceId: room.id, Subject: `Choir ${days}`, ...times, ...more });
+  expect(made.status).toBe(201);
+  return made.body['Id'] as number;
+}
+const change = async (id: number, changes: object) =>
+  expect((await desk.user.patch(`/bookings/${id}`, changes)).status).toBe(200);
+const cancel = async (id: number) => expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
+const booking = async (id: number) => (await desk.admin.get(`/bookings/${id}`)).body;
+const bookings = async () => {
+  const { rows } = await sql<{ kind: string; status: string }>`
+    select kind, status from booking where resource_id = ${room.id}`.execute(desk.db);
+  return rows;
+};
+
+/** `start summary` of what stands there. */
+const there = () =>
+  server.list(room.user).map(({ start, end, summary, isPrivate }) => {
+    const hours = (Number(end) - Number(start)) / hour;
+    return `${start.toISOString().slice(5, 13)}+${hours} ${summary}${isPrivate ? ' private' : ''}`;
+  });
+const line = (days: number, hours: number, summary: string, length = 1) =>
+  `${at(days, hours).toISOString().slice(5, 13)}+${length} ${summary}`;
+const only = () => server.list(room.user)[0]!;
+const counts = async () => {
+  const { rows } = await sql<{ written: number; putBacks: number; takenOver: number }>`
+    select items_written::int as written, put_backs::int as "putBacks", taken_over::int as "takenOver"
+    from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
+  return rows[0]!;
+};
+const states = async () => {
+  const { rows } = await sql<{ state: string }>`
+    select state from mail_writing where calendar_id = ${room.calendarId} order by booking_id`.execute(desk.db);
+  return rows.map(({ state }) => state);
+};
+/** Somebody says that it has changed, and it is read, and written where it has to be. */
+async function read(): Promise<void> {
+  await desk.tell([room.calendarId]);
+  await desk.settle();
+}
+
+describe('what is booked', () => {
+  test('stands there once, follows each change, and goes with its booking; nothing of it is an echo', async () => {
+    const id = await book(1);
+    await desk.settle();
+    expect(there()).toEqual([line(1, 9, 'Choir 1')]);
+    await read();
+    await read();
+    await change(id, {
+      Start: at(1, 11).toISOString(),
+      End: at(1, 13).toISOString(),
+      Subject: 'Tenors, and; basses\\',
+    });
+    await desk.settle();
+    expect(there()).toEqual([line(1, 11, 'Tenors, and; basses\\', 2)]);
+    await read();
+    expect(await counts()).toEqual({ written: 2, putBacks: 0, takenOver: 0 });
+    expect(await bookings()).toEqual([{ kind: 'Booking', status: 'Confirmed' }]);
+    expect(await mailFigures.roomgate_mail_echoes.read(desk.db)).toBe(0);
+    await cancel(id);
+    await desk.settle();
+    expect(there()).toEqual([]);
+    await read();
+    expect(await bookings()).toHaveLength(1);
+  });
+
+  test('stands there with its setup; private without its subject; a series as its bookings; a block too', async () => {
+    await book(1, { IsPrivate: true, SetupMinutes: 60 });
+    await book(2, { RecurrenceRule: 'FREQ=DAILY;COUNT=2' });
+    const block = { Kind: 'Block', Start: at(5, 9).toISOString(), End: at(5, 10).toISOString() };
+    const made = await desk.admin.post('/bookings', { ResourceId: room.id, Subject: 'Paint', ...block });
+    expect(made.status).toBe(201);
+    await desk.settle();
+    expect(there()).toEqual([
+      `${line(1, 8, 'Belegt', 2)} private`,
+      line(2, 9, 'Choir 2'),
+      line(3, 9, 'Choir 2'),
+      line(5, 9, 'Paint'),
+    ]);
+  });
+
+  test('stands there as the room says, before the tenant; Off removes what is to come', async () => {
+    await set({ CalendarWriting: 'Busy' });
+    await book(1);
+    await desk.settle();
+    expect(there()).toEqual([line(1, 9, 'Belegt')]);
+    for (const [CalendarWriting, expected] of [
+      ['Full', [line(1, 9, 'Choir 1')]],
+      ['Off', []],
+      [null, [line(1, 9, 'Choir 1')]],
+    ] as const) {
+      await set({ CalendarWriting });
+      await desk.sweep();
+      await desk.settle();
+      expect(there()).toEqual(expected);
+    }
+    await desk.sweep();
+    expect(await desk.takeJobs()).toEqual([]);
+  });
+
+  test('stands there also where the server sends who writes to another place', async () => {
+    server.redirect(true);
+    const id = await book(1);
+    await desk.settle();
+    await change(id, { Subject: 'Tenors' });
+    await desk.settle();
+    expect(there()).toEqual([line(1, 9, 'Tenors')]);
+    await cancel(id);
+    await read();
+    expect(there()).toEqual([]);
+    expect(await counts()).toEqual({ written: 3, putBacks: 0, takenOver: 0 });
+  });
+
+  test('goes when it is released, and when the room is another one', async () => {
+    const other = desk.tenant.resources[used++]!;
+    const id = await book(1);
+    await book(2);
+    await desk.settle();
+    await change(id, { ResourceId: other.id });
+    await sql`update booking set status = 'Released' where resource_id = ${room.id} and id <> ${id}`.execute(desk.db);
+    await desk.settle();
+    expect(there()).toEqual([]);
+    expect(server.list(other.name.toLowerCase())).toMatchObject([{ summary: 'Choir 1' }]);
+  });
+});
+
+describe('each write may come twice, late or never', () => {
+  test.each(['NoAnswer', 'NotDone'] as const)('%s: it is looked up, and stands there once', async (kind) => {
+    for (const method of ['PUT', 'DELETE']) {
+      let asked = 0;
+      server.setTrouble((one, path) =>
+        one === method && path.includes(`/${room.user}/`) && asked++ === 0 ? kind : undefined,
+      );
+      if (method === 'PUT') await book(1);
+      else await cancel(Number(/booking-(\d+)/.exec(only().uid)?.[1]));
+      await desk.settle();
+      expect(asked).toBeGreaterThan(0);
+      expect(there()).toEqual(method === 'PUT' ? [line(1, 9, 'Choir 1')] : []);
+      await read();
+    }
+    expect(await bookings()).toEqual([{ kind: 'Booking', status: 'Cancelled' }]);
+    expect(await counts()).toMatchObject({ putBacks: 0 });
+  });
+
+  test('a worker that is killed while it writes leaves what the next one looks up', async () => {
+    await book(1);
+    await book(2);
+    const killed = new AbortController();
+    server.setTrouble((method) => {
+      if (method === 'PUT') killed.abort();
+      return method === 'PUT' ? 'NoAnswer' : undefined;
+    });
+    await desk.takeJobs();
+    await desk.write(room, killed.signal);
+    expect(await states()).toEqual(['Writing', 'Writing']);
+    server.setTrouble();
+    await desk.sweep();
+    await desk.settle();
+    expect(there()).toEqual([line(1, 9, 'Choir 1'), line(2, 9, 'Choir 2')]);
+    expect(await states()).toEqual(['Written', 'Written']);
+    expect(await counts()).toMatchObject({ putBacks: 0 });
+  });
+
+  test('a reading between the write and its answer is no echo, and no doubt', async () => {
+    await book(1);
+    server.setTrouble((method) => (method === 'PUT' ? 'NoAnswer' : undefined));
+    await desk.runQueued();
+    server.setTrouble();
+    await read();
+    expect(there()).toEqual([line(1, 9, 'Choir 1')]);
+    expect(await bookings()).toHaveLength(1);
+    expect(await counts()).toMatchObject({ putBacks: 0 });
+  });
+
+  test('a server that wants a rest gets it, and is read meanwhile', async () => {
+    await book(1);
+    server.setTrouble((method) => (method === 'PUT' ? { status: 503, headers: { 'retry-after': '600' } } : undefined));
+    await desk.runQueued();
+    const { rows } = await sql<{ rest: number; fault: string; reads: boolean }>`
+      select extract(epoch from writing_not_before - now())::int as rest, writing_fault as fault, not_before is null as reads
+      from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
+    expect(rows).toEqual([{ rest: expect.any(Number), fault: expect.stringContaining('503'), reads: true }]);
+    expect(rows[0]!.rest).toBeGreaterThan(500);
+    await desk.sweep();
+    server.setTrouble();
+    await desk.write(room);
+    expect(there()).toEqual([]);
+    await desk.settle();
+    expect(there()).toEqual([line(1, 9, 'Choir 1')]);
+  });
+});
+
+describe('what somebody changes there', () => {
+  test('is put back, be it moved, renamed, deleted or made a series; the fourth time it is left to people', async () => {
+    await book(1);
+    await desk.settle();
+    const was = there();
+    const { uid } = only();
+    const origin = uid.replace(/^booking-(\d+)@/, 'booking-$1-2@');
+    const acts: (() => void)[] = [
+      () => server.write(only().path, { ...only(), start: at(1, 10), end: at(1, 11) }),
+      () => server.remove(only().path),
+      () => server.write(only().path, only(), 'RRULE:FREQ=DAILY;COUNT=3'),
+    ];
+    for (const [done, act] of acts.entries()) {
+      act();
+      await read();
+      expect(there()).toEqual(was);
+      expect(await counts()).toMatchObject({ putBacks: done + 1 });
+    }
+    expect(only().uid).toBe(origin);
+    expect(await bookings()).toEqual([{ kind: 'Booking', status: 'Confirmed' }]);
+    server.write(only().path, { ...only(), summary: 'Mine' });
+    await read();
+    expect(there()).toEqual([line(1, 9, 'Mine')]);
+    expect(await states()).toEqual(['Conflict']);
+    const told = (await examineMail(desk.service.context)).find(({ text }) =>
+      text.includes(`/${room.user.toUpperCase()} `),
+    );
+    expect(told).toMatchObject({ level: 'warning', text: expect.stringContaining('1 item is not as it was written') });
+    expect(await mailFigures.roomgate_mail_written_items.read(desk.db)).toMatchObject({ Conflict: 1 });
+    // A day later it is tried again.
+    await sql`update mail_writing set not_before = now(), put_backs_since = put_backs_since - interval '1 day'
+      where state = 'Conflict'`.execute(desk.db);
+    await desk.write(room);
+    expect(there()).toEqual(was);
+  });
+
+  test('is taken over as a change of the booking by its rules, and as its end; lessons and blocks are put back', async () => {
+    await set({ CalendarEdits: 'TakeOver' });
+    const id = await book(1, { SetupMinutes: 60 });
+    await desk.settle();
+    server.write(only().path, { ...only(), start: at(2, 11), end: at(2, 14), summary: 'Tenors' });
+    await read();
+    expect(await booking(id)).toMatchObject({
+      ...{ Start: at(2, 12).toISOString(), End: at(2, 14).toISOString() },
+      ...{ Subject: 'Tenors', SetupMinutes: 60 },
+    });
+    expect(await counts()).toEqual({ written: 1, putBacks: 0, takenOver: 1 });
+    // Another booking is in the way.
+    await book(3);
+    await desk.settle();
+    const was = there();
+    server.write(only().path, { ...only(), start: at(3, 9), end: at(3, 10) });
+    await read();
+    expect(there()).toEqual(was);
+    expect(await counts()).toMatchObject({ putBacks: 1, takenOver: 1 });
+    server.remove(only().path);
+    await read();
+    expect(await booking(id)).toMatchObject({ Status: 'Cancelled' });
+    expect(there()).toEqual([line(3, 9, 'Choir 3')]);
+    await sql`update booking set kind = 'Block' where resource_id = ${room.id} and status = 'Confirmed'`.execute(
+      desk.db,
+    );
+    server.remove(only().path);
+    await read();
+    expect(there()).toEqual([line(3, 9, 'Choir 3')]);
+    expect(await counts()).toMatchObject({ putBacks: 2, takenOver: 2 });
+  });
+
+  test('gives way to what is changed here at the same time', async () => {
+    await set({ CalendarEdits: 'TakeOver' });
+    const id = await book(1);
+    await desk.settle();
+    server.write(only().path, { ...only(), start: at(2, 11), end: at(2, 12) });
+    await change(id, { Subject: 'Basses' });
+    await desk.settle();
+    await read();
+    expect(there()).toEqual([line(1, 9, 'Basses')]);
+    expect(await booking(id)).toMatchObject({ Subject: 'Basses' });
+  });
+
+  test('cancels nothing where the whole calendar was emptied', async () => {
+    await set({ CalendarEdits: 'TakeOver' });
+    await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=12' });
+    await desk.settle();
+    const was = there();
+    for (const { path } of server.list(room.user)) server.remove(path);
+    await read();
+    expect(there()).toEqual(was);
+    expect(new Set((await bookings()).map(({ status }) => status))).toEqual(new Set(['Confirmed']));
+  });
+
+  test('of others is booked, beside what is ours', async () => {
+    await book(1);
+    await desk.settle();
+    const lunch = { uid: 'lunch', start: at(1, 12), end: at(1, 13), summary: 'Lunch', isPrivate: false };
+    server.write(server.pathOf(room.user, 'lunch'), lunch);
+    await read();
+    expect((await bookings()).map(({ kind }) => kind).sort()).toEqual(['Booking', 'MailItem']);
+    expect(there()).toEqual([line(1, 9, 'Choir 1'), line(1, 12, 'Lunch')]);
+  });
+});

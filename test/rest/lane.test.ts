@@ -1,0 +1,113 @@
+/** The lane answers as Express does, which gets the same addresses when they are spelled otherwise. */
+import http from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { apiDocument } from '../../src/app.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+const origin = 'https://app.example';
+const document = { query: '{ booking(id: "1") { id } }' };
+
+let service: Service;
+let token = '';
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web', Cors__Origins: origin, SwaggerEnabled: 'true' });
+  token = await service.signIn();
+});
+afterAll(() => service.stop());
+
+type Call = { method?: string; headers?: http.OutgoingHttpHeaders; body?: string };
+
+/** All that comes back. What no two answers share is left out: ids, what is left of a limit, and the length of the address. */
+function call(path: string, { method = 'GET', headers = {}, body = '' }: Call = {}) {
+  return new Promise<{ status: number | undefined; headers: string[]; body: string }>((resolve, reject) => {
+    const request = http.request(service.url + path, { method, headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => (text += chunk));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode,
+          headers: response.rawHeaders.map((part) =>
+            part.replace(/^\w+-\w+-\w+-\w+-\w+$|; r=\d+; t=\d+|^\w{3}, .* GMT$|^\d+$/g, ''),
+          ),
+          body: text.replace(/"traceId":"[^"]*"/gi, '').replaceAll('/%73chool', '/school'),
+        }),
+      );
+    });
+    request.on('error', reject).end(body);
+  });
+}
+
+const spelled = (path: string) => path.replace(/^\/school/, '/%73chool');
+
+async function expectAlike(path: string, how: Call = {}) {
+  const [here, there] = await Promise.all([call(path, how), call(spelled(path), how)]);
+  expect({ path, ...here }).toEqual({ path, ...there });
+  return here;
+}
+
+const bearer = () => ({ authorization: `Bearer ${token}` });
+
+test('every GET of the API with at most one parameter', async () => {
+  const { paths } = apiDocument(service.context.config) as { paths: Record<string, { get?: object }> };
+  const reads = Object.keys(paths).filter(
+    // What is free from now on depends on when one asks.
+    (path) => /^\/\{mandator\}\/api\/[^{]*(\{\w+\}[^{]*)?$/.test(path) && !path.endsWith('/free'),
+  );
+  expect(reads.length).toBeGreaterThan(30);
+  for (const path of reads) {
+    const address = path.replace('{mandator}', 'school').replace(/\{\w+\}/, '1');
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT']) await expectAlike(address, { method, headers: bearer() });
+  }
+  expect(await expectAlike('/school/api/v1.0/resources', { headers: bearer() })).toMatchObject({ status: 200 });
+});
+
+describe('one address', () => {
+  const resources = '/school/api/v1.0/resources';
+  test.each<[string, string, Call, number]>([
+    ['without a credential', resources, {}, 401],
+    ['with a wrong one', resources, { headers: { authorization: 'Bearer x' } }, 401],
+    ['of another tenant', '/other/api/v1.0/resources', {}, 401],
+    ['for a page of another site', resources, { headers: { origin } }, 401],
+    ['in camel case', resources, { headers: { 'x-jsonpropertyformat': 'camel' } }, 200],
+    ['in a type that there is not', resources, { headers: { accept: 'text/html' } }, 406],
+    ['with an unknown parameter', `${resources}?Unknown=1`, {}, 200],
+    ['with one that is refused', `${resources}?Unknown=1`, { headers: { prefer: 'handling=strict' } }, 400],
+    ['with a wrong parameter', `${resources}?limit=none`, {}, 400],
+    ['with a query that is not UTF-8', `${resources}?Limit=%FF`, {}, 400],
+    ['for a record that there is not', `${resources}/999`, {}, 404],
+    ['for no id', `${resources}/a.b`, {}, 404],
+    ['with a slash at its end', `${resources}/`, {}, 200],
+    ['percent-encoded', '/school/api/v1.0/%72esources', {}, 404],
+    ['below it', `${resources}/1/2/3`, {}, 404],
+    ['with an id of the request', resources, { headers: { 'x-request-id': 'abc' } }, 200],
+    ['a call of GraphQL', '/school/graphql', { method: 'POST', body: JSON.stringify(document) }, 200],
+    ['a faulty call of GraphQL', '/school/graphql', { method: 'POST', body: '{' }, 400],
+    ['another method of GraphQL', '/school/graphql', { method: 'DELETE' }, 405],
+  ])('%s', async (name, path, { headers, ...how }, status) => {
+    const own = status === 401 ? {} : bearer();
+    const type = how.body === undefined ? {} : { 'content-type': 'application/json' };
+    const answer = await expectAlike(path, { ...how, headers: { ...own, ...type, ...headers } });
+    expect({ name, status: answer.status }).toEqual({ name, status });
+  });
+
+  test('that the caller has already', async () => {
+    const { headers } = await call(resources, { headers: bearer() });
+    const etag = headers[headers.indexOf('ETag') + 1] ?? '';
+    const known = await expectAlike(resources, { headers: { ...bearer(), 'if-none-match': etag } });
+    expect(known).toMatchObject({ status: 304, body: '' });
+  });
+});
+
+test('both count under the pattern of their route', async () => {
+  const readCount = async () => {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const line =
+      /^http_request_duration_seconds_count\{method="GET",route="\/:mandator\/api\/v1.0\/persons\/:id",status="\d+"\} (\d+)$/m;
+    return Number(line.exec(metrics)?.[1] ?? 0);
+  };
+  for (const path of ['/school/api/v1.0/persons/4711', '/%73chool/api/v1.0/persons/4711'])
+    await call(path, { headers: bearer() });
+  // Metrics are read at most once a second, and a request is counted once its answer has closed.
+  for (let count = 0; count < 2; ) count = await readCount();
+});
