@@ -302,11 +302,20 @@ describeInBrowser('The master data of the console', () => {
   test('a policy says in sentences what it means, and names groups with members', async () => {
     const { page } = admin;
     await tab('Groups');
+    // A form that comes, goes and comes again would lose what is typed meanwhile.
+    const opened = await page.evaluateHandle<{ dialogs: number }>(`(() => {
+      const opened = { dialogs: 0 };
+      new MutationObserver(() => (opened.dialogs += document.querySelectorAll('dialog:not([data-seen])').length,
+        document.querySelectorAll('dialog').forEach((each) => (each.dataset.seen = ''))))
+        .observe(document.body, { childList: true, subtree: true });
+      return opened;
+    })()`);
     await button('New group').press('Enter');
     await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Office');
     await field('Add').selectOption({ label: 'User of school' });
     await page.getByText('1 member', { exact: true }).waitFor();
+    expect(await opened.jsonValue()).toEqual({ dialogs: 1 });
     await sound();
     await button('Create').click();
     await button('Office').click();

@@ -13,26 +13,33 @@ export type Asked<Data> = {
   reload: () => void;
 };
 
+type State<Data> = Omit<Asked<Data>, 'reload'> & { askedWith: readonly unknown[] };
+
 /** Asks when the component comes and whenever one of `inputs` changes; the newest question wins. */
 export function useAsked<Data>(
   question: (signal: AbortSignal) => Promise<Data>,
   inputs: readonly unknown[],
 ): Asked<Data> {
   const [turn, setTurn] = useState(0);
-  const [state, setState] = useState<Pick<Asked<Data>, 'data' | 'refusal' | 'isLoading'>>({
+  const [{ askedWith, ...state }, setState] = useState<State<Data>>({
     data: undefined,
     refusal: undefined,
     isLoading: true,
+    askedWith: inputs,
   });
+  // Between the drawing with other inputs and the question about them, the answer to the former ones is no answer.
+  const isFormer = inputs.some((input, at) => input !== askedWith[at]);
   useEffect(() => {
     const stop = new AbortController();
-    setState(({ data }) => ({ data, refusal: undefined, isLoading: true }));
+    const set = (part: Omit<State<Data>, 'data' | 'askedWith'> & { data?: Data }) =>
+      setState(({ data }) => ({ data, ...part, askedWith: inputs }));
+    set({ refusal: undefined, isLoading: true });
     question(stop.signal).then(
-      (data) => !stop.signal.aborted && setState({ data, refusal: undefined, isLoading: false }),
+      (data) => !stop.signal.aborted && set({ data, refusal: undefined, isLoading: false }),
       (error: unknown) => {
         if (stop.signal.aborted) return;
         if (!(error instanceof Refused)) throw error;
-        setState(({ data }) => ({ data, refusal: error.refusal, isLoading: false }));
+        set({ refusal: error.refusal, isLoading: false });
       },
     );
     return () => stop.abort();
@@ -47,7 +54,7 @@ export function useAsked<Data>(
     const timer = setTimeout(reload, (state.refusal.retryAfterSeconds ?? 5) * 1_000);
     return () => clearTimeout(timer);
   }, [state.refusal]);
-  return { ...state, reload };
+  return { ...state, isLoading: state.isLoading || isFormer, reload };
 }
 
 /**
