@@ -294,7 +294,9 @@ describe('what is pushed', () => {
     expect(await desk.states()).toEqual(['Active']);
     await desk.pass(0.6 * day);
     await desk.settle();
+    // The first message of the new channel makes it the active one: then the old one is ended.
     await server.quiesce();
+    await desk.settle();
     expect(await desk.states()).toEqual(['Replaced', 'Active']);
     const [second, ...others] = await channels();
     expect(others).toEqual([]);
