@@ -6,7 +6,9 @@ create table resting_tenant (
   -- Coming: its rows arrive here. Frozen: it is read here, not written. Away: it is served elsewhere, or will be.
   state text not null check (state in ('Coming', 'Frozen', 'Away')),
   -- When the rest ends by itself, so that a mover that dies leaves a tenant that is written again; null: by the mover alone.
-  until timestamptz check ((until is null) = (state <> 'Frozen'))
+  until timestamptz check ((until is null) = (state <> 'Frozen')),
+  -- Of a tenant that is Away: the installation that it left for; null while it is being removed for good.
+  destination text check (destination is null or state = 'Away')
 );
 
 -- What the mover writes last where a tenant leaves: once it is read where the tenant comes to, all before it has arrived.

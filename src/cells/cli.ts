@@ -76,7 +76,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('thaw --mandator demo'))
     .action(
       action(async ({ context, print }, { mandator }: TenantOption) => {
-        await cells.thaw(context.db, mandator);
+        await cells.thawTenant(context.db, mandator);
         print(`Tenant ${mandator} is written again.`, { Mandator: mandator });
       }),
     );

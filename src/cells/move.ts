@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
+import { checkKeys, checkSchemas, compare, findTenant, insistOnDestination, insistOnTwo, isServed } from './checks.ts';
 import { removeRows } from './removal.ts';
 import {
   catchUp,
@@ -19,8 +20,20 @@ import {
   unpublish,
   unsubscribe,
 } from './replication.ts';
-import { findRest, freeze, getTenant, liftGuards, sendAway, setGuards, thaw, unguarded } from './resting.ts';
-import { findDifference, insertRows, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
+import {
+  alone,
+  findRest,
+  freeze,
+  getTenant,
+  insistOnRest,
+  liftGuards,
+  receive,
+  sendAway,
+  takeBack,
+  thaw,
+  unguarded,
+} from './resting.ts';
+import { identify, insertRows, listTenantTables, type TenantRow, type TenantTable } from './tables.ts';
 
 export type TenantMove = {
   /** The database that the tenant leaves, and the one that it comes to. */
@@ -41,96 +54,42 @@ export type Moved = { stoppedMs: number; rows: number };
 
 const progressEvery = 100;
 const mostTries = 5;
-
 /** @throws Conflict when the tenant cannot be moved, with the reason and the remedy; it is then served where it was */
 export async function moveTenant(move: TenantMove): Promise<Moved> {
-  const { from, to, code, say } = move;
+  const { from, to, code } = move;
+  await insistOnTwo(from, to);
   const tenant = await findTenant(from, to, code);
+  return await alone(from, tenant, () => moveAlone(move, tenant));
+}
+
+async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
+  const { from, to, code, say } = move;
+  const { id } = tenant;
   const tables = await checkSchemas(from, to);
+  const hasLeft = await insistOnDestination(from, to, code);
   let moved: Moved = { stoppedMs: 0, rows: 0 };
-  if (!(await isServed(to, tenant))) {
-    if ((await findRest(from, code))?.state !== 'Away') {
-      await follow(move, tenant, tables);
-      moved = await leave(move, tenant, tables);
-    } else {
-      say('The tenant has left already; the move goes on.');
-      await arrive(from, to, tenant);
-      await move.route();
-    }
+  if (await isServed(to, tenant)) {
+    if (!hasLeft)
+      throw new Conflict(
+        `The other installation has the tenant ${code} as well, with the same Id, though it has not left here: a copy, perhaps, from a backup or a file. Remove it where it is not used ("roomgate tenant delete"), then move it.`,
+      );
+  } else if (hasLeft) {
+    say('The tenant has left already; the move goes on.');
+    await compare(from, to, tables, tenant);
+    await arrive(from, to, tenant);
+    await move.route();
+  } else {
+    await follow(move, tenant, tables);
+    moved = await leave(move, tenant, tables);
   }
   say('Removing the original.');
-  await unsubscribe(to, tenant.id);
-  await unpublish(from, tenant.id);
-  await removeRows(from, tenant.id);
-  await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(from);
+  await unsubscribe(to, id);
+  await unpublish(from, id);
+  await removeRows(from, id, 'Away');
+  await sql`delete from resting_tenant where mandator_id = ${id}`.execute(from);
   await liftGuards(from);
   await liftGuards(to);
   return moved;
-}
-
-/** Where it leaves or, if it has been removed there already, where it came to. */
-async function findTenant(from: Database, to: Database, code: string): Promise<TenantRow> {
-  return await getTenant(from, code).catch(async (error) => {
-    const rest = await findRest(from, code);
-    if (rest) return { id: rest.mandatorId, code };
-    throw (await findMandator(to, code))
-      ? new Conflict(`The tenant ${code} is not here any more: it is served at the other installation.`)
-      : error;
-  });
-}
-
-const findMandator = (db: Database, code: string) =>
-  db.selectFrom('mandator').where('code', '=', code).select('id').executeTakeFirst();
-
-/** @throws Conflict when another tenant there has its code */
-async function isServed(to: Database, { id, code }: TenantRow): Promise<boolean> {
-  const found = await findMandator(to, code);
-  if (found && found.id !== id)
-    throw new Conflict(`The other installation has another tenant with the code ${code}; a code is of one tenant.`);
-  return found !== undefined;
-}
-
-/** @returns what a tenant consists of @throws Conflict when the installations do not fit each other */
-async function checkSchemas(from: Database, to: Database): Promise<TenantTable[]> {
-  const readFit = async (db: Database) => {
-    const { rows } = await sql<{ migrations: string; pepper: string | null }>`
-      select (select string_agg(name, ' ' order by name) from kysely_migration) as migrations,
-        (select hash::text from pepper) as pepper`.execute(db);
-    return rows[0]!;
-  };
-  const [here, there] = [await readFit(from), await readFit(to)];
-  if (here.migrations !== there.migrations)
-    throw new Conflict('The two installations have different releases; run the same one in both.');
-  if (here.pepper !== there.pepper && there.pepper !== null)
-    throw new Conflict(
-      'The other installation has another Pepper: PINs, displays and calendar addresses of the tenant would end. Give both the same.',
-    );
-  return await listTenantTables(from);
-}
-
-/** @throws Conflict when a row of the tenant has a key that another tenant has there */
-async function checkKeys(from: Database, to: Database, { id }: TenantRow): Promise<void> {
-  const { rows: keys } = await sql<{ name: string; column: string }>`
-    select class.relname as name, attname as column
-    from pg_index join pg_class class on class.oid = indrelid
-    join pg_attribute on attrelid = class.oid and attnum = indkey[0]
-    where indisunique and indnkeyatts = 1 and indpred is null and indexprs is null and class.relname in (
-      select table_name from information_schema.columns where table_schema = 'public' and column_name = 'mandator_id')
-      and class.relname not in ('resting_tenant', 'move_mark', 'mail_server')`.execute(from);
-  for (const { name, column } of keys) {
-    const [table, key] = [sql.table(name), sql.ref(column)];
-    const { rows } = await sql<{ key: string }>`
-      select ${key}::text as key from ${table} where mandator_id = ${id} and ${key} is not null`.execute(from);
-    const { rows: taken } = await sql<{ key: string }>`
-      select ${key}::text as key from ${table}
-      where ${key}::text = any (${rows.map((row) => row.key)}) and mandator_id <> ${id} limit 1`.execute(to);
-    if (taken[0])
-      throw new Conflict(
-        column === 'id'
-          ? `The other installation has a ${name} with the Id ${taken[0].key} of this tenant. Installations between which tenants move need ids of their own: set Cell before the first tenant is made.`
-          : `A ${column} in ${name} of this tenant is in use at the other installation (the same PIN, perhaps): make another here first.`,
-      );
-  }
 }
 
 /** Has a copy follow the tenant, and returns once everything that stood there has arrived. */
@@ -142,12 +101,9 @@ async function follow(
   if (!(await isSubscribed(to, id))) {
     await checkPublisher(from);
     await checkKeys(from, to, { id, code });
-    await setGuards(to);
-    await sql`
-      insert into resting_tenant (mandator_id, code, state) values (${id}, ${code}, 'Coming')
-      on conflict do nothing`.execute(to);
+    await receive(to, { id, code });
     // What an earlier try has left.
-    await removeRows(to, id);
+    await removeRows(to, id, 'Coming');
     await publish(from, id, tables);
     await subscribe(to, id, fromUrl);
   }
@@ -175,15 +131,9 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
     if (!(await catchUp(from, to, tenant.id, left())))
       throw new Conflict(`The last changes did not arrive within ${freezeSeconds} seconds; try again later.`);
     await placeAlike(from, to, tenant.id);
-    const [here, there] = await Promise.all([sumUp(from, tables, tenant.id), sumUp(to, tables, tenant.id)]);
-    const difference = findDifference(here, there);
-    if (difference)
-      throw new Conflict(
-        `The copy is not the original: ${difference}. Give the move up ("--undo") and start it again; tell the makers.`,
-      );
-    if (!(await sendAway(from, tenant)))
+    const rows = await compare(from, to, tables, tenant);
+    if (!(await sendAway(from, tenant, (await identify(to)).database)))
       throw new Conflict(`It took longer than the ${freezeSeconds} seconds of --freeze-seconds; give it more.`);
-    const rows = Object.values(here).reduce((sum, { rows: some }) => sum + some, 0);
     await arrive(from, to, tenant);
     await move.route();
     return { stoppedMs: Date.now() - since, rows };
@@ -250,6 +200,7 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
   };
   const [mandator, keys, pepper] = [await rowsOf('mandator'), await rowsOf('signing_key'), await rowsOf('pepper')];
   await to.transaction().execute(async (trx) => {
+    await insistOnRest(trx, id, 'Coming');
     await unguarded(trx);
     const onConflict = sql`on conflict do nothing`;
     await insertRows(trx, 'signing_key', keys, { onConflict });
@@ -264,14 +215,20 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
 
 /** Gives a move up: the tenant is served where it was, and nothing of it stays at the other place. @throws Conflict once it is served there */
 export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to' | 'code'>): Promise<void> {
+  await insistOnTwo(from, to);
   const tenant = await getTenant(from, code);
-  if (await isServed(to, tenant))
-    throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
-  await unsubscribe(to, tenant.id);
-  await removeRows(to, tenant.id);
-  await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(to);
-  await sql`delete from move_mark where mandator_id = ${tenant.id}`.execute(to);
-  await liftGuards(to);
-  await unpublish(from, tenant.id);
-  await thaw(from, code);
+  await alone(from, tenant, async () => {
+    const hasLeft = await insistOnDestination(from, to, code);
+    if (await isServed(to, tenant))
+      throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
+    await unsubscribe(to, tenant.id);
+    if ((await findRest(to, code))?.state === 'Coming') {
+      await removeRows(to, tenant.id, 'Coming');
+      await sql`delete from resting_tenant where mandator_id = ${tenant.id} and state = 'Coming'`.execute(to);
+    }
+    await sql`delete from move_mark where mandator_id = ${tenant.id}`.execute(to);
+    await liftGuards(to);
+    await unpublish(from, tenant.id);
+    await (hasLeft ? takeBack(from, tenant) : thaw(from, code));
+  });
 }

@@ -1,18 +1,28 @@
 /** Removes all rows of a tenant, in steps that others hardly notice. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { unguarded } from './resting.ts';
+import { insistOnRest, type TenantRest, unguarded } from './resting.ts';
 import { listTenantTables } from './tables.ts';
 
 const rowsAtOnce = 20_000;
 
-/** Nobody may be writing for the tenant. It may be called again after a failure; `mandator` goes last. @returns how many rows */
-export async function removeRows(db: Database, mandatorId: number): Promise<number> {
+/**
+ * It may be called again after a failure; `mandator` goes last.
+ * @param state in which the tenant has to be here, so that one that is served is never removed
+ * @returns how many rows
+ * @throws Conflict when it is in another one
+ */
+export async function removeRows(
+  db: Database,
+  mandatorId: number,
+  state: Exclude<TenantRest['state'], 'Frozen'>,
+): Promise<number> {
   const tables = (await listTenantTables(db)).map(({ name }) => ({ name, key: 'mandator_id' }));
   let removed = 0;
   for (const { name, key } of [...tables, { name: 'mandator', key: 'id' }]) {
     for (let left = true; left; ) {
       const deleted = await db.transaction().execute(async (trx) => {
+        await insistOnRest(trx, mandatorId, state);
         const table = sql.table(name);
         const { numAffectedRows = 0n } = await sql`
           delete from ${table} where ctid = any (array(

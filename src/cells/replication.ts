@@ -12,6 +12,9 @@ const nameOf = (mandatorId: number) => `roomgate_move_${mandatorId}`;
 const newRowsOf = (mandatorId: number) => `${nameOf(mandatorId)}_new_rows`;
 const lookEvery = 20;
 
+/** The catalogue of subscriptions is that of the whole server. */
+const ofThisDatabase = sql`subdbid = (select oid from pg_database where datname = current_database())`;
+
 /** @throws Conflict naming the setting of PostgreSQL that is missing */
 export async function checkPublisher(db: Database): Promise<void> {
   const { rows } = await sql<{ level: string }>`select current_setting('wal_level') as level`.execute(db);
@@ -51,7 +54,7 @@ export async function unpublish(db: Database, mandatorId: number): Promise<void>
 
 export async function isSubscribed(db: Database, mandatorId: number): Promise<boolean> {
   const { rows } = await sql`
-    select from pg_stat_subscription where subname = ${nameOf(mandatorId)} limit 1`.execute(db);
+    select from pg_subscription where subname = ${nameOf(mandatorId)} and ${ofThisDatabase}`.execute(db);
   return rows.length > 0;
 }
 
@@ -81,7 +84,7 @@ export async function readProgress(db: Database, mandatorId: number): Promise<{ 
       (select (apply_error_count + sync_error_count)::int from pg_stat_subscription_stats as stats
        where stats.subid = subscription.oid) as failures
     from pg_subscription as subscription join pg_subscription_rel on srsubid = subscription.oid
-    where subname = ${nameOf(mandatorId)} group by subscription.oid`.execute(db);
+    where subname = ${nameOf(mandatorId)} and ${ofThisDatabase} group by subscription.oid`.execute(db);
   const [found] = rows;
   if (!found) throw new Conflict('The copy has no subscription any more; start the move again.');
   // A lost connection counts as a failure too, and is made again.

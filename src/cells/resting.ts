@@ -1,12 +1,19 @@
 /** The rest of a tenant: nobody writes for it, by triggers that exist while some tenant rests (sql/000078). */
 import { sql } from 'kysely';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { isDeadlock, isLockTimeout } from '../flow/database-errors.ts';
+import { guardsLock, lockClasses } from '../flow/locks.ts';
 import { backOff, pause } from '../flow/retry.ts';
 import { listTenantTables, type TenantRow } from './tables.ts';
 
-export type TenantRest = { mandatorId: number; code: string; state: 'Coming' | 'Frozen' | 'Away'; isOver: boolean };
+export type TenantRest = {
+  mandatorId: number;
+  code: string;
+  state: 'Coming' | 'Frozen' | 'Away';
+  /** Where a tenant that is Away is served; null: nowhere, it is being removed. */
+  destination: string | null;
+};
 
 const guard = 'guard_resting_tenant';
 /** Milliseconds for which a table is waited for, and with it those who write it. */
@@ -16,8 +23,7 @@ const lookEvery = 20;
 
 export async function findRest(db: Database, code: string): Promise<TenantRest | undefined> {
   const { rows } = await sql<TenantRest>`
-    select mandator_id as "mandatorId", code, state, coalesce(until <= clock_timestamp(), false) as "isOver"
-    from resting_tenant where code = ${code}`.execute(db);
+    select mandator_id as "mandatorId", code, state, destination from resting_tenant where code = ${code}`.execute(db);
   return rows[0];
 }
 
@@ -52,36 +58,78 @@ async function listGuarded(db: Database): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Has all tables of tenants watched. It must be done before the first tenant rests. */
-export async function setGuards(db: Database): Promise<void> {
-  const guarded = await listGuarded(db);
-  const tables = [{ name: 'mandator', key: 'id' }].concat(
-    (await listTenantTables(db)).map(({ name }) => ({ name, key: 'mandator_id' })),
-  );
-  for (const { name, key } of tables)
-    if (!guarded.has(name))
-      await onTable(
-        db,
-        `create trigger ${guard} before insert or update or delete on ${name}
-         for each row execute function ${guard}('${key}')`,
-      );
+/** One at a time: the guards of one tenant's rest are not taken away while another's begins. */
+async function guarding(db: Database, work: () => Promise<void>): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${guardsLock}, 0))`.execute(trx);
+    await work();
+  });
+}
+
+/** Has all tables of tenants watched, and then a tenant rest. @param insert of its row */
+async function begin(db: Database, insert: () => Promise<void>): Promise<void> {
+  await guarding(db, async () => {
+    const guarded = await listGuarded(db);
+    const tables = [{ name: 'mandator', key: 'id' }].concat(
+      (await listTenantTables(db)).map(({ name }) => ({ name, key: 'mandator_id' })),
+    );
+    for (const { name, key } of tables)
+      if (!guarded.has(name))
+        await onTable(
+          db,
+          `create trigger ${guard} before insert or update or delete on ${name}
+           for each row execute function ${guard}('${key}')`,
+        );
+    await insert();
+  });
 }
 
 /** Takes the guards away once no tenant rests. */
 export async function liftGuards(db: Database): Promise<void> {
-  const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
-  if (rows.length > 0) return;
-  for (const name of await listGuarded(db)) await onTable(db, `drop trigger if exists ${guard} on ${name}`);
+  await guarding(db, async () => {
+    const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
+    if (rows.length > 0) return;
+    for (const name of await listGuarded(db)) await onTable(db, `drop trigger if exists ${guard} on ${name}`);
+  });
 }
 
-/** Waits until every transaction that may have written before `since` is over. @throws Conflict after `mostMs` */
-async function outlastWriters(db: Database, since: Date, mostMs: number): Promise<void> {
+/**
+ * Does what nobody else may do for the tenant at the same time, from here.
+ * @throws Conflict when somebody does
+ */
+export async function alone<T>(db: Database, { id, code }: TenantRow, work: () => Promise<T>): Promise<T> {
+  return await db.connection().execute(async (session) => {
+    const lock = sql`${lockClasses.rest}::integer, ${id}::integer`;
+    const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_lock(${lock}) as free`.execute(session);
+    if (!rows[0]?.free)
+      throw new Conflict(
+        `The tenant ${code} is being moved, frozen or removed by another command; wait until it ends.`,
+      );
+    try {
+      return await work();
+    } finally {
+      await sql`select pg_advisory_unlock(${lock})`.execute(session).catch(() => {});
+    }
+  });
+}
+
+/**
+ * Waits until every transaction is over that may have written for a tenant before its rest could be seen: it holds the lock of a
+ * table that it writes. One that takes such a lock later reads the rest in its triggers, since no writer has a snapshot for more
+ * than a statement.
+ * @throws Conflict after `mostMs`
+ */
+async function outlastWriters(db: Database, mostMs: number): Promise<void> {
+  const { rows: writers } = await sql<{ transaction: string }>`
+    select distinct virtualtransaction as transaction from pg_locks
+    join pg_trigger on tgrelid = relation and tgname = ${guard}
+    where locktype = 'relation' and pid <> pg_backend_pid()
+      and database = (select oid from pg_database where datname = current_database())
+      and mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`.execute(db);
+  const transactions = writers.map(({ transaction }) => transaction);
   for (const end = Date.now() + mostMs; ; await pause(lookEvery)) {
     const { rows } = await sql<{ pid: number }>`
-      select pid from pg_stat_activity
-      where datname = current_database() and backend_xid is not null and xact_start <= ${since} and pid <> pg_backend_pid()`.execute(
-      db,
-    );
+      select distinct pid from pg_locks where virtualtransaction = any (${transactions})`.execute(db);
     if (rows.length === 0) return;
     if (Date.now() > end)
       throw new Conflict(
@@ -96,39 +144,73 @@ async function outlastWriters(db: Database, since: Date, mostMs: number): Promis
  * @throws Conflict when it rests already, or when writers do not end
  */
 export async function freeze(db: Database, { id, code }: TenantRow, seconds: number): Promise<void> {
-  await setGuards(db);
-  const { rows } = await sql<{ now: Date }>`
-    insert into resting_tenant (mandator_id, code, state, until)
-    values (${id}, ${code}, 'Frozen', clock_timestamp() + make_interval(secs => ${seconds}))
-    on conflict (mandator_id) do update set until = excluded.until where resting_tenant.state = 'Frozen'
-    returning clock_timestamp() as now`.execute(db);
-  const [done] = rows;
-  if (!done) throw new Conflict(`The tenant ${code} is being moved; see "roomgate tenant state --mandator ${code}".`);
-  await outlastWriters(db, done.now, (seconds * 1_000) / 2);
+  await begin(db, async () => {
+    const { rows } = await sql`
+      insert into resting_tenant (mandator_id, code, state, until)
+      values (${id}, ${code}, 'Frozen', clock_timestamp() + make_interval(secs => ${seconds}))
+      on conflict (mandator_id) do update set until = excluded.until where resting_tenant.state = 'Frozen'
+      returning 1`.execute(db);
+    if (rows.length === 0)
+      throw new Conflict(`The tenant ${code} is being moved or removed; start that command again, or undo the move.`);
+  });
+  await outlastWriters(db, (seconds * 1_000) / 2);
 }
 
-/** Serves a tenant again that was frozen, or whose move was given up after it had left. */
-export async function thaw(db: Database, code: string): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+/**
+ * Lets the rows of a tenant come, where none are that are served.
+ * @throws Conflict when it rests here already in another way
+ */
+export async function receive(db: Database, { id, code }: TenantRow): Promise<void> {
+  await begin(db, async () => {
     await sql`
-      update mandator set code = rest.code from resting_tenant as rest
-      where rest.code = ${code} and rest.state = 'Away' and mandator.id = rest.mandator_id`.execute(
-      await unguarded(trx),
-    );
-    await sql`delete from resting_tenant where code = ${code} and state <> 'Coming'`.execute(trx);
+      insert into resting_tenant (mandator_id, code, state)
+      select ${id}, ${code}, 'Coming' where not exists (select from mandator where id = ${id} or code = ${code})
+      on conflict do nothing`.execute(db);
   });
+  await insistOnRest(db, id, 'Coming');
+}
+
+/** Until the transaction ends it stays in this state. @throws Conflict when it is not */
+export async function insistOnRest(
+  db: Database | Transaction,
+  mandatorId: number,
+  state: TenantRest['state'],
+): Promise<void> {
+  const { rows } = await sql`
+    select from resting_tenant where mandator_id = ${mandatorId} and state = ${state} for share`.execute(db);
+  if (rows.length === 0)
+    throw new Conflict(
+      `The tenant with the Id ${mandatorId} ${state === 'Away' ? 'has not left where it would be removed' : 'is not one that is coming where it would be written'}; nothing was done.`,
+    );
+}
+
+/** Ends a freeze. @throws Conflict when the tenant is not merely frozen */
+export async function thaw(db: Database, code: string): Promise<void> {
+  const rest = await findRest(db, code);
+  if (rest && rest.state !== 'Frozen')
+    throw new Conflict(
+      rest.state === 'Away'
+        ? `The tenant ${code} has left: start its move again, or give it up by "roomgate tenant move --undo", which looks where it is served.`
+        : `The tenant ${code} is coming from another installation: start its move there again, or give it up there.`,
+    );
+  await sql`delete from resting_tenant where code = ${code} and state = 'Frozen'`.execute(db);
   await liftGuards(db);
 }
 
 /**
  * Ends the service of a frozen tenant here: from now on it is served elsewhere, or nowhere. Its code is free from then on, so that
  * no credential leads to it; those who knew it are told to come again.
+ * @param destination where it is served from then on; null: nowhere
  * @returns whether it was still frozen; otherwise it has been written again, and nothing was done
  */
-export async function sendAway(db: Database, { id }: Pick<TenantRow, 'id'>): Promise<boolean> {
+export async function sendAway(
+  db: Database,
+  { id }: Pick<TenantRow, 'id'>,
+  destination: string | null,
+): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql`
-      update resting_tenant set state = 'Away', until = null
+      update resting_tenant set state = 'Away', until = null, destination = ${destination}
       where mandator_id = ${id} and state = 'Frozen' and until > clock_timestamp() returning 1`.execute(trx);
     if (rows.length === 0) return false;
     await sql`update mandator set code = ${awayCode(id)} where id = ${id}`.execute(await unguarded(trx));
@@ -137,7 +219,18 @@ export async function sendAway(db: Database, { id }: Pick<TenantRow, 'id'>): Pro
   });
 }
 
-const awayCode = (id: number) => `moved-${id}`;
+/** Serves a tenant again that had left. It must not be served where it went. */
+export async function takeBack(db: Database, { id, code }: TenantRow): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await insistOnRest(trx, id, 'Away');
+    await sql`update mandator set code = ${code} where id = ${id}`.execute(await unguarded(trx));
+    await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
+    await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
+  });
+  await liftGuards(db);
+}
+
+export const awayCode = (id: number) => `moved-${id}`;
 
 /**
  * Makes the rest of a transaction write without triggers, as replication does: neither the guard nor the records of what has

@@ -14,7 +14,7 @@ import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
 import { removeRows } from './removal.ts';
-import { findRest, freeze, getTenant, liftGuards, sendAway, thaw } from './resting.ts';
+import { alone, findRest, freeze, getTenant, liftGuards, sendAway, thaw } from './resting.ts';
 
 export { readArchive, writeArchive };
 
@@ -22,22 +22,34 @@ const deleteSeconds = 30;
 
 /** Lets nobody write for the tenant for some seconds. @throws NotFound, Conflict */
 export async function freezeTenant(db: Database, code: string, seconds: number): Promise<void> {
-  await freeze(db, await getTenant(db, code), seconds);
+  const tenant = await getTenant(db, code);
+  await alone(db, tenant, () => freeze(db, tenant, seconds));
 }
 
-export { thaw };
+/** Ends a freeze. @throws NotFound, Conflict */
+export async function thawTenant(db: Database, code: string): Promise<void> {
+  await alone(db, await getTenant(db, code), () => thaw(db, code));
+}
 
 /** Removes a tenant and everything that is of it. @throws NotFound, Conflict */
 export async function deleteTenant(db: Database, code: string): Promise<{ rows: number }> {
   const tenant = await getTenant(db, code);
-  if ((await findRest(db, code))?.state !== 'Away') {
-    await freeze(db, tenant, deleteSeconds);
-    if (!(await sendAway(db, tenant))) throw new Conflict(`The tenant ${code} is written still; try again.`);
-  }
-  const rows = await removeRows(db, tenant.id);
-  await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(db);
-  await liftGuards(db);
-  return { rows };
+  return await alone(db, tenant, async () => {
+    const rest = await findRest(db, code);
+    if (rest?.state === 'Away') {
+      if (rest.destination !== null)
+        throw new Conflict(
+          `The tenant ${code} has left for another installation: finish that move, or give it up by "roomgate tenant move --undo", first.`,
+        );
+    } else {
+      await freeze(db, tenant, deleteSeconds);
+      if (!(await sendAway(db, tenant, null))) throw new Conflict(`The tenant ${code} is written still; try again.`);
+    }
+    const rows = await removeRows(db, tenant.id, 'Away');
+    await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(db);
+    await liftGuards(db);
+    return { rows };
+  });
 }
 
 type Between = Omit<TenantMove, 'from' | 'to'> & { fromDatabase: string; toDatabase: string; log: Log };
@@ -46,8 +58,8 @@ async function between<T>(
   { fromDatabase, toDatabase, log }: Between,
   work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
 ) {
-  // The sums of a large tenant take longer than a request may.
-  const open = (url: string) => openDatabase(url, { max: 2, log, statementTimeout: 0 });
+  // One holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may.
+  const open = (url: string) => openDatabase(url, { max: 4, log, statementTimeout: 0 });
   const [from, to] = [open(fromDatabase), open(toDatabase)];
   try {
     return await work({ from, to });

@@ -48,6 +48,15 @@ export async function insertRows(
 
 export type TenantRow = { id: number; code: string };
 
+/** Which database this is, whatever its address, and which run of a PostgreSQL server serves it. */
+export async function identify(db: Database): Promise<{ database: string; server: string }> {
+  const { rows } = await sql<{ database: string; server: string }>`
+    select system_identifier || '/' || current_database() as database,
+      system_identifier || ' ' || extract(epoch from pg_postmaster_start_time()) as server
+    from pg_control_system()`.execute(db);
+  return rows[0]!;
+}
+
 /** What the rows of a tenant are worth in a comparison: how many there are, and a sum over all that is in them. */
 export type Sums = Record<string, { rows: number; sum: string }>;
 

@@ -15,6 +15,8 @@ export const lockClasses = {
   settings: 7_005,
   /** By the hash of a runner's name: a session is working for it. */
   work: 7_006,
+  /** By the tenant's id: it is being moved, frozen, thawed or removed. */
+  rest: 7_007,
 } as const;
 
 /** Held shared, in the database `postgres` of the local server, by each process that uses that server. */
@@ -22,6 +24,9 @@ export const localServerLock = 1;
 
 /** By name: a new signing key for tokens is being made. Idempotency keys and wrong PINs form two more kinds of names. */
 export const signingKeyLock = 'roomgate signing key';
+
+/** By its hash: the triggers that guard resting tenants are being made or taken away. */
+export const guardsLock = 'roomgate guards';
 
 /** By its hash, in the database `postgres` of a server: a backup is being restored there. */
 export const restoreLock = 'roomgate restore';

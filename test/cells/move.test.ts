@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { deleteTenant, freezeTenant, thaw } from '../../src/cells/service.ts';
+import { deleteTenant, freezeTenant, thawTenant } from '../../src/cells/service.ts';
+import { identify } from '../../src/cells/tables.ts';
 import { isResting } from '../../src/db/resting.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { until } from '../_util/process.ts';
@@ -114,7 +115,108 @@ describe('tenant move', () => {
   });
 });
 
+describe('a tenant is never removed where it has not left', () => {
+  const served = { ...nothing, bookings: 2, mandators: 1 };
+  async function enter(at: number, code: string) {
+    const tenant = await pair.makeTenantIn(at, code);
+    await insertBookings(pair.cells[at]!.db, tenant.mandatorId, tenant.resources[0]!.id, { count: 2 });
+    return tenant;
+  }
+  /** The Id of the next tenant. */
+  const giveNext = (at: number, id: number) =>
+    sql`select setval(pg_get_serial_sequence('mandator', 'id'), ${id}, false)`.execute(pair.cells[at]!.db);
+
+  test('when it is moved to its own database, or to another one of the same server', async () => {
+    const { mandatorId } = await enter(0, 'itself');
+    const here = new URL(pair.cells[0].url);
+    here.hostname = 'localhost';
+    const own = { toDatabase: here.href };
+    await expect(pair.move('itself', own)).rejects.toThrow('is the database that the tenant is in');
+    await expect(pair.undo('itself', own)).rejects.toThrow('is the database that the tenant is in');
+    here.pathname = '/postgres';
+    await expect(pair.move('itself', { toDatabase: here.href })).rejects.toThrow('are on one PostgreSQL server');
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+  });
+
+  test('when another tenant has its Id there, or a copy of it is there that has not come by a move', async () => {
+    const { mandatorId } = await enter(0, 'ours');
+    await giveNext(1, mandatorId);
+    await enter(1, 'theirs');
+    await giveNext(1, 10_000_100);
+    await expect(pair.move('ours')).rejects.toThrow(`has a tenant theirs with the Id ${mandatorId}`);
+    await expect(pair.undo('ours')).rejects.toThrow(`has a tenant theirs with the Id ${mandatorId}`);
+    await sql`update mandator set code = 'ours' where code = 'theirs'`.execute(pair.cells[1].db);
+    await expect(pair.move('ours')).rejects.toThrow('though it has not left here');
+    for (const at of [0, 1]) expect(await pair.remainsOf(at, mandatorId)).toEqual(served);
+    await deleteTenant(pair.cells[1].db, 'ours');
+  });
+
+  test('nor served again there by a thaw, nor given up or removed, before its move has ended', async () => {
+    const { db } = pair.cells[0];
+    const { mandatorId } = await enter(0, 'leaving');
+    const cutOff = new Error('cut off');
+    const route = () => Promise.reject(cutOff);
+    await expect(pair.move('leaving', { route })).rejects.toBe(cutOff);
+    await expect(thawTenant(db, 'leaving')).rejects.toThrow('The tenant leaving has left');
+    await expect(freezeTenant(db, 'leaving', 5)).rejects.toThrow('is being moved or removed');
+    await expect(deleteTenant(db, 'leaving')).rejects.toThrow('has left for another installation');
+    await expect(pair.undo('leaving')).rejects.toThrow('is served at the other installation already');
+    await sql`update resting_tenant set destination = 'elsewhere'`.execute(db);
+    await expect(pair.move('leaving')).rejects.toThrow('has left for another installation than this one');
+    await expect(pair.undo('leaving')).rejects.toThrow('has left for another installation than this one');
+    const { database } = await identify(pair.cells[1].db);
+    await sql`update resting_tenant set destination = ${database}`.execute(db);
+    // Nor does it come back before the original is removed.
+    await expect(pair.move('leaving', { from: 1, to: 0 })).rejects.toThrow('is not removed there yet');
+    await pair.move('leaving');
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(nothing);
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(served);
+  });
+
+  test('nor by two commands at once', async () => {
+    const { mandatorId } = await enter(0, 'twice');
+    let second: Promise<unknown[]> | undefined;
+    await pair.move('twice', {
+      say() {
+        second ??= Promise.all(
+          [pair.move('twice'), pair.undo('twice'), deleteTenant(pair.cells[0].db, 'twice')].map((other) =>
+            other.then(
+              () => 'done',
+              (error: Error) => error.message,
+            ),
+          ),
+        );
+      },
+      async route() {
+        await second;
+      },
+    });
+    const busy = expect.stringContaining('by another command; wait until it ends');
+    expect(await second).toEqual([busy, busy, busy]);
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(served);
+  });
+});
+
 describe('a resting tenant', () => {
+  test('is frozen only once the transactions are over that were writing before', async () => {
+    const { db } = pair.cells[0];
+    const { mandatorId } = await pair.makeTenantIn(0, 'written');
+    // Another rest has set the guards, so that the tables need not be waited for.
+    await pair.makeTenantIn(0, 'before');
+    await freezeTenant(db, 'before', 600);
+    const writer = await db.startTransaction().execute();
+    await sql`update resource set name = name || '!' where mandator_id = ${mandatorId}`.execute(writer);
+    let isFrozen = false;
+    const frozen = freezeTenant(db, 'written', 600).then(() => {
+      isFrozen = true;
+    });
+    for (let looks = 0; looks < 20; looks++) await until('nobody may begin to write', () => isResting(db, mandatorId));
+    expect(isFrozen).toBe(false);
+    await writer.commit().execute();
+    await frozen;
+    for (const code of ['written', 'before']) await thawTenant(db, code);
+  });
+
   test('is read and not written while it is frozen, and written again when that is over', async () => {
     const tenant = await pair.makeTenantIn(0, 'frozen');
     const token = await pair.signIn(tenant);
@@ -141,7 +243,7 @@ describe('a resting tenant', () => {
     await sql`update resting_tenant set until = clock_timestamp() where code = 'frozen'`.execute(pair.cells[0].db);
     expect((await ask('POST', wanted)).status).toBe(201);
     expect(await isResting(pair.cells[0].db, tenant.mandatorId)).toBe(false);
-    await thaw(pair.cells[0].db, 'frozen');
+    await thawTenant(pair.cells[0].db, 'frozen');
     expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual({ ...nothing, bookings: 1, mandators: 1 });
   });
 

@@ -17,6 +17,8 @@ type Options = {
   route?: () => Promise<void>;
   from?: number;
   to?: number;
+  /** Another address than that of `to`. */
+  toDatabase?: string;
 };
 
 async function startCell(number: number) {
@@ -60,9 +62,9 @@ export async function startPair() {
   const cells = [await startCell(0), await startCell(1)] as const;
   /** The cell that the requests of each tenant go to. */
   const routes = new Map<string, number>();
-  const urls = ({ from = 0, to = 1 }: Options) => ({
+  const urls = ({ from = 0, to = 1, toDatabase = cells[to]!.url }: Options) => ({
     fromDatabase: cells[from]!.url,
-    toDatabase: cells[to]!.url,
+    toDatabase,
     fromUrl: cells[from]!.url,
   });
 

@@ -1,0 +1,123 @@
+/** What must hold of both installations while a tenant moves; each refusal says what to do. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { awayCode, findRest, getTenant } from './resting.ts';
+import { findDifference, identify, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
+
+const ownIdsRemedy =
+  'Installations between which tenants move need ids of their own: set Cell before the first tenant is made.';
+
+/** @throws Conflict when both are one database, or of one server, whose replication would wait for itself */
+export async function insistOnTwo(from: Database, to: Database): Promise<void> {
+  const [here, there] = [await identify(from), await identify(to)];
+  if (here.database === there.database && here.server === there.server)
+    throw new Conflict('--to is the database that the tenant is in; name that of the other installation.');
+  if (here.server === there.server)
+    throw new Conflict(
+      'Both installations are on one PostgreSQL server, between whose databases nothing moves while it is used; take "roomgate tenant export" and "import".',
+    );
+}
+
+/** @returns whether the tenant has left @throws Conflict when it has left for elsewhere */
+export async function insistOnDestination(from: Database, to: Database, code: string): Promise<boolean> {
+  const rest = await findRest(from, code);
+  if (rest?.state === 'Coming')
+    throw new Conflict(
+      `The tenant ${code} is coming here from another installation: finish that move, or undo it, first.`,
+    );
+  if (rest?.state !== 'Away') return false;
+  if (rest.destination === null)
+    throw new Conflict(`The tenant ${code} is being removed; start "roomgate tenant delete" again.`);
+  if (rest.destination !== (await identify(to)).database)
+    throw new Conflict(`The tenant ${code} has left for another installation than this one; name that with --to.`);
+  return true;
+}
+
+/** Where it leaves or, if it has been removed there already, where it came to. */
+export async function findTenant(from: Database, to: Database, code: string): Promise<TenantRow> {
+  return await getTenant(from, code).catch(async (error) => {
+    const rest = await findRest(from, code);
+    if (rest) return { id: rest.mandatorId, code };
+    const found = await to.selectFrom('mandator').where('code', '=', code).select('id').executeTakeFirst();
+    throw found
+      ? new Conflict(`The tenant ${code} is not here any more: it is served at the other installation.`)
+      : error;
+  });
+}
+
+/** @throws Conflict when another tenant there has its code or its Id */
+export async function isServed(to: Database, { id, code }: TenantRow): Promise<boolean> {
+  const found = await to
+    .selectFrom('mandator')
+    .where(({ or, eb }) => or([eb('id', '=', id), eb('code', '=', code)]))
+    .select(['id', 'code'])
+    .execute();
+  for (const other of found) {
+    if (other.code === awayCode(id))
+      throw new Conflict(
+        `The tenant ${code} has left the other installation, and is not removed there yet: start that move again there, then this one.`,
+      );
+    if (other.id !== id)
+      throw new Conflict(`The other installation has another tenant with the code ${code}; a code is of one tenant.`);
+    if (other.code !== code)
+      throw new Conflict(
+        `The other installation has a tenant ${other.code} with the Id ${id} of this one. ${ownIdsRemedy}`,
+      );
+  }
+  return found.length > 0;
+}
+
+/** @returns what a tenant consists of @throws Conflict when the installations do not fit each other */
+export async function checkSchemas(from: Database, to: Database): Promise<TenantTable[]> {
+  const readFit = async (db: Database) => {
+    const { rows } = await sql<{ migrations: string; pepper: string | null }>`
+      select (select string_agg(name, ' ' order by name) from kysely_migration) as migrations,
+        (select hash::text from pepper) as pepper`.execute(db);
+    return rows[0]!;
+  };
+  const [here, there] = [await readFit(from), await readFit(to)];
+  if (here.migrations !== there.migrations)
+    throw new Conflict('The two installations have different releases; run the same one in both.');
+  if (here.pepper !== there.pepper && there.pepper !== null)
+    throw new Conflict(
+      'The other installation has another Pepper: PINs, displays and calendar addresses of the tenant would end. Give both the same.',
+    );
+  return await listTenantTables(from);
+}
+
+/** @throws Conflict when a row of the tenant has a key that another tenant has there */
+export async function checkKeys(from: Database, to: Database, { id }: TenantRow): Promise<void> {
+  const { rows: keys } = await sql<{ name: string; column: string }>`
+    select class.relname as name, attname as column
+    from pg_index join pg_class class on class.oid = indrelid
+    join pg_attribute on attrelid = class.oid and attnum = indkey[0]
+    where indisunique and indnkeyatts = 1 and indpred is null and indexprs is null and class.relname in (
+      select table_name from information_schema.columns where table_schema = 'public' and column_name = 'mandator_id')
+      and class.relname not in ('resting_tenant', 'move_mark', 'mail_server')`.execute(from);
+  for (const { name, column } of keys) {
+    const [table, key] = [sql.table(name), sql.ref(column)];
+    const { rows } = await sql<{ key: string }>`
+      select ${key}::text as key from ${table} where mandator_id = ${id} and ${key} is not null`.execute(from);
+    const { rows: taken } = await sql<{ key: string }>`
+      select ${key}::text as key from ${table}
+      where ${key}::text = any (${rows.map((row) => row.key)}) and mandator_id <> ${id} limit 1`.execute(to);
+    if (taken[0])
+      throw new Conflict(
+        column === 'id'
+          ? `The other installation has a ${name} with the Id ${taken[0].key} of this tenant. ${ownIdsRemedy}`
+          : `A ${column} in ${name} of this tenant is in use at the other installation (the same PIN, perhaps): make another here first.`,
+      );
+  }
+}
+
+/** @returns how many rows both have @throws Conflict when they differ */
+export async function compare(from: Database, to: Database, tables: TenantTable[], { id }: TenantRow): Promise<number> {
+  const [here, there] = await Promise.all([sumUp(from, tables, id), sumUp(to, tables, id)]);
+  const difference = findDifference(here, there);
+  if (difference)
+    throw new Conflict(
+      `The copy is not the original: ${difference}. Give the move up ("--undo") and start it again; tell the makers.`,
+    );
+  return Object.values(here).reduce((sum, { rows }) => sum + rows, 0);
+}
