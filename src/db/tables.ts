@@ -594,6 +594,7 @@ export interface Resource {
 
 export interface RestingTenant {
   code: string;
+  destination: string | null;
   mandator_id: number;
   state: string;
   until: Timestamp | null;
