@@ -89,14 +89,18 @@ async function openBenchDatabase(smoke: boolean, opened: AsyncDisposableStack): 
 
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
+/** A tenant and its database, before the processes start. */
+type Site = { client: pg.Client; tenant: Awaited<ReturnType<typeof makeTenant>>; rooms: string[] };
+
 /**
  * @param roomCount how many rooms the tenant has
  * @param options.smoke whether nothing is measured
+ * @param options.fill what else is stored before the processes start
  * @param settings of the processes, written like the environment
  */
 export async function openBench(
   roomCount: number,
-  { smoke }: { smoke: boolean },
+  { smoke, fill }: { smoke: boolean; fill?: (site: Site) => Promise<void> },
   settings: Record<string, string> = {},
 ) {
   await using opening = new AsyncDisposableStack();
@@ -118,6 +122,7 @@ export async function openBench(
     mandatorId: tenant.mandatorId,
     personId: tenant.person('User').id,
   });
+  await fill?.({ client, tenant, rooms });
   const webPort = await freePort();
   const url = `http://127.0.0.1:${webPort}`;
   // With --smoke one process is both: most of what a bench costs then is the start of processes.

@@ -60,17 +60,19 @@ export function selectAnswers(viewer: Viewer, window: Window, questions: Questio
     where lesson.mandator_id = ${mandatorId} and ${lessonAnswers(viewer, window, questions)}`;
   if (search === undefined || (klasse ?? lehrperson ?? fach) !== undefined) return lessons;
   const others = sql`booking.mandator_id = ${mandatorId} and booking.kind <> 'Lesson'`;
-  // Those that have begun earlier are few, and found room by room.
+  // Those that have begun earlier are few, and found room by room: a join might look for those of all tenants.
+  const reaching = (statuses: string[]) => sql`(
+    select * from booking where booking.resource_id = room.id and booking.occupied @> ${from}::timestamptz
+      and booking.status in (${sql.join(statuses.map((status) => sql.lit(status)))}) offset 0)`;
   return sql`${lessons}
     union all
     select booking.id from booking
     where ${others} and ${begin} >= ${from} and ${begin} < ${to}
       and ${termsOfBooking} @@ ${query(mandatorId, sql`${from}::timestamptz`, sql`${to}::timestamptz`, { search })}
     union all
-    select booking.id from resource as room join booking on booking.resource_id = room.id
+    select booking.id from resource as room cross join lateral (${reaching(['Confirmed', 'Tentative'])}
+      union all ${reaching(['Cancelled', 'Released'])}) as booking
     where room.mandator_id = ${mandatorId} and ${others} and ${begin} < ${from}
-      and booking.occupied @> ${from}::timestamptz
-      and (booking.status in ('Confirmed', 'Tentative') or booking.status in ('Cancelled', 'Released'))
       and ${termsOfBooking} @@ ${query(mandatorId, begin, begin, { search })}`;
 }
 

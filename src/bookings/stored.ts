@@ -50,7 +50,9 @@ export const describeBookings = <More = unknown>(
     location.time_zone as "timeZone", ${statusOf} as status, booking.kind,
     organizer.id as "organizerId", coalesce(organizer.name, booking.organizer_name) as "organizerName",
     case when organizer.erased_at is null then coalesce(organizer.email, booking.organizer_email) end as "organizerEmail",
-    booking.is_private as "isPrivate", booking.series_id as "seriesId", series.recurrence_rule as "recurrenceRule",
+    booking.is_private as "isPrivate", booking.series_id as "seriesId",
+    (select recurrence_rule from booking_series as series
+      where series.mandator_id = booking.mandator_id and series.id = booking.series_id) as "recurrenceRule",
     booking.setup_minutes as "setupMinutes", booking.teardown_minutes as "teardownMinutes",
     booking.check_in_from as "checkInFrom", booking.check_in_until as "checkInUntil",
     booking.checked_in_at as "checkedInAt", booking.origin as system, booking.batch_id as "batchId",
@@ -67,7 +69,6 @@ export const describeBookings = <More = unknown>(
   join mandator on mandator.id = booking.mandator_id
   join resource on resource.mandator_id = booking.mandator_id and resource.id = booking.resource_id
   join location on location.mandator_id = booking.mandator_id and location.id = resource.location_id
-  left join booking_series as series on series.mandator_id = booking.mandator_id and series.id = booking.series_id
   left join person as organizer on organizer.mandator_id = booking.mandator_id and organizer.id = booking.organizer_id
   left join lateral (
     select (array_agg(job.created_by order by lesson.job, lesson.lektion_id))[1] as created_by,

@@ -1,11 +1,15 @@
 /** Background work on the feed: gives positions to changes that no reader has placed yet, and deletes old changes. */
 import { type RawBuilder, sql } from 'kysely';
+import pLimit from 'p-limit';
 import { type Database, stateIn } from '../db/database.ts';
 import { findEnd } from './feed.ts';
 
 const keptDays = 30;
 /** Rows of a tenant that one sweep deletes. */
 const forgottenAtOnce = 5_000;
+
+/** Tenants whose changes get positions at a time: after a notice to all of them, none waits for the imports of the others. */
+const placedTogether = 4;
 
 /**
  * All changes with an id up to `placed` have positions. `last` was the last id that the round before had seen given out; `ends` is
@@ -59,7 +63,9 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
   // The ids that an earlier statement has seen: one of this statement may be of a transaction that its snapshot does not know.
   if (!state.awaited && state.last > state.placed) state.awaited = { id: state.last, ends: begun };
   state.last = last;
-  for (const mandatorId of tenants) if (!signal.aborted) await findEnd(db, mandatorId);
+  await pLimit(placedTogether).map(tenants, async (mandatorId) => {
+    if (!signal.aborted) await findEnd(db, mandatorId);
+  });
 }
 
 /** Deletes the oldest changes of each tenant, at most `forgottenAtOnce`, if they are older than `keptDays`. */

@@ -42,7 +42,7 @@ export type WorkerHandle = {
 };
 
 const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks, ...mailSubscriptions.tasks, ...webhooks.tasks];
-const allSweeps: readonly Sweep[] = [
+export const allSweeps: readonly Sweep[] = [
   ...queueSweeps,
   ...lessons.sweeps,
   ...bookings.sweeps,
