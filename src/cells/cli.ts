@@ -73,10 +73,11 @@ export const addCommands: AddCommands = (program, action) => {
 
   ofTenant('thaw')
     .description('end a freeze')
+    .option('--lost', 'the installation that the tenant has left for is lost for good: it is served here again')
     .addHelpText('after', example('thaw --mandator demo'))
     .action(
-      action(async ({ context, print }, { mandator }: TenantOption) => {
-        await cells.thawTenant(context.db, mandator);
+      action(async ({ context, print }, { mandator, lost = false }: TenantOption & { lost?: boolean }) => {
+        await cells.thawTenant(context.db, mandator, { isLost: lost });
         print(`Tenant ${mandator} is written again.`, { Mandator: mandator });
       }),
     );

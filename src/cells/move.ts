@@ -9,7 +9,7 @@ import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
 import { checkKeys, checkSchemas, compare, findTenant, insistOnDestination, insistOnTwo, isServed } from './checks.ts';
-import { removeRows } from './removal.ts';
+import { dropCopy, removeRows } from './removal.ts';
 import {
   catchUp,
   checkPublisher,
@@ -221,13 +221,7 @@ export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to
     const hasLeft = await insistOnDestination(from, to, code);
     if (await isServed(to, tenant))
       throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
-    await unsubscribe(to, tenant.id);
-    if ((await findRest(to, code))?.state === 'Coming') {
-      await removeRows(to, tenant.id, 'Coming');
-      await sql`delete from resting_tenant where mandator_id = ${tenant.id} and state = 'Coming'`.execute(to);
-    }
-    await sql`delete from move_mark where mandator_id = ${tenant.id}`.execute(to);
-    await liftGuards(to);
+    await dropCopy(to, tenant);
     await unpublish(from, tenant.id);
     await (hasLeft ? takeBack(from, tenant) : thaw(from, code));
   });

@@ -1,8 +1,9 @@
 /** Removes all rows of a tenant, in steps that others hardly notice. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { insistOnRest, type TenantRest, unguarded } from './resting.ts';
-import { listTenantTables } from './tables.ts';
+import { unsubscribe } from './replication.ts';
+import { findRest, insistOnRest, liftGuards, type TenantRest, unguarded } from './resting.ts';
+import { listTenantTables, type TenantRow } from './tables.ts';
 
 const rowsAtOnce = 20_000;
 
@@ -36,4 +37,15 @@ export async function removeRows(
     }
   }
   return removed;
+}
+
+/** Removes what has come of a tenant that is not served here yet. @returns how many rows */
+export async function dropCopy(db: Database, { id, code }: TenantRow): Promise<number> {
+  await unsubscribe(db, id);
+  const isComing = (await findRest(db, code))?.state === 'Coming';
+  const rows = isComing ? await removeRows(db, id, 'Coming') : 0;
+  await sql`delete from resting_tenant where mandator_id = ${id} and state = 'Coming'`.execute(db);
+  await sql`delete from move_mark where mandator_id = ${id}`.execute(db);
+  await liftGuards(db);
+  return rows;
 }

@@ -11,6 +11,7 @@ import type { TenantTable } from './tables.ts';
 const nameOf = (mandatorId: number) => `roomgate_move_${mandatorId}`;
 const newRowsOf = (mandatorId: number) => `${nameOf(mandatorId)}_new_rows`;
 const lookEvery = 20;
+const mostSlotLooks = 250;
 
 /** The catalogue of subscriptions is that of the whole server. */
 const ofThisDatabase = sql`subdbid = (select oid from pg_database where datname = current_database())`;
@@ -43,12 +44,18 @@ export async function publish(db: Database, mandatorId: number, tables: readonly
   });
 }
 
+/** Ends what a copy follows. Its slot, which would keep PostgreSQL's log for ever, goes even from a copy that follows still. */
 export async function unpublish(db: Database, mandatorId: number): Promise<void> {
   await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(db);
   await sql`drop publication if exists ${sql.id(newRowsOf(mandatorId))}`.execute(db);
-  await sql`
-    select pg_drop_replication_slot(slot_name) from pg_replication_slots
-    where slot_name = ${nameOf(mandatorId)} and not active`.execute(db);
+  for (let looks = 0; looks < mostSlotLooks; looks++) {
+    const { rows } = await sql<{ active: boolean }>`
+      select active, case when active then pg_terminate_backend(active_pid)::text
+        else pg_drop_replication_slot(slot_name)::text end
+      from pg_replication_slots where slot_name = ${nameOf(mandatorId)} and database = current_database()`.execute(db);
+    if (!rows[0]?.active) break;
+    await pause(lookEvery);
+  }
   await sql`delete from move_mark where mandator_id = ${mandatorId}`.execute(db);
 }
 

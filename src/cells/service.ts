@@ -13,8 +13,9 @@ import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
-import { removeRows } from './removal.ts';
-import { alone, findRest, freeze, getTenant, liftGuards, sendAway, thaw } from './resting.ts';
+import { dropCopy, removeRows } from './removal.ts';
+import { unpublish } from './replication.ts';
+import { alone, findRest, freeze, getTenant, liftGuards, sendAway, takeBack, thaw } from './resting.ts';
 
 export { readArchive, writeArchive };
 
@@ -26,25 +27,37 @@ export async function freezeTenant(db: Database, code: string, seconds: number):
   await alone(db, tenant, () => freeze(db, tenant, seconds));
 }
 
-/** Ends a freeze. @throws NotFound, Conflict */
-export async function thawTenant(db: Database, code: string): Promise<void> {
-  await alone(db, await getTenant(db, code), () => thaw(db, code));
+/**
+ * Ends a freeze.
+ * @param options.isLost the installation that the tenant has left for does not exist any more: it is served here again
+ * @throws NotFound, Conflict
+ */
+export async function thawTenant(db: Database, code: string, { isLost = false } = {}): Promise<void> {
+  const tenant = await getTenant(db, code);
+  await alone(db, tenant, async () => {
+    const rest = await findRest(db, code);
+    if (!(isLost && rest?.state === 'Away' && rest.destination !== null)) return await thaw(db, code);
+    await unpublish(db, tenant.id);
+    await takeBack(db, tenant);
+  });
 }
 
-/** Removes a tenant and everything that is of it. @throws NotFound, Conflict */
+/** Removes a tenant, or the copy of one that is coming, and everything that is of it. @throws NotFound, Conflict */
 export async function deleteTenant(db: Database, code: string): Promise<{ rows: number }> {
-  const tenant = await getTenant(db, code);
+  const known = await findRest(db, code);
+  const tenant = known ? { id: known.mandatorId, code } : await getTenant(db, code);
   return await alone(db, tenant, async () => {
     const rest = await findRest(db, code);
-    if (rest?.state === 'Away') {
-      if (rest.destination !== null)
-        throw new Conflict(
-          `The tenant ${code} has left for another installation: finish that move, or give it up by "roomgate tenant move --undo", first.`,
-        );
-    } else {
+    if (rest?.state === 'Coming') return { rows: await dropCopy(db, tenant) };
+    if (rest?.state !== 'Away') {
       await freeze(db, tenant, deleteSeconds);
       if (!(await sendAway(db, tenant, null))) throw new Conflict(`The tenant ${code} is written still; try again.`);
-    }
+    } else if (rest.destination !== null)
+      throw new Conflict(
+        `The tenant ${code} has left for another installation: finish that move, or give it up by "roomgate tenant move --undo", first.`,
+      );
+    // Of a move that was cut off.
+    await unpublish(db, tenant.id);
     const rows = await removeRows(db, tenant.id, 'Away');
     await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(db);
     await liftGuards(db);

@@ -173,6 +173,33 @@ describe('a tenant is never removed where it has not left', () => {
     expect(await pair.remainsOf(1, mandatorId)).toEqual(served);
   });
 
+  test('and is served where it was once the installation is lost that it has left for', async () => {
+    const { mandatorId } = await enter(0, 'stranded');
+    const cutOff = new Error('cut off');
+    await expect(pair.move('stranded', { route: () => Promise.reject(cutOff) })).rejects.toBe(cutOff);
+    const [here, lost] = pair.cells;
+    await thawTenant(here.db, 'stranded', { isLost: true });
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+    const { rows } = await sql`select code from mandator where id = ${mandatorId}`.execute(here.db);
+    expect(rows).toEqual([{ code: 'stranded' }]);
+    await sql.raw(`alter subscription roomgate_move_${mandatorId} disable`).execute(lost.db);
+    await sql.raw(`alter subscription roomgate_move_${mandatorId} set (slot_name = none)`).execute(lost.db);
+    await sql.raw(`drop subscription roomgate_move_${mandatorId}`).execute(lost.db);
+  });
+
+  test('whose move was cut off is removed with all that its copy followed', async () => {
+    const { mandatorId } = await enter(0, 'abandoned');
+    const cutOff = new Error('cut off');
+    const say = (line: string) => {
+      if (line.startsWith('Stopping')) throw cutOff;
+    };
+    await expect(pair.move('abandoned', { say })).rejects.toBe(cutOff);
+    await deleteTenant(pair.cells[0].db, 'abandoned');
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(nothing);
+    await deleteTenant(pair.cells[1].db, 'abandoned');
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);
+  });
+
   test('nor by two commands at once', async () => {
     const { mandatorId } = await enter(0, 'twice');
     let second: Promise<unknown[]> | undefined;
