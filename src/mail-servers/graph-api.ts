@@ -19,10 +19,22 @@ export type GraphQuestion = {
 };
 export type GraphAnswer = { status: number; body: unknown };
 
+/** A request of a batch; its path lies below the Url of the settings. */
+export type GraphStep = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  headers: Record<string, string>;
+  body?: object;
+};
+/** `code` is Graph's word for a refusal, '' without one; `fault` is what the refusal means to most callers. */
+export type GraphStepAnswer = GraphAnswer & { code: string; fault: ServerFault | null };
+
 export type GraphApi = {
   origin: string;
   /** Resolves with 404 for a missing resource; every other refusal is a fault. */
   call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer>;
+  /** Sends at most 20 requests together. Each is answered by itself, in their order; all may be done without any answer. */
+  batch(steps: readonly GraphStep[], signal: AbortSignal): Promise<GraphStepAnswer[]>;
   /** Reads a page, with a smaller `pageSize` if it has too many bytes. `page` is undefined when it is missing (404). */
   readPage(
     question: GraphQuestion & { pageSize: number },
@@ -47,6 +59,17 @@ const pageSchema = z.object({
 });
 export type GraphPage = z.output<typeof pageSchema>;
 
+const batchSchema = z.object({
+  responses: z.array(
+    z.object({
+      id: z.string(),
+      status: z.int(),
+      headers: z.record(z.string(), z.string()).nullish().catch(null),
+      body: z.unknown().optional(),
+    }),
+  ),
+});
+
 const errorSchema = z.object({
   error: z.object({ code: z.string().catch(''), message: z.string().catch('') }),
 });
@@ -62,7 +85,7 @@ const lostMailboxes =
 /** Names a request for people, without ids and tokens: `GET calendarView/delta`. */
 function whatOf(method: string, address: string): string {
   const [path = ''] = address.split('?', 1);
-  const known = /calendarView\/delta|calendarView|instances|subscriptions/.exec(path);
+  const known = /calendarView\/delta|calendarView|instances|subscriptions|\$batch/.exec(path);
   return known ? `${method} ${known[0]}` : method;
 }
 
@@ -109,6 +132,22 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
     throw fault;
   }
 
+  async function batch(steps: readonly GraphStep[], signal: AbortSignal): Promise<GraphStepAnswer[]> {
+    const requests = steps.map(({ path, ...step }, at) => ({ id: String(at), url: path, ...step }));
+    const { body } = await call({ method: 'POST', address: '/$batch', body: { requests } }, signal);
+    const { data } = batchSchema.safeParse(body);
+    if (!data) throw new ServerFault('Unreadable', `${origin} answers a batch with something that is none.`);
+    const answers = new Map(data.responses.map((answer) => [answer.id, answer]));
+    return requests.map(({ id }) => {
+      const { status = 0, headers, body: told } = answers.get(id) ?? {};
+      if (status >= 200 && status < 300) return { status, body: told, code: '', fault: null };
+      const { code, message } = errorOf(told);
+      const fault = faultOf(status, new Headers(headers ?? {}), origin, `${code} ${message}`.trim());
+      const isLost = lostMailboxes.test(code);
+      return { status, body: told, code, fault: isLost ? new ServerFault('AccessLost', fault.message) : fault };
+    });
+  }
+
   async function readPage(
     { pageSize, ...question }: GraphQuestion & { pageSize: number },
     signal: AbortSignal,
@@ -129,6 +168,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
   return {
     origin,
     call,
+    batch,
     readPage,
     async readPages({ pageSize: wanted, ...question }, take, signal) {
       const seen = new Set<string>();

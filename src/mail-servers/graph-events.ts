@@ -14,6 +14,7 @@ const stubSchema = z.object({
   id: z.string().min(1),
   seriesMasterId: text,
   type: text,
+  '@odata.etag': text,
   '@removed': z.unknown().optional(),
 });
 export type EventStub = z.output<typeof stubSchema>;
@@ -37,10 +38,19 @@ const properties = {
   isCancelled: z.boolean().nullish(),
   iCalUId: text,
   lastModifiedDateTime: text,
+  transactionId: text,
 } satisfies Partial<Record<keyof Event, z.ZodType>>;
 const known = z.object(properties);
 type Known = z.output<typeof known>;
+/** What readings prefer, whatever they ask for. */
+export const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
 export const selected = `$select=${Object.keys(properties).join(',')}`;
+
+/**
+ * The extended property that marks what was written from here. It is found by a filter, but no delta tells it: there the
+ * transactionId says the same, which Graph takes once, when an event is created.
+ */
+export const markId = 'String {3aa6b3e6-2c18-457d-ab1a-a802c77a44a9} Name roomgate';
 
 /** @returns undefined for an event without an id */
 export function readStub(event: unknown): EventStub | undefined {
@@ -61,11 +71,11 @@ export function readEvent(event: unknown, stub: EventStub): ReadOfGroup {
   return {
     group: boundId(groupOf(stub)),
     id: boundId(stub.id),
-    ...readKnown(event, Boolean(stub.seriesMasterId)),
+    ...readKnown(event, stub),
   };
 }
 
-function readKnown(event: unknown, isOccurrence: boolean): ReadItem {
+function readKnown(event: unknown, { seriesMasterId, '@odata.etag': changeKey }: EventStub): ReadItem {
   const { data, error } = known.safeParse(event);
   if (!data)
     return {
@@ -77,13 +87,14 @@ function readKnown(event: unknown, isOccurrence: boolean): ReadItem {
   if (zone !== undefined) return { unreadable: 'An event is not told in UTC, although it was asked for.' };
   const [start, end] = [readInstant(data.start?.dateTime), readInstant(data.end?.dateTime)];
   if (!start || !end) return { unreadable: 'The start or the end of an event is no date.' };
-  const place = isOccurrence ? (readInstant(data.originalStart) ?? start) : null;
-  return { item: itemOf(data, { start, end, occurrence: place?.toISOString() ?? '' }) };
+  const place = seriesMasterId ? (readInstant(data.originalStart) ?? start) : null;
+  const occurrence = place?.toISOString() ?? '';
+  return { item: itemOf(data, { start, end, occurrence, changeKey: changeKey ?? null }) };
 }
 
-type Times = Pick<RemoteItem, 'start' | 'end' | 'occurrence'>;
+type Stated = Pick<RemoteItem, 'start' | 'end' | 'occurrence' | 'changeKey'>;
 
-function itemOf(event: Known, { start, end, occurrence }: Times): RemoteItem {
+function itemOf(event: Known, { start, end, occurrence, changeKey }: Stated): RemoteItem {
   const { name, address } = event.organizer?.emailAddress ?? {};
   const organizer = { name: cutText(name), email: readAddress(address) };
   return {
@@ -102,8 +113,8 @@ function itemOf(event: Known, { start, end, occurrence }: Times): RemoteItem {
     response: responseOf(event),
     shownAs: shownAs(event.showAs),
     changedAt: readInstant(event.lastModifiedDateTime) ?? null,
-    origin: null,
-    changeKey: null,
+    origin: event.transactionId ?? null,
+    changeKey,
   };
 }
 

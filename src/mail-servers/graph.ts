@@ -6,15 +6,15 @@ import type { Log } from '../log.ts';
 import { type Connector, type ReadingWindow, type RemoteGroup, ServerFault } from './connector.ts';
 import { TimedOut } from './faults.ts';
 import { type GraphApi, openGraphApi } from './graph-api.ts';
-import { groupOf, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
+import { groupOf, inUtc, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
 import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
+import { openGraphWrites } from './graph-writes.ts';
 import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
 import { firstSlice, readSlices, type SlicePlace, slicePlace, type TimeSlice } from './slices.ts';
 import { boundId } from './values.ts';
 
-const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
 /** Page sizes: a delta returns whole events with their bodies, a view only the selected members. */
 const [deltaPage, viewPage] = [100, 500];
 /** Pages of changes in a row. */
@@ -54,7 +54,7 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
 
   return {
     kind: 'Graph',
-    writes: null,
+    writes: openGraphWrites(api),
     subscriptions: openGraphSubscriptions(api),
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const room = `/${pathOf(mailbox)}`;

@@ -4,7 +4,7 @@ import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
 import { ownOf } from './items.ts';
 import type { Calendar } from './reading.ts';
-import { isAsWritten, type WrittenRow } from './written.ts';
+import { isAsWritten, originOf, type WrittenRow } from './written.ts';
 import { columns } from './written-rows.ts';
 
 /** Queues the writing of calendars behind what runs: at once, or after some milliseconds. */
@@ -12,6 +12,26 @@ export async function queueWriting(db: Transaction, calendarIds: readonly number
   await sql`select write_mail_calendars(${calendarIds}::integer[], 'again', now() + ${afterMs}::float8 * interval '1 millisecond')`.execute(
     db,
   );
+}
+
+/** Marks items as ours that stand where one was written: a server may keep a mark that not every reading tells. */
+export async function markWritten(
+  trx: Transaction,
+  { mandatorId, id: calendarId, mandatorUid }: Calendar,
+  changes: CalendarChanges,
+): Promise<CalendarChanges> {
+  const foreign = changes.groups.filter(({ items }) => items.some((item) => ownOf(item, mandatorUid) === null));
+  if (foreign.length === 0) return changes;
+  const { rows } = await sql<Pick<WrittenRow, 'bookingId' | 'generation'> & { nativeId: string }>`
+    select booking_id as "bookingId", generation, native_id as "nativeId" from mail_writing
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId}
+      and native_id = any (${foreign.map(({ id }) => id)}::text[])`.execute(trx);
+  const origins = new Map(rows.map((row) => [row.nativeId, originOf(row, mandatorUid)]));
+  const groups = changes.groups.map((group) => {
+    const origin = origins.get(group.id);
+    return origin ? { ...group, items: group.items.map((item) => ({ ...item, origin })) } : group;
+  });
+  return { ...changes, groups };
 }
 
 /** Doubts the items that a reading has not found as they were written: they are looked up before anything is decided. */

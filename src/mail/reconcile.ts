@@ -14,7 +14,7 @@ import {
 import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
-import { doubtWritten } from './doubts.ts';
+import { doubtWritten, markWritten } from './doubts.ts';
 import { type MailItem, type TakenReading, takeOver } from './items.ts';
 import { believe } from './published.ts';
 import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overtaken } from './reading.ts';
@@ -38,11 +38,12 @@ export async function reconcile(
   trx: Transaction,
   calendar: Calendar,
   window: ReadingWindow,
-  changes: CalendarChanges,
+  read: CalendarChanges,
 ): Promise<Reconciled> {
   const { mandatorId, resourceId, mandatorUid } = calendar;
   const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [BookableRoom];
   await checkFence(trx, calendar);
+  const changes = await markWritten(trx, calendar, read);
   const { isPublished = false } = changes;
   const taken = takeOver(changes, { window, timeZone: room.timeZone, mandatorUid, isPublished });
   const stored = await readStored(trx, calendar, changes.whole ? null : taken);

@@ -1,10 +1,11 @@
 /** Graph: the calendars of users and their events, whole, by window, and what has changed since a token. */
 import { randomBytes } from 'node:crypto';
 import type { Event } from '@microsoft/microsoft-graph-types';
-import { type Tagged, writeEvent, writeStub } from './graph-events.ts';
+import { type Tagged, writeEvent as toEvent, writeStub } from './graph-events.ts';
 import { refusal } from './graph-replies.ts';
+import { openWrites } from './graph-writes.ts';
 import type { Call, Reply } from './json-calls.ts';
-import { isWithin, type Mailbox, type Occurrence, occurrencesOf } from './mailboxes.ts';
+import { type Appointment, isWithin, type Mailbox, type Occurrence, occurrencesOf } from './mailboxes.ts';
 import type { World } from './world.ts';
 import { isZone, zoneOfWindows } from './zones.ts';
 
@@ -23,6 +24,15 @@ const tokensKept = 4_000;
 export function openCalendars(world: World) {
   const { mailboxes, options, faults } = world;
   const tokens = new Map<string, Token>();
+  const writes = openWrites(world);
+
+  function writeEvent(mailbox: Mailbox, item: Appointment, one: Occurrence | null, zone: string): Tagged<Event> {
+    const { transactionId = null } = writes.ownOf(item) ?? {};
+    return {
+      ...toEvent(mailbox, item, one, zone),
+      ...(transactionId !== null && options.tellsTransactions && { transactionId }),
+    };
+  }
 
   function keep(token: Token): string {
     const name = randomBytes(48).toString('base64url');
@@ -63,6 +73,14 @@ export function openCalendars(world: World) {
     if (!names) return event;
     const kept = new Set([...names, 'id', '@odata.etag']);
     return Object.fromEntries(Object.entries(event).filter(([name]) => kept.has(name)));
+  }
+
+  /** With `$expand` also the extended property that it names. */
+  function expanded(call: Call, item: Appointment, event: Tagged<Event>): object {
+    const [, id] =
+      /^singleValueExtendedProperties\(\$filter=id eq '([^']+)'\)$/i.exec(call.query.get('$expand') ?? '') ?? [];
+    const value = id && writes.ownOf(item)?.properties.get(id);
+    return { ...selected(call, event), ...(value && { singleValueExtendedProperties: [{ id, value }] }) };
   }
 
   function paged(call: Call, all: readonly Tagged<Event>[]): Reply {
@@ -154,6 +172,8 @@ export function openCalendars(world: World) {
         'ErrorInvalidUrlQuery',
         'The following parameters are not supported with change tracking over the CalendarView resource: $select, $filter.',
       );
+    if (call.query.has('$expand'))
+      return refusal(500, 'InternalServerError', 'Value cannot be null.\r\nParameter name: type');
     const name = call.query.get('$deltatoken') ?? call.query.get('$skiptoken');
     const token = name === null ? undefined : tokens.get(name);
     if (name !== null && (!token || token.mailbox !== mailbox.address || token.generation !== world.generation))
@@ -190,12 +210,32 @@ export function openCalendars(world: World) {
     );
   }
 
+  const noMethod = () => refusal(405, 'UnsupportedMethod', 'Only some methods are kept here.');
+
+  function events(call: Call, mailbox: Mailbox): Reply {
+    const write = (item: Appointment) => writeEvent(mailbox, item, null, zoneOf(call));
+    if (call.method === 'POST') {
+      const made = writes.create(call, mailbox);
+      return 'status' in made ? made : { status: 201, body: write(made) };
+    }
+    const found = writes.filtered(mailbox, call.query.get('$filter') ?? '');
+    if (!found) return refusal(400, 'ErrorInvalidUrlQueryFilter', 'The query filter is not kept here.');
+    return { status: 200, body: { value: found.map((item) => expanded(call, item, write(item))) } };
+  }
+
   function event(call: Call, mailbox: Mailbox, id: string, isInstances: boolean): Reply {
     const found = mailboxes.item(mailbox, id);
     if (!found) return refusal(404, 'ErrorItemNotFound', 'The specified object was not found in the store.');
     const { appointment, occurrence } = found;
     const zone = zoneOf(call);
-    if (!isInstances) return { status: 200, body: selected(call, writeEvent(mailbox, appointment, occurrence, zone)) };
+    if (call.method === 'PATCH' || call.method === 'DELETE') {
+      const refused = writes.change(call, mailbox, appointment, occurrence?.originalStart ?? null);
+      if (refused || call.method === 'DELETE') return refused ?? { status: 204 };
+    } else if (call.method !== 'GET') return noMethod();
+    if (!isInstances) {
+      const event = writeEvent(mailbox, appointment, occurrence, zone);
+      return { status: 200, body: expanded(call, appointment, event) };
+    }
     const window = windowOf(call);
     if (!window) return noWindow();
     if (!appointment.repeat || occurrence)
@@ -209,7 +249,8 @@ export function openCalendars(world: World) {
 
   /** @returns undefined for what is no such path */
   return function answer(call: Call, mailbox: Mailbox, rest: string): Reply | undefined {
-    if (call.method !== 'GET') return refusal(405, 'UnsupportedMethod', 'Only GET is kept here.');
+    if (rest === '/events' && (call.method === 'GET' || call.method === 'POST')) return events(call, mailbox);
+    if (call.method !== 'GET' && !/^\/events\/[^/]+$/.test(rest)) return noMethod();
     const path = rest.replace(/^\/(calendar|calendars\/[^/]+)(?=\/)/, '');
     if (rest === '')
       return { status: 200, body: { id: mailbox.userId, mail: mailbox.address, displayName: mailbox.name } };

@@ -1,6 +1,7 @@
 /** Graph under /v1.0, and the token endpoint of the same application. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerBatch } from './graph-batch.ts';
 import { openCalendars } from './graph-calendars.ts';
 import { refusal } from './graph-replies.ts';
 import type { Subscriptions } from './graph-subscriptions.ts';
@@ -54,6 +55,7 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
   }
 
   async function perform(call: Call): Promise<Reply> {
+    if (call.path === '/v1.0/$batch') return await answerBatch(call, options.batchAtOnce, answerWithin);
     const subscription = /^\/v1\.0\/subscriptions(\/.*)?$/.exec(call.path);
     if (subscription) return await subscriptions.answer(call, subscription[1] ?? '');
     const at = mailboxAt(call.path);
@@ -76,8 +78,8 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
     }
   }
 
-  async function answerTo(call: Call): Promise<Reply> {
-    if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST') return giveToken(call);
+  /** Answers what has a right to it; or nothing, though it is done. */
+  async function answerWithin(call: Call): Promise<Reply> {
     const operation = `${call.method} ${call.path}`;
     const planned = faults.ofRequest('Graph', operation);
     if (planned === 'busy')
@@ -85,17 +87,21 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
         'retry-after': String(faults.retryAfterSeconds()),
       });
     if (planned === 'unavailable') return refusal(503, 'serviceNotAvailable', 'The service is not available.');
-    const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
-    if (token === undefined || !((tokens.get(token) ?? 0) > clock.now()))
-      return refusal(401, 'InvalidAuthenticationToken', 'Access token has expired or is not yet valid.', {
-        'www-authenticate': 'Bearer realm=""',
-      });
     const reply = await perform(call).catch((error: unknown) =>
       error instanceof SyntaxError
         ? refusal(400, 'BadRequest', 'Unable to read JSON request payload.')
         : refusal(500, 'InternalServerError', String(error)),
     );
-    return { ...reply, isCut: planned === 'reset' };
+    return { ...reply, isCut: planned === 'reset' || reply.isCut === true };
+  }
+
+  async function answerTo(call: Call): Promise<Reply> {
+    if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST') return giveToken(call);
+    const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
+    if (token !== undefined && (tokens.get(token) ?? 0) > clock.now()) return await answerWithin(call);
+    return refusal(401, 'InvalidAuthenticationToken', 'Access token has expired or is not yet valid.', {
+      'www-authenticate': 'Bearer realm=""',
+    });
   }
 
   return (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> =>

@@ -29,6 +29,10 @@ export const defaults = {
   silentRemovals: 0.3,
   /** Graph: whether delta lists the masters of series beside their occurrences. */
   deltaMasters: false,
+  /** Graph: how many requests of a batch run at a time. */
+  batchAtOnce: 4,
+  /** Graph: whether If-Match counts, and whether the transactionId of an event is told. */
+  ...{ heedsIfMatch: true, tellsTransactions: true },
   /** How long every request takes, really passing. */
   latencyMs: 0,
 };

@@ -1,0 +1,145 @@
+/**
+ * Writes bookings into calendars of Microsoft 365, many by one request. The transactionId keeps a creation that comes twice from
+ * making two events; the extended property finds what was written when its answer was lost.
+ */
+import type { Event } from '@microsoft/microsoft-graph-types';
+import { z } from 'zod';
+import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
+import type { GraphApi, GraphStep, GraphStepAnswer } from './graph-api.ts';
+import { inUtc, markId, readEvent, readStub, selected } from './graph-events.ts';
+import { pathOf } from './graph-subscriptions.ts';
+
+const atOnce = 20;
+/** Graph hands four requests of a batch at a time to a mailbox; where it does not, the mailbox refuses all others. */
+const fewAtOnce = 4;
+const fewMs = 10 * 60_000;
+/** Copies of one event that are looked at. */
+const mostCopies = 50;
+/** Graph refuses the event, not the application. */
+const ofEvent = [400, 413, 422];
+
+const inJson = { 'content-type': 'application/json' };
+const moment = (at: Date) => ({ dateTime: at.toISOString().slice(0, 19), timeZone: 'UTC' });
+
+/** An appointment of the room itself: nobody is invited, and nobody is reminded. */
+const bodyOf = ({ start, end, subject, isPrivate }: WrittenItem) =>
+  ({
+    subject,
+    start: moment(start),
+    end: moment(end),
+    isAllDay: false,
+    showAs: 'busy',
+    sensitivity: isPrivate ? 'private' : 'normal',
+    isReminderOn: false,
+  }) satisfies Event;
+
+function stepOf(mailbox: string, write: Write): GraphStep {
+  const events = `/${pathOf(mailbox)}/events`;
+  if (write.do === 'Create') {
+    const { origin } = write.item;
+    const marks = { transactionId: origin, singleValueExtendedProperties: [{ id: markId, value: origin }] };
+    const body = { ...bodyOf(write.item), ...marks } satisfies Event;
+    return { method: 'POST', path: events, headers: inJson, body };
+  }
+  const path = `${events}/${encodeURIComponent(write.at.id)}`;
+  const condition: Record<string, string> = write.at.changeKey === null ? {} : { 'if-match': write.at.changeKey };
+  if (write.do === 'Remove') return { method: 'DELETE', path, headers: condition };
+  // Somebody may have made a series of it.
+  const body = { ...bodyOf(write.item), recurrence: null } satisfies Event;
+  return { method: 'PATCH', path, headers: { ...inJson, ...condition }, body };
+}
+
+function questionOf(mailbox: string, origin: string): GraphStep {
+  const [id, value] = [markId, origin].map((text) => `'${text.replaceAll("'", "''")}'`);
+  const filter = `singleValueExtendedProperties/any(ep: ep/id eq ${id} and ep/value eq ${value})`;
+  const encoded = encodeURIComponent(filter).replaceAll("'", '%27');
+  const path = `/${pathOf(mailbox)}/events?$filter=${encoded}&${selected}&$top=${mostCopies}`;
+  return { method: 'GET', path, headers: { prefer: inUtc } };
+}
+
+const createdSchema = z.object({ id: z.string().min(1), '@odata.etag': z.string().nullish() });
+const listSchema = z.object({ value: z.array(z.unknown()) });
+
+export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullable<Connector['writes']> {
+  let fewUntil = 0;
+
+  /** Sends requests for one mailbox, up to the first that is too many for it. */
+  async function send(steps: readonly GraphStep[], signal: AbortSignal): Promise<GraphStepAnswer[]> {
+    const size = Date.now() < fewUntil ? fewAtOnce : atOnce;
+    const answers: GraphStepAnswer[] = [];
+    while (answers.length < steps.length) {
+      const part = await batch(steps.slice(answers.length, answers.length + size), signal);
+      answers.push(...part);
+      if (!part.some(({ status }) => status === 429)) continue;
+      fewUntil = Date.now() + fewMs;
+      break;
+    }
+    return answers;
+  }
+
+  const noCalendar = () => new ServerFault('AccessLost', `${server} knows no such mailbox or calendar.`);
+
+  /** @returns a ServerFault for a refusal that is not about this event alone */
+  function outcomeOf(write: Write, { status, code, body, fault }: GraphStepAnswer): WriteOutcome | ServerFault {
+    if (code === 'ErrorDuplicateTransactionId' || status === 409 || status === 412) return { is: 'Changed' };
+    if (status === 403)
+      return new ServerFault(
+        'AccessLost',
+        `${server} answers 403: ${code}; has the application Calendars.ReadWrite for this mailbox?`,
+      );
+    if (fault?.fault === 'AccessLost') return fault;
+    if (status === 404 || status === 410) {
+      if (write.do === 'Create') return noCalendar();
+      return write.do === 'Remove' ? { is: 'Done', at: null } : { is: 'Gone' };
+    }
+    if (ofEvent.includes(status)) return { is: 'Refused', reason: fault?.message ?? '' };
+    if (fault) return fault;
+    if (write.do === 'Remove') return { is: 'Done', at: null };
+    const { data } = createdSchema.safeParse(body);
+    if (!data) return new ServerFault('Unreadable', `${server} does not say which event it has written.`);
+    return { is: 'Done', at: { id: data.id, changeKey: data['@odata.etag'] ?? null } };
+  }
+
+  /** The events of an answer to `questionOf`, as they stand there. */
+  function foundOf(origin: string, { status, body, fault }: GraphStepAnswer) {
+    if (status === 404 && fault?.fault !== 'AccessLost') throw noCalendar();
+    if (fault) throw fault;
+    const { data } = listSchema.safeParse(body);
+    if (!data) throw new ServerFault('Unreadable', `${server} answers with something that is no list.`);
+    return data.value.flatMap((event) => {
+      const stub = readStub(event);
+      if (!stub) return [];
+      const read = readEvent(event, stub);
+      const item = 'item' in read ? read.item : undefined;
+      // What is no appointment that takes the room differs from all that is written.
+      const isSingle = stub.type === 'singleInstance' && item?.days === null;
+      const stands = isSingle && !item.isCancelled && item.shownAs === 'Busy';
+      const { start = new Date(0), end = start, isPrivate = false } = item ?? {};
+      const subject = stands ? (item.subject ?? '') : '';
+      return [
+        { id: stub.id, changeKey: stub['@odata.etag'] ?? null, item: { origin, start, end, subject, isPrivate } },
+      ];
+    });
+  }
+
+  return {
+    atOnce,
+    async write({ mailbox }, writes, signal) {
+      const steps = writes.map((write) => stepOf(mailbox, write));
+      const outcomes: WriteOutcome[] = [];
+      for (const [at, answer] of (await send(steps, signal)).entries()) {
+        const outcome = outcomeOf(writes[at]!, answer);
+        if (!(outcome instanceof ServerFault)) outcomes.push(outcome);
+        else if (at === 0) throw outcome;
+        // Of what comes after it more may be done: it is looked up.
+        else break;
+      }
+      return outcomes;
+    },
+    async find({ mailbox }, origins, signal) {
+      const steps = origins.map((origin) => questionOf(mailbox, origin));
+      const answers = await send(steps, signal);
+      return answers.flatMap((answer, at) => foundOf(origins[at]!, answer));
+    },
+  };
+}
