@@ -20,6 +20,17 @@ export function wholeNumber(least: number, most: number) {
   return z.union([z.int(), digits], { error }).refine((number) => number >= least && number <= most, { error });
 }
 
+/** Fewer days would forget what the feed of changes, mail servers and calendars still know. */
+const leastDays = 31;
+const wrongDays = `must be 0, or a whole number from ${leastDays} to 36500`;
+
+/** For how long something is kept that people may miss: for ever, unless the operator says otherwise. */
+export const daysOrForEver = (meaning: string) =>
+  wholeNumber(0, 36_500)
+    .refine((days) => days === 0 || days >= leastDays, wrongDays)
+    .default(0)
+    .describe(`${meaning} 0: for ever.`);
+
 export const wrongProxy = 'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
 export const networks = z
   .string()

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { mailServers } from './mail-server-settings.ts';
 import {
+  daysOrForEver,
   endpoint,
   flag,
   holidaySettings,
@@ -51,6 +52,16 @@ export const limitSettings = z.strictObject({
   LessonsPerBatch: limit(100_000, 10_000_000, 'Lessons of a batch; past them it fails with `LimitExceeded`.'),
   OpenBatches: limit(20, 10_000, 'Batches of a tenant that wait or run; past them 429.'),
   BatchDays: limit(90, 10_000, 'Days for which an ended batch and its errors are kept.'),
+  BookingDays: daysOrForEver(
+    'Days for which a booking that is over is kept, but lessons; of a series all of them until the last is over.',
+  ),
+  LessonDays: daysOrForEver(
+    'Days for which a lesson job is kept whose lessons are all over, with them and their bookings.',
+  ),
+  ChangeDays: wholeNumber(7, 10_000)
+    .default(30)
+    .describe('Days for which the feed of changes is kept; whoever reads it more rarely must begin anew.'),
+  NotificationDays: limit(30, 10_000, 'Days for which a notification of a mail server is kept.'),
   AuditDays: limit(730, 10_000, 'Days for which the audit keeps what an Admin has done.'),
   ProblemDays: limit(180, 10_000, 'Days for which a problem of a room is kept after it was settled.'),
   WrongPins: limit(10, 1_000, 'Wrong PINs per client and address within 15 minutes; past them 429.'),

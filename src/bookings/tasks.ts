@@ -1,5 +1,15 @@
 import type { Sweep } from '../worker/task.ts';
-import { countNoShows, declineOverdue, forgetOldUndos, hasNoShows, hasOverdue, releaseNoShows } from './service.ts';
+import {
+  countNoShows,
+  declineOverdue,
+  forgetOldBookings,
+  forgetOldUndos,
+  hasNoShows,
+  hasOverdue,
+  releaseNoShows,
+} from './service.ts';
+
+const [minute, hour] = [60_000, 3_600_000];
 
 export const sweeps: readonly Sweep[] = [
   {
@@ -24,5 +34,14 @@ export const sweeps: readonly Sweep[] = [
       if (declined > 0) log.info({ declined }, 'overdue requests declined');
     },
   },
-  { name: 'forget old undos', every: 60_000, run: ({ work }) => forgetOldUndos(work) },
+  { name: 'forget old undos', every: 10 * minute, isAlone: true, run: ({ work }) => forgetOldUndos(work) },
+  {
+    name: 'forget old bookings',
+    every: hour,
+    isAlone: true,
+    async run(context) {
+      const forgotten = await forgetOldBookings(context);
+      if (forgotten > 0) context.log.info({ forgotten }, 'old bookings forgotten');
+    },
+  },
 ];

@@ -70,7 +70,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       complexity: pageCost,
       description:
-        'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days.',
+        'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days, unless the operator says otherwise.',
       resolve: (_root, { after, first }, { context, viewer }) =>
         changes.listChanges(context.db, viewer, changes.readChangePage(first ?? undefined, after)),
     }),

@@ -11,7 +11,7 @@ export const routes: Route[] = [
     path: '/v1.0/changes',
     summary: 'Follow the changes',
     description:
-      'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days. Without `Cursor` it begins with the oldest that is kept; `Cursor=now` gives the present end, for whoever then reads everything and follows from there. Nothing is missed and nothing told twice to who goes on with each `NextCursor`.',
+      'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days, unless the operator says otherwise. Without `Cursor` it begins with the oldest that is kept; `Cursor=now` gives the present end, for whoever then reads everything and follows from there. Nothing is missed and nothing told twice to who goes on with each `NextCursor`.',
     query: z.strictObject({
       ...paging,
       Cursor: paging.Cursor.meta({

@@ -1,6 +1,8 @@
 import type { Sweep } from '../worker/task.ts';
 import { changeFigures, forgetOldChanges, mayHaveUnplaced, placeChanges } from './service.ts';
 
+const minute = 60_000;
+
 export const sweeps: readonly Sweep[] = [
   {
     name: 'place changes',
@@ -8,5 +10,10 @@ export const sweeps: readonly Sweep[] = [
     run: ({ work, signal }) => placeChanges(work, signal),
     figures: changeFigures,
   },
-  { name: 'forget old changes', every: 60_000, run: ({ work }) => forgetOldChanges(work) },
+  {
+    name: 'forget old changes',
+    every: 5 * minute,
+    isAlone: true,
+    run: ({ work, config, signal }) => forgetOldChanges(work, config.Limits.ChangeDays, signal),
+  },
 ];

@@ -4,8 +4,7 @@ import pLimit from 'p-limit';
 import { type Database, stateIn } from '../db/database.ts';
 import { findEnd } from './feed.ts';
 
-const keptDays = 30;
-/** Rows of a tenant that one sweep deletes. */
+/** Rows of a tenant that one statement deletes. */
 const forgottenAtOnce = 5_000;
 
 /** Tenants whose changes get positions at a time: after a notice to all of them, none waits for the imports of the others. */
@@ -68,15 +67,15 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
   });
 }
 
-/** Deletes the oldest changes of each tenant, at most `forgottenAtOnce`, if they are older than `keptDays`. */
-export async function forgetOldChanges(db: Database): Promise<void> {
-  const isOld = sql<boolean>`at < now() - make_interval(days => ${keptDays})`;
+/** Deletes changes that are older than so many days, the oldest first, in portions of a tenant. */
+export async function forgetOldChanges(db: Database, days: number, signal?: AbortSignal): Promise<void> {
+  const isOld = sql<boolean>`at < now() - make_interval(days => ${days})`;
   const { rows } = await sql<{ mandatorId: number }>`
     select mandator.id as "mandatorId" from mandator, lateral (
       select at from change where mandator_id = mandator.id and position is not null order by position limit 1) as oldest
     where ${isOld}`.execute(db);
-  for (const { mandatorId } of rows)
-    await sql`
+  const forgetSome = async (mandatorId: number) => {
+    const { numAffectedRows = 0n } = await sql`
       with oldest as materialized (
         select position, at, ${isOld} as is_old from change
         where mandator_id = ${mandatorId} and position is not null order by position limit ${forgottenAtOnce}
@@ -90,6 +89,9 @@ export async function forgetOldChanges(db: Database): Promise<void> {
         returning changes_forgotten as last
       )
       delete from change using forgotten where mandator_id = ${mandatorId} and position <= forgotten.last`.execute(db);
+    return Number(numAffectedRows);
+  };
+  for (const { mandatorId } of rows) while (!signal?.aborted && (await forgetSome(mandatorId)) === forgottenAtOnce);
 }
 
 /** Metrics of the feeds of all tenants. */

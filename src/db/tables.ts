@@ -637,6 +637,11 @@ export interface SigningKey {
   public_jwk: Json;
 }
 
+export interface SweepRun {
+  name: string;
+  next_at: Timestamp;
+}
+
 export interface Webhook {
   disabled_at: Timestamp | null;
   disabled_because: string | null;
@@ -734,6 +739,7 @@ export interface DB {
   schema_floor: SchemaFloor;
   session: Session;
   signing_key: SigningKey;
+  sweep_run: SweepRun;
   webhook: Webhook;
   webhook_delivery: WebhookDelivery;
   webhook_event: WebhookEvent;

@@ -10,5 +10,5 @@ export const sweeps: readonly Sweep[] = [
     },
     figures: displayFigures,
   },
-  { name: 'forget old pairings', every: 60_000, run: ({ work }) => forgetPairings(work) },
+  { name: 'forget old pairings', every: 60_000, isAlone: true, run: ({ work }) => forgetPairings(work) },
 ];

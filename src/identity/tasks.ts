@@ -4,5 +4,10 @@ import { sweepSessions } from './service.ts';
 const minute = 60_000;
 
 export const sweeps: readonly Sweep[] = [
-  { name: 'forget ended sessions', every: 10 * minute, run: ({ work, config }) => sweepSessions(work, config) },
+  {
+    name: 'forget ended sessions',
+    every: 10 * minute,
+    isAlone: true,
+    run: ({ work, config }) => sweepSessions(work, config),
+  },
 ];

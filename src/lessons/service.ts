@@ -29,6 +29,7 @@ export { examineBatches } from './diagnosis.ts';
 export { readDifference } from './difference.ts';
 export { batchTasks } from './lifecycle.ts';
 export { hasOpen } from './next.ts';
+export { forgetOldLessons } from './retention.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool, openSpool, type Spool } from './spool.ts';
 export { findLessonsNaming, removeTeachers } from './teachers.ts';

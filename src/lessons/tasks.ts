@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { defineTask, type Sweep } from '../worker/task.ts';
-import { batchFigures, batchTasks, forgetOldBatches, hasOpen, recoverBatches, runNextBatch } from './service.ts';
+import {
+  batchFigures,
+  batchTasks,
+  forgetOldBatches,
+  forgetOldLessons,
+  hasOpen,
+  recoverBatches,
+  runNextBatch,
+} from './service.ts';
+
+const [minute, hour] = [60_000, 3_600_000];
 
 const payload = z.object({ mandatorId: z.int().positive() });
 
@@ -15,5 +25,6 @@ export const tasks = (['short', 'long'] as const).map((lane) =>
 
 export const sweeps: readonly Sweep[] = [
   { name: 'recover batches', isDue: () => hasOpen, run: ({ work }) => recoverBatches(work), figures: batchFigures },
-  { name: 'forget old batches', every: 60_000, run: forgetOldBatches },
+  { name: 'forget old batches', every: minute, isAlone: true, run: forgetOldBatches },
+  { name: 'forget old lessons', every: hour, isAlone: true, run: forgetOldLessons },
 ];

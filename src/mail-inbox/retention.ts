@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 
-const keptDays = 30;
 /** Newest refused notifications that are kept, as anyone can send such. */
 const keptRefused = 100_000;
 /** Rows that are deleted at a time. */
@@ -18,8 +17,8 @@ async function deletePortions(db: Database, chosen: RawBuilder<unknown>): Promis
   }
 }
 
-export async function forgetOldNotifications(db: Database): Promise<void> {
-  await deletePortions(db, sql`received_at < now() - make_interval(days => ${keptDays})`);
+export async function forgetOldNotifications(db: Database, days: number): Promise<void> {
+  await deletePortions(db, sql`received_at < now() - make_interval(days => ${days})`);
 }
 
 const isRefused = sql`verdict in ('Rejected', 'Unrecognised', 'Handshake')`;

@@ -33,5 +33,10 @@ export const sweeps: readonly Sweep[] = [
     isDue: ({ config }) => mayDeviate(config),
     run: sweepSubscriptions,
   },
-  { name: 'forget old mail subscriptions', every: 60_000, run: ({ work }) => forgetOldSubscriptions(work) },
+  {
+    name: 'forget old mail subscriptions',
+    every: 60_000,
+    isAlone: true,
+    run: ({ work }) => forgetOldSubscriptions(work),
+  },
 ];

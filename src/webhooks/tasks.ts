@@ -21,5 +21,5 @@ export const sweeps: readonly Sweep[] = [
     run: ({ work }) => queueDue(work),
     figures: webhookFigures,
   },
-  { name: 'forget old deliveries of events', every: minute, run: ({ work }) => forgetDeliveries(work) },
+  { name: 'forget old deliveries of events', every: minute, isAlone: true, run: ({ work }) => forgetDeliveries(work) },
 ];

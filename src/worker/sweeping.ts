@@ -64,11 +64,32 @@ async function runDue(asked: readonly Swept[], context: SweepContext, fingerprin
   for (const one of due) one.run ??= runSweep(one, context, disputed).finally(() => (one.run = undefined));
 }
 
+/**
+ * The beginning of the question: sweeps of one worker for all are those whose interval is over, and whoever asks first has
+ * them. A tenth less than the interval, so that the same worker finds it over in its own time.
+ */
+function claiming(up: readonly Swept[]): RawBuilder<unknown> {
+  const alone = up.flatMap(({ sweep }) => (sweep.isAlone ? [sweep] : []));
+  if (alone.length === 0) return sql``;
+  const seconds = alone.map(({ every = 0 }) => (0.9 * every) / 1_000);
+  return sql`with claimed as (
+    insert into sweep_run (name, next_at)
+    select name, now() + make_interval(secs => seconds)
+    from unnest(${alone.map(({ name }) => name)}::text[], ${seconds}::float8[]) as asked(name, seconds) order by name
+    on conflict (name) do update set next_at = excluded.next_at where sweep_run.next_at <= now()
+    returning name)`;
+}
+
+function conditionOf(sweep: Sweep, context: SweepContext): RawBuilder<unknown> {
+  if (sweep.isAlone) return sql`${sweep.name}::text in (select name from claimed)`;
+  return sweep.isDue?.(context) ?? sql`true`;
+}
+
 /** Where the question itself fails, each sweep that may run shows by itself whether it can work. */
 async function findDue(context: SweepContext, up: readonly Swept[], fingerprint: number): Promise<Round> {
   try {
-    const conditions = up.map(({ sweep }): RawBuilder<unknown> => sweep.isDue?.(context) ?? sql`true`);
-    const { rows } = await sql<{ due: boolean[]; disputed: boolean }>`
+    const conditions = up.map(({ sweep }) => conditionOf(sweep, context));
+    const { rows } = await sql<{ due: boolean[]; disputed: boolean }>`${claiming(up)}
       select array[${sql.join(conditions)}]::boolean[] as due, ${isDisputed(fingerprint)} as disputed`.execute(
       context.db,
     );

@@ -55,6 +55,8 @@ export type Sweep = {
   name: string;
   /** Milliseconds between two rounds; 2,000 if absent. */
   every?: number;
+  /** In each interval one worker of all runs it, and asks no condition before: what is forgotten in the course of time. */
+  isAlone?: true;
   /** Also asked as soon as the database notifies of a change: its condition is cheap, and one of several workers finds it true. */
   isPrompt?: true;
   /** SQL: whether there may be work. All sweeps are asked in one statement; one without a condition runs in each round. */

@@ -21,6 +21,7 @@ const owners: Record<string, readonly string[]> = {
   problems: ['room_problem'],
   tenants: ['location', 'mandator', 'person', 'person_group', 'person_group_member', 'policy', 'resource'],
   webhooks: ['webhook', 'webhook_delivery', 'webhook_event'],
+  worker: ['sweep_run'],
 };
 
 /** Files outside of the room of a table that write it, and why they must. */

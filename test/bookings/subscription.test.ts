@@ -284,7 +284,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
         await sql`update change set at = now() - interval '31 days' where mandator_id = ${tenant.mandatorId}`.execute(
           db,
         );
-        await forgetOldChanges(db);
+        await forgetOldChanges(db, 30);
         return cursorAt(start);
       },
       'user',

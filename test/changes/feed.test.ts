@@ -230,7 +230,9 @@ describe('positions', () => {
       // An old change after younger ones, as of a long transaction, is deleted with them.
       await age(start + 5, start + 5);
       const [kept, gone] = [await placeAt(start + 3), await placeAt(start + 2)];
-      await forgetOldChanges(db);
+      await forgetOldChanges(db, 60);
+      expect(await idsBehind(gone)).toEqual(ids.slice(2));
+      await forgetOldChanges(db, 30);
       expect(await idsBehind(kept)).toEqual(ids.slice(3));
       await expect(read(gone)).rejects.toThrow(Conflict);
       await expect(read(gone)).rejects.toThrow(/no longer kept.*Cursor=now/);
@@ -244,7 +246,7 @@ describe('positions', () => {
       const { position } = await findEnd(db, tenant.mandatorId);
       await age(0, position);
       const end = await placeAt(position);
-      await forgetOldChanges(db);
+      await forgetOldChanges(db, 30);
       expect(await read(undefined)).toEqual({ changes: [], end, hasMore: false });
       expect(await read(end)).toEqual({ changes: [], end, hasMore: false });
       const [next] = await insert({ first: ids.length });
@@ -490,7 +492,7 @@ describe('GET …/changes', () => {
     await sql`update change set at = now() - interval '31 days' where mandator_id = ${service.tenant.mandatorId}`.execute(
       db,
     );
-    await forgetOldChanges(db);
+    await forgetOldChanges(db, 30);
     const { status, body } = await user.get(`/changes?Cursor=${cursor}`);
     expect([status, body['Code']]).toEqual([409, 'Conflict']);
     expect(body['detail']).toMatch(/Cursor=now/);

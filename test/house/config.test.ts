@@ -176,6 +176,14 @@ describe('one line per fault, naming the setting, its value and what is allowed'
       {},
       ['appsettings.json: Limits.JobsPerBatch: is 0; must be a whole number from 1 to 1000000'],
     ],
+    [
+      { Limits: { BookingDays: 30 } },
+      { Limits__LessonDays: '-1' },
+      [
+        'appsettings.json: Limits.BookingDays: is 30; must be 0, or a whole number from 31 to 36500',
+        'Limits__LessonDays: is "-1"; must be a whole number from 0 to 36500',
+      ],
+    ],
     [{}, { Limits: '5' }, ['Limits: is "5"; must be an object in braces']],
     [{}, { Port__Number: '5' }, [`appsettings.json: Port: is an object; ${port}`]],
     [{ Prot: 1 }, {}, ['appsettings.json: Prot: there is no such setting; did you mean Port?']],

@@ -73,6 +73,33 @@ test('one that hangs runs once, and holds no other', async () => {
   expect(runs).toEqual({ hanging: 1, always: 3 });
 });
 
+test('what one worker does for all is begun by one of them in each interval, and again once it is over', async () => {
+  const begun: string[] = [];
+  const rounds = [0, 0, 0];
+  const stopping = new AbortController();
+  const context = { config: {}, log: openLog('silent'), db, work: db, signal: stopping.signal };
+  const workers = rounds.map((_, worker) => {
+    const sweeps: Sweep[] = [
+      { name: 'alone', every: 3_600_000, isAlone: true, run: async () => void begun.push('alone') },
+      { name: 'short', every: 20, isAlone: true, run: async () => void begun.push('short') },
+      {
+        name: 'always',
+        async run() {
+          rounds[worker]!++;
+          const isDone = begun.filter((name) => name === 'short').length >= 3 && rounds.every((count) => count >= 3);
+          if (isDone) stopping.abort();
+        },
+      },
+    ];
+    return keepSweeping(sweeps, context as unknown as SweepContext, 1);
+  });
+  await Promise.all(workers);
+  expect(begun.filter((name) => name === 'alone')).toEqual(['alone']);
+  const { rows } = await sql`
+    select name, next_at > now() + interval '50 minutes' as "isLater" from sweep_run where name = 'alone'`.execute(db);
+  expect(rows).toEqual([{ name: 'alone', isLater: true }]);
+});
+
 test('a notification is followed by a round of the prompt sweeps alone, whose conditions are asked', async () => {
   const notifications = openNotifications(database.url, openLog('silent'));
   const stopping = new AbortController();

@@ -339,7 +339,7 @@ test('what comes with the secret of a subscription is counted too, and holds up 
 });
 
 describe('of what is kept', () => {
-  test('the newest are kept, and everything for thirty days', async () => {
+  test('the newest are kept, and everything for as long as NotificationDays says', async () => {
     const { db } = service.context;
     const fill = (verdict: string, count: number, age: string) =>
       sql`
@@ -351,7 +351,9 @@ describe('of what is kept', () => {
     await fill('Duplicate', 2, '1 day');
     await fill('Rejected', 10, '1 hour');
     await fill('Unrecognised', 10, '1 minute');
-    await forgetOldNotifications(db);
+    await forgetOldNotifications(db, 60);
+    expect(await countVerdicts()).toMatchObject({ Accepted: 10 });
+    await forgetOldNotifications(db, 30);
     await forgetRefusedNotifications(db, 12);
     expect(await countVerdicts()).toEqual({ Accepted: 7, Duplicate: 2, Rejected: 2, Unrecognised: 10 });
     await forgetRefusedNotifications(db, 12);

@@ -449,7 +449,7 @@ describe('a receiver that fails', () => {
     await book(2);
     await admin.get('/changes?Cursor=now');
     await sql`update change set at = now() - interval '31 days'`.execute(db);
-    await forgetOldChanges(db);
+    await forgetOldChanges(db, 30);
     const [kept = 0] = await book();
     await deliver(made);
     expect(await read(made)).toMatchObject({ Enabled: false, DisabledBecause: 'HistoryLost' });

@@ -59,7 +59,7 @@ export const t = texts(
     replayFrom: 'Ab wo',
     replays: {
       after: 'was nach einem Ereignis kommt',
-      all: 'alles, was aufbewahrt ist (30 Tage)',
+      all: 'alles, was aufbewahrt ist',
       now: 'nur, was ab jetzt geschieht',
     } as Names,
     replayHint: 'Was jetzt wartet, wird vergessen, außer es kommt danach.',
@@ -137,7 +137,7 @@ export const t = texts(
     replayFrom: 'From where',
     replays: {
       after: 'what comes after an event',
-      all: 'all that is kept (30 days)',
+      all: 'all that is kept',
       now: 'only what happens from now on',
     } as Names,
     replayHint: 'What waits now is forgotten, unless it comes after that.',
