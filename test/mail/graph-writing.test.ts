@@ -296,6 +296,35 @@ describe('each write may come twice, late or never', () => {
     expect(await counts()).toMatchObject({ putBacks: 0 });
   });
 
+  test('of many acts amid limits, failures and lost answers exactly what is booked stands there', async () => {
+    await server.chances({ seed: 7, busy: 0.15, unavailable: 0.1, reset: 0.15 });
+    const ids: number[] = [];
+    for (let step = 1; step <= 60; step += 1) {
+      const one = ids[(step * 7) % Math.max(1, ids.length)];
+      if (step % 4 === 3 && one !== undefined) await change(one, { Subject: `Band ${step}` });
+      else if (step % 8 === 4 && one !== undefined) await cancel(ids.splice(ids.indexOf(one), 1)[0]!);
+      else ids.push(await book(step));
+      if (step % 2 === 0) await desk.runQueued();
+      if (step % 5 === 0) await desk.tell([room.calendarId]);
+    }
+    await server.clearFaults();
+    await desk.sweep();
+    await read();
+    const { rows } = await sql<{ start: Date; subject: string }>`
+      select lower(occupied) as start, subject from booking
+      where resource_id = ${room.id} and status = 'Confirmed' order by 1`.execute(desk.db);
+    expect(rows).toHaveLength(ids.length);
+    expect(await there()).toEqual(rows.map(({ start, subject }) => `${start.toISOString().slice(5, 13)}+1 ${subject}`));
+    expect(new Set((await bookings()).map(({ kind }) => kind))).toEqual(new Set(['Booking']));
+    expect(await counts()).toMatchObject({ putBacks: 0 });
+    const troubles = relay.asked.filter(({ answer }) => answer === '' || /"error"/.test(answer));
+    expect(troubles.length).toBeGreaterThan(5);
+    // At rest nothing more is written.
+    const before = sent().length;
+    await read();
+    expect(sent()).toHaveLength(before);
+  });
+
   test('a mailbox that takes four at a time gets no more, once it has refused the others', async () => {
     await server.options({ batchAtOnce: 20, latencyMs: 5 });
     const open = openGraph(settings(relay.url), openLog('silent'));

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { longestIdleMs } from '../../_util/scripted-server.ts';
 
-export type Relayed = { method: string; path: string; body: string };
+/** `answer` is '' where the server has cut the connection. */
+export type Relayed = { method: string; path: string; body: string; answer: string };
 
 /** @param target its origin; the links that it writes lead here */
 export async function startRelay(target: string) {
@@ -16,12 +17,13 @@ export async function startRelay(target: string) {
   async function relay(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
     const bytes = await buffer(request);
-    const one = { method, path: url, body: bytes.toString() };
+    const one = { method, path: url, body: bytes.toString(), answer: '' };
     asked.push(one);
     const onward = http.request(new URL(url, target), { method, headers });
     onward.end(bytes);
     const [answer] = (await once(onward, 'response')) as [http.IncomingMessage];
     const told = await buffer(answer);
+    one.answer = told.toString();
     if (isLost(one)) return void response.destroy();
     response.writeHead(answer.statusCode ?? 502, answer.headers).end(told);
   }
