@@ -35,8 +35,10 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     if (answer.fault) throw answer.fault;
     const read = readEvent(answer.body, mailbox)?.read;
     if (!read || !('item' in read) || read.item.origin !== origin) return undefined;
-    const { start, end, subject, isPrivate, changeKey } = read.item;
-    return { id, changeKey, item: { origin, start, end, subject: subject ?? '', isPrivate } };
+    const { start, end, isPrivate, changeKey, ...told } = read.item;
+    // What is no appointment that takes the room differs from all that is written.
+    const stands = told.shownAs === 'Busy' && told.days === null && told.occurrence === '';
+    return { id, changeKey, item: { origin, start, end, subject: (stands && told.subject) || '', isPrivate } };
   }
 
   async function create(mailbox: string, item: WrittenItem, signal: AbortSignal): Promise<WriteOutcome> {

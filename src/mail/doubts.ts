@@ -50,7 +50,7 @@ export async function doubtWritten(
   if (touched.length === 0 && !whole) return;
   const { rows } = await sql<WrittenRow>`
     select ${columns} from mail_writing
-    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Written' and ends_at > now()
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state in ('Written', 'Absent') and ends_at > now()
       and (${whole} or native_id = any (${touched}::text[])
         or booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[]))
     for no key update`.execute(trx);
@@ -65,6 +65,11 @@ export async function doubtWritten(
     // Others of the same mark are copies.
     const copies = named.get(`${bookingId} ${generation}`) ?? [];
     const item = (copies.find(({ item: { id } }) => id === nativeId) ?? copies[0])?.item;
+    // A write that was given up has arrived late.
+    if (row.state === 'Absent') {
+      if (item && !item.isCancelled) doubted.push(bookingId);
+      continue;
+    }
     if (item && isAsWritten(row, item)) {
       if (item.changeKey !== null && item.changeKey !== row.changeKey)
         renewed.push({ id: bookingId, key: item.changeKey });

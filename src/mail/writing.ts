@@ -94,8 +94,9 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   }
   const wanted = doubted.length > 0 ? await read() : session.wanted;
   const rows = await readRows(work, calendar);
-  const { steps, forgotten } = compare([...wanted.values()], rows, calendar.mandatorUid, Date.now());
+  const { steps, forgotten, over } = compare([...wanted.values()], rows, calendar.mandatorUid, Date.now());
   if (forgotten.length > 0) await forget(work, calendar, forgotten);
+  if (over.length > 0) await work.transaction().execute((trx) => save(trx, calendar, over));
   let isWhole = true;
   if (steps.length > 0) turn.begin();
   for (let at = 0; at < steps.length; at += writes.atOnce) {

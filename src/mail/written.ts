@@ -88,8 +88,8 @@ export const originOf = (
 
 /** A write, and the row as it is while nobody knows whether it is done. */
 export type PlannedWrite = { row: WrittenRow; write: Write };
-/** `forgotten`: rows of which nothing stands there, and that have ended. */
-export type WritePlan = { steps: PlannedWrite[]; forgotten: number[] };
+/** `forgotten`: rows of which nothing stands there, and that have ended. `over`: rows in trouble of which nothing is wanted any more. */
+export type WritePlan = { steps: PlannedWrite[]; forgotten: number[]; over: WrittenRow[] };
 
 const fresh = { putBacks: 0, putBacksSince: null, generation: 1, nativeId: null, changeKey: null };
 const settled = { notBefore: null, reason: null };
@@ -126,16 +126,18 @@ export function compare(
     });
   }
   const forgotten: number[] = [];
+  const over: WrittenRow[] = [];
   for (const row of left.values()) {
     const { bookingId, nativeId: id, changeKey, end } = row;
     if (isUnsettled(row)) continue;
     if (end.getTime() < now - (id === null ? 0 : forgottenAfterMs)) forgotten.push(bookingId);
+    else if (id === null && row.reason !== null) over.push({ ...row, ...settled, state: 'Absent' });
     else if (id !== null && end.getTime() > now && !rests(row, now, true)) {
       const write: Write = { do: 'Remove', origin: originOf(row, mandatorUid), at: { id, changeKey } };
       steps.push({ row: { ...row, ...settled, state: 'Deleting' }, write });
     }
   }
-  return { steps: steps.sort((one, other) => one.row.start.getTime() - other.row.start.getTime()), forgotten };
+  return { steps: steps.sort((one, other) => one.row.start.getTime() - other.row.start.getTime()), forgotten, over };
 }
 
 /** Nothing stands there. The next item has another name, as some servers keep those of deleted ones. */

@@ -221,6 +221,13 @@ describe('what is written', () => {
     expect(await write({ do: 'Remove', origin, at: now! })).toEqual([{ is: 'Done', at: null }]);
   });
 
+  test('is found otherwise than it was written when somebody shows the room as free', async () => {
+    await create();
+    const [{ itemId } = { itemId: '' }] = await server.truth(room.mailbox);
+    await server.change(itemId, { shownAs: 'free' });
+    expect(await find(origin)).toMatchObject([{ item: { subject: '' } }]);
+  });
+
   test('is known again when it is read, by its mark', async () => {
     const { id, changeKey } = await create();
     const { groups } = await readAll(open(), room, null, window, soon());

@@ -249,6 +249,23 @@ describe('each write may come twice, late or never', () => {
     expect(await counts()).toMatchObject({ putBacks: 0 });
   });
 
+  test('one that arrives after its booking was cancelled is removed', async () => {
+    server.setTrouble((method) => (method === 'PUT' ? 'NotDone' : undefined));
+    const id = await book(1);
+    await desk.runQueued();
+    server.setTrouble();
+    await cancel(id);
+    await desk.settle();
+    expect(await states()).toEqual(['Absent']);
+    const { rows } = await sql<{ uid: string }>`select uid from mandator`.execute(desk.db);
+    const uid = `booking-${id}@${rows[0]!.uid}`;
+    const late = { uid, start: at(1, 9), end: at(1, 10), summary: 'Choir 1', isPrivate: false };
+    server.write(server.pathOf(room.user, encodeURIComponent(uid)), late);
+    await read();
+    expect(there()).toEqual([]);
+    expect(await bookings()).toEqual([{ kind: 'Booking', status: 'Cancelled' }]);
+  });
+
   test('a server that wants a rest gets it, and is read meanwhile', async () => {
     await book(1);
     server.setTrouble((method) => (method === 'PUT' ? { status: 503, headers: { 'retry-after': '600' } } : undefined));
@@ -301,6 +318,20 @@ describe('what somebody changes there', () => {
       where state = 'Conflict'`.execute(desk.db);
     await desk.write(room);
     expect(there()).toEqual(was);
+  });
+
+  test('is no conflict any more once its booking is cancelled', async () => {
+    const id = await book(1);
+    await desk.settle();
+    for (let times = 0; times < 4; times += 1) {
+      server.remove(only().path);
+      await read();
+    }
+    expect(there()).toEqual([]);
+    expect(await states()).toEqual(['Conflict']);
+    await cancel(id);
+    await desk.settle();
+    expect(await states()).toEqual(['Absent']);
   });
 
   test('is taken over as a change of the booking by its rules, and as its end; lessons and blocks are put back', async () => {

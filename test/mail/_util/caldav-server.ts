@@ -8,7 +8,14 @@ type Stored = { text: string; etag: string; at: number };
 /** What becomes of a request: refused with a status, done without an answer, or neither done nor answered. */
 export type Trouble = { status: number; headers?: Record<string, string> } | 'NoAnswer' | 'NotDone';
 
-export type Appointment = { uid: string; start: Date; end: Date; summary: string; isPrivate: boolean };
+export type Appointment = {
+  uid: string;
+  start: Date;
+  end: Date;
+  summary: string;
+  isPrivate: boolean;
+  isFree?: boolean;
+};
 
 const stamp = (at: Date) => `${at.toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 
@@ -32,11 +39,14 @@ function readAppointment(text: string): Appointment {
     end: at('DTEND'),
     summary,
     isPrivate: member('CLASS') === 'PRIVATE',
+    isFree: member('TRANSP') === 'TRANSPARENT',
   };
 }
 
 export async function startCalDavServer() {
   let clock = 1;
+  /** Tokens of an earlier time are unknown. */
+  let knownSince = 0;
   /** By path; null: deleted at that time. */
   const objects = new Map<string, Stored | { text: null; at: number }>();
   let trouble: (method: string, path: string) => Trouble | undefined = () => undefined;
@@ -78,6 +88,8 @@ export async function startCalDavServer() {
       return multistatus(answers.join(''));
     }
     const since = Number(/<D:sync-token>([^<]*)</.exec(body)?.[1] || 0);
+    if (since > 0 && since < knownSince)
+      return { status: 403, body: '<?xml version="1.0"?><D:error xmlns:D="DAV:"><D:valid-sync-token/></D:error>' };
     const changed = [...objects].filter(([one, { at }]) => one.startsWith(path) && at > since);
     const members = changed.flatMap(([one, stored]) => {
       if (stored.text !== null) return found(one, stored as Stored, false);
@@ -135,6 +147,7 @@ export async function startCalDavServer() {
   const folder = (user: string) => `/cal/${user}/`;
 
   return {
+    url,
     settingsOf: (mandator: string): Record<string, string> => ({
       [`MailServer__${mandator}__Kind`]: 'CalDav',
       [`MailServer__${mandator}__Url`]: `${url}/cal/{user}/`,
@@ -156,6 +169,8 @@ export async function startCalDavServer() {
     write: (path: string, appointment: Appointment, ...more: string[]) => void put(path, textOf(appointment, ...more)),
     pathOf: (user: string, name: string) => `${folder(user)}${name}.ics`,
     remove,
+    /** Sync tokens are unknown from now on. */
+    loseState: () => void (knownSince = ++clock),
     async stop() {
       server.closeAllConnections();
       server.close();

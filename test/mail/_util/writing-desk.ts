@@ -1,5 +1,6 @@
 /** Calendars that are read and written when the test says so: the service itself only answers. */
-import { sql } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
+import type { Database } from '../../../src/db/database.ts';
 import { openTurns } from '../../../src/flow/turns.ts';
 import { openLog } from '../../../src/log.ts';
 import { alignCalendars } from '../../../src/mail/calendars.ts';
@@ -10,7 +11,28 @@ import { masterData } from '../../_util/master-data.ts';
 import { startService } from '../../_util/service.ts';
 
 type Key = { mandatorId: number; calendarId: number };
+export type MailJob = { task: keyof typeof tasks; payload: Key };
 const tasks = { SynchroniseMailCalendar: synchroniseCalendar, WriteMailCalendar: writeCalendar };
+
+type Life = { work: Database; signal: AbortSignal };
+
+/** A worker's life: when it is over, no statement comes through any more, and nothing is committed. */
+export function openLife(db: Database, statements = Number.POSITIVE_INFINITY) {
+  const death = new AbortController();
+  let left = statements;
+  const plugin: KyselyPlugin = {
+    transformQuery({ node }) {
+      left -= 1;
+      if (left < 0) death.abort();
+      if (death.signal.aborted) throw new Error('The worker is dead.');
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  const { pool, states, pooled } = db as Database & Record<'pool' | 'states' | 'pooled', unknown>;
+  const work: Database = Object.assign(db.withPlugin(plugin), { pool, states, pooled });
+  return { work, signal: death.signal, end: () => death.abort() };
+}
 
 /** @param rooms each has the mailbox `<its name>@rooms.test`, in lower case */
 export async function openWritingDesk(settings: Record<string, string>, rooms: string[]) {
@@ -30,7 +52,7 @@ export async function openWritingDesk(settings: Record<string, string>, rooms: s
   const user = masterData(service, await service.signIn());
 
   async function takeJobs() {
-    const { rows } = await sql<{ task: keyof typeof tasks; payload: Key }>`
+    const { rows } = await sql<MailJob>`
       delete from graphile_worker._private_jobs as job using graphile_worker._private_tasks as task
       where task.id = job.task_id and task.identifier = any (${Object.keys(tasks)}::text[])
       returning task.identifier as task, job.payload`.execute(db);
@@ -58,6 +80,17 @@ export async function openWritingDesk(settings: Record<string, string>, rooms: s
     tenant,
     takeJobs,
     runQueued,
+    endPauses,
+    work,
+    async countJobs(): Promise<number> {
+      const { rows } = await sql<{ count: number }>`
+        select count(*)::int as count from graphile_worker._private_jobs as job
+          join graphile_worker._private_tasks as task on task.id = job.task_id
+        where task.identifier = any (${Object.keys(tasks)}::text[])`.execute(db);
+      return rows[0]!.count;
+    },
+    /** Runs one job, in a worker that may die of it. */
+    run: ({ task, payload }: MailJob, life: Partial<Life> = {}) => tasks[task]({ ...work(), ...life }, payload),
     /** Runs jobs until there are none. */
     async settle(most = 60): Promise<void> {
       for (let round = 0; round < most; round += 1) if ((await runQueued()) === 0) return;

@@ -1,0 +1,86 @@
+/** Stands between the service and a mail server: requests are refused, lost, late or answered in vain, as a test says. */
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Refusal = { status: number; headers?: Record<string, string>; body?: string };
+/** Refused; done without an answer; neither done nor answered; or done only after later requests, and never answered. */
+export type Fate = 'Passes' | 'NoAnswer' | 'NotDone' | 'Late' | Refusal;
+export type Asked = { method: string; path: string };
+
+type Passed = { status: number; headers: IncomingMessage['headers']; body: Buffer };
+
+const isWrite = ({ method }: Asked) => ['PUT', 'POST', 'PATCH', 'DELETE'].includes(method);
+
+/** @param target the root of the mail server's URLs */
+export async function startGoBetween(target: string) {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
+  let fateOf: (asked: Asked) => Fate | Promise<Fate> = () => 'Passes';
+  let passed: (asked: Asked) => unknown = () => {};
+  /** What is late: it arrives after so many other requests. */
+  let late: { after: number; send: () => Promise<unknown> }[] = [];
+  const counts = { requests: 0, refused: 0, writes: 0 };
+
+  async function pass(asked: Asked, headers: IncomingMessage['headers'], body: Buffer): Promise<Passed> {
+    const request = http.request(`${target}${asked.path}`, { method: asked.method, headers, agent });
+    request.end(body);
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer) chunks.push(chunk as Buffer);
+    const status = answer.statusCode ?? 0;
+    if (isWrite(asked) && status < 300) counts.writes += 1;
+    return { status, headers: answer.headers, body: Buffer.concat(chunks) };
+  }
+
+  async function sendLate(isLast = false): Promise<void> {
+    for (const one of late) one.after -= 1;
+    const due = late.filter(({ after }) => isLast || after <= 0);
+    late = late.filter((one) => !due.includes(one));
+    for (const { send } of due) await send();
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const asked = { method: request.method ?? 'GET', path: request.url ?? '/' };
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const send = () => pass(asked, request.headers, Buffer.concat(chunks));
+    counts.requests += 1;
+    await sendLate();
+    const fate = await fateOf(asked);
+    if (fate === 'Late') late.push({ after: 1 + (counts.requests % 7), send });
+    if (fate === 'Late' || fate === 'NotDone') return void response.destroy();
+    if (typeof fate === 'object') {
+      counts.refused += 1;
+      return void response.writeHead(fate.status, fate.headers).end(fate.body);
+    }
+    const { status, headers, body } = await send();
+    await passed(asked);
+    if (fate === 'NoAnswer') return void response.destroy();
+    delete headers['transfer-encoding'];
+    response.writeHead(status, { ...headers, 'content-length': body.length }).end(body);
+  }
+
+  const server = http.createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    /** @param after is awaited when a request is done, before its answer */
+    setFate(next: typeof fateOf = () => 'Passes', after: typeof passed = () => {}): void {
+      fateOf = next;
+      passed = after;
+    },
+    /** Resolves when what is late has arrived. */
+    arrive: () => sendLate(true),
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      agent.destroy();
+    },
+  };
+}

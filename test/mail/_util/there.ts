@@ -1,0 +1,114 @@
+/** The mail server's side of calendars that are written from here: what stands there, and what people do to it. */
+import { auth, calendar, type calendar_v3 } from '@googleapis/calendar';
+import { importPKCS8, SignJWT } from 'jose';
+import { startCalDavServer } from './caldav-server.ts';
+import { startMailServer } from './mail-server.ts';
+
+export type Standing = {
+  id: string;
+  /** `booking-<id>…@<tenant>` of one that was written from here, or a copy of it; null of another. */
+  mark: string | null;
+  start: Date;
+  end: Date;
+  subject: string;
+  isPrivate: boolean;
+  isBusy: boolean;
+};
+export type Facts = Pick<Standing, 'start' | 'end' | 'subject' | 'isPrivate' | 'isBusy'>;
+
+export type There = {
+  url: string;
+  /** @param url how the mail server is reached */
+  settings(url: string): Record<string, string>;
+  /** What a server says that wants fewer requests. */
+  busy: { status: number; headers?: Record<string, string>; body?: string };
+  list(room: string): Promise<Standing[]>;
+  add(room: string, facts: Facts): Promise<unknown>;
+  /** Somebody's program copies it with all its properties; null where the server lets no two have one UID. */
+  copy: null | ((room: string, one: Standing) => Promise<unknown>);
+  change(room: string, one: Standing, facts: Facts): Promise<unknown>;
+  remove(room: string, one: Standing): Promise<unknown>;
+  /** Sync tokens are unknown from now on. */
+  loseState(): unknown;
+  stop(): Promise<void>;
+};
+
+const ours = /^booking-/;
+const member = (name: string) => `MailServer__school__${name}`;
+
+export async function startCalDavThere(): Promise<There> {
+  const server = await startCalDavServer();
+  const { url } = server;
+  let added = 0;
+  const write = (path: string, uid: string, { isBusy, subject, ...times }: Facts) =>
+    server.write(path, { uid, summary: subject, ...times }, ...(isBusy ? [] : ['TRANSP:TRANSPARENT']));
+  return {
+    url,
+    settings: (at) => ({ ...server.settingsOf('school'), [member('Url')]: `${at}/cal/{user}/` }),
+    busy: { status: 429 },
+    async list(room) {
+      return server.list(room).map(({ path, uid, start, end, summary, isPrivate, isFree }) => ({
+        ...{ id: path, mark: ours.test(uid) ? uid : null },
+        ...{ start, end, subject: summary, isPrivate, isBusy: !isFree },
+      }));
+    },
+    async add(room, facts) {
+      const uid = `theirs-${++added}`;
+      write(server.pathOf(room, uid), uid, facts);
+    },
+    copy: null,
+    async change(room, { id }, facts) {
+      write(id, server.list(room).find(({ path }) => path === id)!.uid, facts);
+    },
+    remove: async (_, { id }) => server.remove(id),
+    loseState: server.loseState,
+    stop: server.stop,
+  };
+}
+
+export async function startGoogleThere(rooms: readonly string[]): Promise<There> {
+  const server = await startMailServer();
+  const { client_email, private_key } = await server.googleKey();
+  const jwt = new SignJWT({ scope: 'https://www.googleapis.com/auth/calendar' }).setProtectedHeader({ alg: 'RS256' });
+  jwt.setIssuer(client_email).setAudience(server.googleToken).setIssuedAt().setExpirationTime('1h');
+  const assertion = await jwt.sign(await importPKCS8(private_key, 'RS256'));
+  const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
+  const client = new auth.OAuth2();
+  const token = await fetch(server.googleToken, { method: 'POST', body: form });
+  client.setCredentials((await token.json()) as { access_token: string });
+  const { events } = calendar({ version: 'v3', auth: client, rootUrl: `${server.url}/`, retry: false });
+  for (const room of rooms) await server.addRoom(`${room}@rooms.test`, { allowConflicts: true });
+  const calendarId = (room: string) => `${room}@rooms.test`;
+  const bodyOf = ({ start, end, subject, isPrivate, isBusy }: Facts): calendar_v3.Schema$Event => ({
+    ...{ start: { dateTime: start.toISOString() }, end: { dateTime: end.toISOString() }, summary: subject },
+    ...{ visibility: isPrivate ? 'private' : 'default', transparency: isBusy ? 'opaque' : 'transparent' },
+  });
+  const insert = (room: string, requestBody: calendar_v3.Schema$Event) =>
+    events.insert({ calendarId: calendarId(room), requestBody });
+  return {
+    url: server.url,
+    settings: (at) => ({
+      ...{ [member('Kind')]: 'Google', [member('Url')]: `${at}/calendar/v3`, [member('TokenUrl')]: server.googleToken },
+      [member('ServiceAccountKey')]: JSON.stringify({ client_email, private_key }),
+    }),
+    busy: {
+      status: 403,
+      body: JSON.stringify({ error: { code: 403, message: 'Slower', errors: [{ reason: 'rateLimitExceeded' }] } }),
+    },
+    async list(room) {
+      const { data } = await events.list({ calendarId: calendarId(room), singleEvents: true, maxResults: 2_500 });
+      return (data.items ?? []).map((one) => ({
+        ...{ id: one.id!, mark: one.extendedProperties?.private?.['rg'] ?? null, subject: one.summary ?? '' },
+        ...{ start: new Date(one.start!.dateTime!), end: new Date(one.end!.dateTime!) },
+        ...{ isPrivate: one.visibility === 'private', isBusy: one.transparency !== 'transparent' },
+      }));
+    },
+    add: (room, facts) => insert(room, bodyOf(facts)),
+    copy: (room, one) => insert(room, { ...bodyOf(one), extendedProperties: { private: { rg: one.mark! } } }),
+    change: (room, { id }, facts) =>
+      events.patch({ calendarId: calendarId(room), eventId: id, requestBody: bodyOf(facts) }),
+    remove: (room, { id }) => events.delete({ calendarId: calendarId(room), eventId: id }),
+    loseState: server.loseState,
+    stop: server.stop,
+  };
+}
