@@ -21,19 +21,33 @@ const lockWait = 300;
 const mostLockTries = 40;
 const lookEvery = 20;
 
-export async function findRest(db: Database, code: string): Promise<TenantRest | undefined> {
+/** The rest of the tenant of a code, or of a code or an Id. */
+export async function findRest(
+  db: Database | Transaction,
+  tenant: string | TenantRow,
+): Promise<TenantRest | undefined> {
+  const which =
+    typeof tenant === 'string' ? sql`code = ${tenant}` : sql`code = ${tenant.code} or mandator_id = ${tenant.id}`;
   const { rows } = await sql<TenantRest>`
-    select mandator_id as "mandatorId", code, state, destination from resting_tenant where code = ${code}`.execute(db);
+    select mandator_id as "mandatorId", code, state, destination from resting_tenant where ${which}`.execute(db);
   return rows[0];
 }
 
 /** The tenant of a code, also where it is away. @throws NotFound */
-export async function getTenant(db: Database, code: string): Promise<TenantRow> {
+export async function getTenant(db: Database | Transaction, code: string): Promise<TenantRow> {
   const rest = await findRest(db, code);
   if (rest?.state === 'Away') return { id: rest.mandatorId, code };
   const found = await db.selectFrom('mandator').where('code', '=', code).select(['id', 'code']).executeTakeFirst();
   if (!found) throw new NotFound(`There is no tenant ${code} here; "roomgate tenants list" tells which there are.`);
   return found;
+}
+
+/** The tenant of a code that is served here, and so is whole. @throws NotFound; Conflict when it has left or is being removed */
+export async function getServed(db: Database | Transaction, code: string): Promise<TenantRow> {
+  const rest = await findRest(db, code);
+  if (rest && rest.state !== 'Frozen')
+    throw new Conflict(`The tenant ${code} is being moved or removed, and not whole here; see where it is served.`);
+  return await getTenant(db, code);
 }
 
 /** Changes a table's triggers as soon as nobody holds the table, and gives way to requests while it waits. */
@@ -93,24 +107,33 @@ export async function liftGuards(db: Database): Promise<void> {
   });
 }
 
+const lockOf = ({ id }: TenantRow) => sql`${lockClasses.rest}::integer, ${id}::integer`;
+
+const busy = ({ code }: TenantRow) =>
+  new Conflict(`The tenant ${code} is being moved, frozen or removed by another command; wait until it ends.`);
+
 /**
  * Does what nobody else may do for the tenant at the same time, from here.
  * @throws Conflict when somebody does
  */
-export async function alone<T>(db: Database, { id, code }: TenantRow, work: () => Promise<T>): Promise<T> {
+export async function alone<T>(db: Database, tenant: TenantRow, work: () => Promise<T>): Promise<T> {
   return await db.connection().execute(async (session) => {
-    const lock = sql`${lockClasses.rest}::integer, ${id}::integer`;
+    const lock = lockOf(tenant);
     const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_lock(${lock}) as free`.execute(session);
-    if (!rows[0]?.free)
-      throw new Conflict(
-        `The tenant ${code} is being moved, frozen or removed by another command; wait until it ends.`,
-      );
+    if (!rows[0]?.free) throw busy(tenant);
     try {
       return await work();
     } finally {
       await sql`select pg_advisory_unlock(${lock})`.execute(session).catch(() => {});
     }
   });
+}
+
+/** As `alone`, until the transaction ends. @throws Conflict when somebody does something for the tenant */
+export async function aloneIn(trx: Transaction, tenant: TenantRow): Promise<void> {
+  const { rows } = await sql<{ free: boolean }>`
+    select pg_try_advisory_xact_lock(${lockOf(tenant)}) as free`.execute(trx);
+  if (!rows[0]?.free) throw busy(tenant);
 }
 
 /**

@@ -29,21 +29,27 @@ export async function listTenantTables(db: Database | Transaction): Promise<Tena
   return rows;
 }
 
-/** Writes rows of a table as they were elsewhere. @param rows as JSON, with the names of columns */
+/**
+ * Writes rows of a table as they were elsewhere.
+ * @param rows as JSON, with the names of columns
+ * @param options.where which of them: a condition on their columns
+ * @returns how many
+ */
 export async function insertRows(
   trx: Transaction,
   table: string,
   rows: readonly string[],
-  { onConflict = sql`` } = {},
-): Promise<void> {
+  { onConflict = sql``, where = sql`true` } = {},
+): Promise<number> {
   const { rows: columns } = await sql<{ name: string }>`
     select attname as name from pg_attribute
     where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`.execute(trx);
   const names = sql.join(columns.map(({ name }) => sql.ref(name)));
-  await sql`
+  const { numAffectedRows = 0n } = await sql`
     insert into ${sql.table(table)} (${names}) overriding system value
     select ${names} from unnest(${rows}::jsonb[]) as given, jsonb_populate_record(null::${sql.table(table)}, given)
-    ${onConflict}`.execute(trx);
+    where ${where} ${onConflict}`.execute(trx);
+  return Number(numAffectedRows);
 }
 
 export type TenantRow = { id: number; code: string };

@@ -7,66 +7,44 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { Conflict } from '../errors.ts';
 import { restoreLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
-import {
-  type Backup,
-  connect,
-  countQueueMigrations,
-  end,
-  endOfRows,
-  head,
-  inspectBackup,
-  listTables,
-  read,
-  readLines,
-  table,
-} from './backup.ts';
+import { type Backup, backupShapes, connect, countQueueMigrations, inspectBackup, listTables } from './backup.ts';
 import { type Database, openDatabase } from './database.ts';
 import { atDatabase } from './hosts.ts';
 import { listKnown, migrateTo } from './migrate.ts';
-
-const charactersAtOnce = 65_536;
+import { withTableFile } from './table-file.ts';
 
 /** Writes the rows of the file into a database of the same schema, in one transaction. */
 async function load(url: string, file: string): Promise<number> {
   const client = await connect(url);
-  const lines = readLines(file);
-  const next = async () => ((await lines.next()).value ?? undefined) as string | undefined;
-  async function* rowsOfTable(): AsyncGenerator<string> {
-    let text = '';
-    for (let line = await next(); line !== undefined && line !== endOfRows; line = await next()) {
-      text += `${line}\n`;
-      if (text.length < charactersAtOnce) continue;
-      yield text;
-      text = '';
-    }
-    yield text;
-  }
   try {
-    const first = read(head, await next()) as Backup;
-    const queue = await countQueueMigrations(client);
-    if (first.Queue !== queue)
-      throw new Conflict(
-        `${file} was written by roomgate ${first.Version} with another version of its queue (${first.Queue}, not ${queue}); restore it with that release, then upgrade.`,
-      );
-    // No trigger tells of these rows, and no foreign key asks for others that come later.
-    await client.query('begin; set local session_replication_role = replica');
-    // What migrations have put there.
-    await client.query(`truncate ${(await listTables(client)).map(({ name }) => name).join(', ')}`);
-    for (let line = await next(); ; line = await next()) {
-      const part = read(table, line);
-      if (part) {
-        const into = client.query(copyFrom(`copy ${part.Table} (${part.Columns.join(', ')}) from stdin`));
-        await pipeline(Readable.from(rowsOfTable()), into);
-        continue;
+    return await withTableFile(file, backupShapes, async ({ head, tables }) => {
+      const queue = await countQueueMigrations(client);
+      if (head.Queue !== queue)
+        throw new Conflict(
+          `${file} was written by roomgate ${head.Version} with another version of its queue (${head.Queue}, not ${queue}); restore it with that release, then upgrade.`,
+        );
+      // No trigger tells of these rows, and no foreign key asks for others that come later.
+      await client.query('begin; set local session_replication_role = replica');
+      // What migrations have put there.
+      await client.query(`truncate ${(await listTables(client)).map(({ name }) => name).join(', ')}`);
+      let loaded = 0;
+      for await (const { table, rows } of tables) {
+        async function* text() {
+          for await (const some of rows) {
+            loaded += some.length;
+            yield `${some.join('\n')}\n`;
+          }
+        }
+        const into = client.query(copyFrom(`copy ${table.Table} (${table.Columns.join(', ')}) from stdin`));
+        await pipeline(Readable.from(text()), into);
       }
-      for (const [name, last] of Object.entries(first.Sequences))
+      for (const [name, last] of Object.entries(head.Sequences))
         await client.query('select setval($1::regclass, $2)', [name, last]);
       await client.query('commit');
       await client.query('analyze');
-      return read(end, line)?.Rows ?? 0;
-    }
+      return loaded;
+    });
   } finally {
-    await lines.return(undefined);
     await client.end().catch(() => {});
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -22,6 +23,15 @@ afterAll(async () => {
   fs.rmSync(folder, { recursive: true });
   await service?.stop();
 });
+
+/** A file of these lines, with an end that fits. */
+function seal(lines: string[]): Buffer {
+  const text = lines.map((line) => `${line}\n`).join('');
+  const Sum = createHash('sha256').update(text).digest('hex');
+  // The head and the lines around the rows are no rows.
+  const Rows = lines.filter((line) => !/^(\{"(Roomgate|Table)"|\\\.$)/.test(line)).length;
+  return gzipSync(`${text}${JSON.stringify({ End: true, Rows, Sum })}\n`);
+}
 
 test('a tenant is the same after it was written into a file, removed and read again', async () => {
   const { db } = service.context;
@@ -54,9 +64,12 @@ test('a tenant is the same after it was written into a file, removed and read ag
     ['cut', bytes.subarray(0, bytes.length / 2), 'is cut off or damaged'],
     ['missing', undefined, 'ENOENT'],
     ['no-gzip', Buffer.from('{}'), 'is cut off or damaged'],
-    ['empty', gzipSync(''), 'is not the archive of a tenant'],
+    ['empty', gzipSync(''), 'is empty'],
+    ['backup', gzipSync('{"Roomgate":"backup","Format":1}\n'), 'is not the archive of a tenant'],
     ['short', gzipSync(lines.slice(0, -200).join('\n')), 'is cut off'],
-    ['strange', gzipSync([lines[0], '{"Table":"pg_class","Rows":1}', '{}'].join('\n')), 'is cut off or damaged'],
+    ['strange', gzipSync([lines[0], '{"Table":"pg_class"}', '{}'].join('\n')), 'the table pg_class'],
+    ['changed', gzipSync(lines.join('\n').replace('two\\rthree', 'two\\rfour')), 'is not as it was written'],
+    ['longer', gzipSync(`${lines.join('\n')}{}`), 'is not as it was written'],
     ['older', gzipSync(lines.join('\n').replace('000078', '000000')), 'was written by another release'],
   ];
   for (const [name, content, message] of damaged) {
@@ -65,6 +78,25 @@ test('a tenant is the same after it was written into a file, removed and read ag
     await expect(readArchive(db, broken)).rejects.toThrow(message);
   }
   expect(await sql`select from mandator where code = 'school'`.execute(db)).toMatchObject({ rows: [] });
+
+  // Nor does a file that somebody has made write for others, or half a tenant.
+  const text = lines.slice(0, -2);
+  const foreign = text.map((line) => line.replace(/"mandator_id": \d+/, `"mandator_id": ${other.mandatorId}`));
+  const headless = text.filter((line) => !line.includes('"code": "school"'));
+  const made: [string[], string][] = [
+    [foreign, 'that are not of the tenant school'],
+    [
+      text.map((line) => line.replace('"code": "school"', '"code": "college"')),
+      'does not have the tenant school itself',
+    ],
+    [headless, 'does not have the tenant school itself'],
+  ];
+  for (const [n, [content, message]] of made.entries()) {
+    const forged = path.join(folder, `forged-${n}`);
+    fs.writeFileSync(forged, seal(content));
+    await expect(readArchive(db, forged)).rejects.toThrow(message);
+  }
+  expect((await sumUp(db, tables, other.mandatorId))['booking']?.rows).toBe(1);
 
   expect(await readArchive(db, file)).toEqual({ mandator: 'school', rows });
   const again = path.join(folder, 'again.gz');
@@ -79,4 +111,22 @@ test('a tenant is the same after it was written into a file, removed and read ag
     headers: { Authorization: `Bearer ${token}` },
   });
   expect(answer.status).toBe(200);
+});
+
+test('a tenant that is being moved or removed is neither written into a file nor read from one', async () => {
+  const { db } = service.context;
+  const { mandatorId } = await makeTenant(db, { code: 'resting' });
+  const file = path.join(folder, 'resting.gz');
+  await writeArchive(db, 'resting', file);
+  await deleteTenant(db, 'resting');
+  for (const state of ['Away', 'Coming']) {
+    await sql`insert into resting_tenant (mandator_id, code, state) values (${mandatorId}, 'resting', ${state})`.execute(
+      db,
+    );
+    await expect(readArchive(db, file)).rejects.toThrow('is being moved or removed here');
+    await expect(writeArchive(db, 'resting', path.join(folder, state))).rejects.toThrow('not whole here');
+    await sql`delete from resting_tenant`.execute(db);
+  }
+  expect(fs.readdirSync(folder).filter((name) => name.includes('part'))).toEqual([]);
+  await readArchive(db, file);
 });
