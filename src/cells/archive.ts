@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Transaction } from '../db/database.ts';
+import { passIdsOf } from '../db/id-ranges.ts';
 import { damaged, type TablePart, type TableText, withTableFile, writeTableFile } from '../db/table-file.ts';
 import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
@@ -121,6 +122,7 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
       }
       const made = await trx.selectFrom('mandator').where('id', '=', id).select('code').executeTakeFirst();
       if (made?.code !== code) throw damaged(file, `it does not have the tenant ${code} itself`);
+      await passIdsOf(trx, id);
       return { mandator: code, rows: written };
     }),
   );

@@ -6,6 +6,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { passIdsOf } from '../db/id-ranges.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
 import { checkKeys, checkSchemas, compare, findTenant, insistOnDestination, insistOnTwo, isServed } from './checks.ts';
@@ -104,6 +105,7 @@ async function follow(
     await receive(to, { id, code });
     // What an earlier try has left.
     await removeRows(to, id, 'Coming');
+    await passIdsOf(to, id, { rowsIn: from });
     await publish(from, id, tables);
     await subscribe(to, id, fromUrl);
   }

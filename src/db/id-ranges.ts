@@ -1,7 +1,10 @@
 /** Ids of their own for each cell (setting Cell), so that a tenant that moves brings none that is taken. */
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
+
+/** Ids that others may be given between a look at a sequence and its new value. */
+const givenMeanwhile = 1_000;
 
 /** How many ids a cell has, by the type of the column: 200 cells of them fit. */
 const ranges = { integer: 10_000_000, bigint: 1_000_000_000_000 } as const;
@@ -22,5 +25,44 @@ export async function startIdsOf(db: Database, cell: number): Promise<void> {
         `Cell: is ${cell}, but the database has given ids of cell ${Math.floor((last ?? 0) / ranges[type])}; set that`,
       );
     if ((last ?? 0) < first) await sql`select setval(${sequence}::regclass, ${first})`.execute(db);
+  }
+}
+
+/**
+ * Lets the ids of new rows begin behind those that a tenant brings which are of this cell: it was here once, or in a database
+ * that this one stands for. The cell is that of the ids given last.
+ * @param rowsIn where the rows are
+ */
+export async function passIdsOf(
+  db: Database | Transaction,
+  mandatorId: number,
+  { rowsIn = db }: { rowsIn?: Database | Transaction } = {},
+): Promise<void> {
+  const { rows: sequences } = await sql<{
+    sequence: string;
+    last: number;
+    type: keyof typeof ranges;
+    table: string;
+    column: string;
+    tenant: string;
+  }>`
+    select quote_ident(sequencename) as sequence, coalesce(last_value, 0)::float8 as last, data_type::text as type,
+      owner.relname as table, attname as column, case owner.relname when 'mandator' then 'id' else 'mandator_id' end as tenant
+    from pg_sequences
+    join pg_depend on classid = 'pg_class'::regclass and objid = quote_ident(sequencename)::regclass and deptype in ('a', 'i')
+    join pg_class owner on owner.oid = refobjid
+    join pg_attribute on attrelid = refobjid and attnum = refobjsubid
+    where schemaname = 'public' and (owner.relname = 'mandator' or exists (
+      select from pg_attribute as other
+      where other.attrelid = owner.oid and other.attname = 'mandator_id' and not other.attisdropped))`.execute(db);
+  for (const { sequence, last, type, table, column, tenant } of sequences) {
+    const first = Math.floor(last / ranges[type]) * ranges[type];
+    const { rows } = await sql<{ highest: number | null }>`
+      select max(${sql.ref(column)})::float8 as highest from ${sql.table(table)}
+      where ${sql.ref(tenant)} = ${mandatorId} and ${sql.ref(column)} between ${first} and ${first + ranges[type] - 1}`.execute(
+      rowsIn,
+    );
+    const highest = rows[0]?.highest ?? 0;
+    if (highest > last) await sql`select setval(${sequence}::regclass, ${highest + givenMeanwhile})`.execute(db);
   }
 }

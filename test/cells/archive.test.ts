@@ -7,9 +7,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { deleteTenant, readArchive, writeArchive } from '../../src/cells/service.ts';
 import { listTenantTables, sumUp } from '../../src/cells/tables.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { openLog } from '../../src/log.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;
@@ -129,4 +132,29 @@ test('a tenant that is being moved or removed is neither written into a file nor
   }
   expect(fs.readdirSync(folder).filter((name) => name.includes('part'))).toEqual([]);
   await readArchive(db, file);
+});
+
+test('the ids of a tenant that comes back are not given again', async () => {
+  const { mandatorId, locationId, resources } = await makeTenant(service.context.db, { code: 'back' });
+  const { db } = service.context;
+  await insertBookings(db, mandatorId, resources[0]!.id, { count: 5 });
+  // An Id that another cell has given.
+  await sql`
+    insert into resource (mandator_id, id, location_id, name) overriding system value
+    values (${mandatorId}, 30000000, ${locationId}, 'of another cell')`.execute(db);
+  const file = path.join(folder, 'back.gz');
+  await writeArchive(db, 'back', file);
+  const empty = await cloneDatabase();
+  const there = openDatabase(empty.url, { max: 2, log: openLog('silent'), statementTimeout: 0 });
+  try {
+    await readArchive(there, file);
+    const next = await makeTenant(there, { code: 'next' });
+    expect(next.mandatorId).toBeGreaterThan(mandatorId);
+    expect(next.resources[0]!.id).toBeGreaterThan(resources[1]!.id);
+    expect(next.resources[0]!.id).toBeLessThan(10_000_000);
+    await insertBookings(there, next.mandatorId, next.resources[0]!.id, { count: 5 });
+  } finally {
+    await there.destroy();
+    await empty.drop();
+  }
 });

@@ -71,6 +71,21 @@ describe('tenant move', () => {
     }
   });
 
+  test('and comes back to a database that has given fewer ids than it brings: none is given again', async () => {
+    const { db } = pair.cells[1];
+    const { mandatorId, resources } = await pair.makeTenantIn(1, 'returning');
+    await insertBookings(db, mandatorId, resources[0]!.id, { count: 3 });
+    await pair.move('returning', { from: 1, to: 0 });
+    for (const table of ['mandator', 'location', 'resource', 'person'])
+      await sql`select setval(pg_get_serial_sequence(${table}, 'id'), 10000000)`.execute(db);
+    for (const table of ['booking', 'change'])
+      await sql`select setval(pg_get_serial_sequence(${table}, 'id'), 1000000000000)`.execute(db);
+    await pair.move('returning');
+    const next = await pair.makeTenantIn(1, 'after-it');
+    expect(next.mandatorId).toBeGreaterThan(mandatorId);
+    await insertBookings(db, next.mandatorId, next.resources[0]!.id, { count: 3 });
+  });
+
   test('is undone: the tenant is written where it was, and nothing of it is left there', async () => {
     const tenant = await pair.makeTenantIn(0, 'undone');
     const token = await pair.signIn(tenant);
