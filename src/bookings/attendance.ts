@@ -4,6 +4,7 @@ import { checkActor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
+import { rests } from '../db/resting.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkIsOn } from './door.ts';
@@ -89,7 +90,7 @@ const releasedPerSweep = 1_000;
 export async function releaseNoShows(db: Database): Promise<number> {
   const { numAffectedRows } = await sql`
     with due as materialized (
-      select mandator_id, id from booking where ${isNoShow}
+      select mandator_id, id from booking where ${isNoShow} and not ${rests(sql`booking.mandator_id`)}
       order by check_in_until limit ${releasedPerSweep} for no key update skip locked
     )
     update booking set status = 'Released', version = version + 1, changed_at = now()

@@ -4,6 +4,7 @@ import { checkBooker, checkDecider, checkVersion, mayDecide } from '../access.ts
 import { recordAct } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking, DecisionVerdict, Scope } from './booking.ts';
 import { checkInOf } from './check-in.ts';
@@ -101,7 +102,7 @@ export async function declineOverdue(db: Database): Promise<number> {
   const { numAffectedRows } = await sql`
     with due as materialized (
       select mandator_id, id from booking
-      where ${isOverdue}
+      where ${isOverdue} and not ${rests(sql`booking.mandator_id`)}
       order by lower(occupied) limit ${declinedPerSweep} for no key update skip locked
     )
     update booking set status = 'Cancelled', approval = 'Declined', decided_at = now(),

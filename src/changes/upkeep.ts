@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
 import { type Database, stateIn } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { findEnd } from './feed.ts';
 
 /** Rows of a tenant that one statement deletes. */
@@ -51,7 +52,9 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
       pg_snapshot_xmin(pg_current_snapshot()) >= ${state.awaited?.ends ?? null}::xid8
         and not exists (select from mandator where exists (${unplaced} and change.id <= ${state.awaited?.id ?? null}))
         as "areOver",
-      array(select id from mandator where exists (${unplaced})) as tenants`.execute(db);
+      array(select id from mandator where exists (${unplaced}) and not ${rests(sql`mandator.id`)}) as tenants`.execute(
+    db,
+  );
   const { last, begun, areOver, tenants } = rows[0]!;
   // A database that was restored begins again.
   if (last < state.last) Object.assign(state, { placed: 0, awaited: undefined });

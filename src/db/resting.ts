@@ -1,16 +1,18 @@
 /** Tenants that rest while they are moved to another installation: who asks whether one does. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Database, stateIn } from './database.ts';
 
 /** Milliseconds for which a process believes what it has read. */
 const believedMs = 1_000;
 
+/** SQL: whether the tenant of a row rests. Sweeps pass it over, so that it holds up no other, and starts no job. */
+export const rests = (mandatorId: RawBuilder<unknown>) => sql<boolean>`exists (
+  select from resting_tenant as rest
+  where rest.mandator_id = ${mandatorId} and coalesce(rest.until > clock_timestamp(), true))`;
+
 /** Whether nothing may be done for the tenant now: its jobs are queued again when it is served. */
 export async function isResting(db: Database, mandatorId: number): Promise<boolean> {
-  const { rows } = await sql`
-    select from resting_tenant where mandator_id = ${mandatorId} and coalesce(until > clock_timestamp(), true)`.execute(
-    db,
-  );
+  const { rows } = await sql`select where ${rests(sql`${mandatorId}::integer`)}`.execute(db);
   return rows.length > 0;
 }
 

@@ -8,6 +8,7 @@ import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
+import { rests } from '../db/resting.ts';
 import type { DB } from '../db/tables.ts';
 import { isCancelled, isOutage } from '../flow/database-errors.ts';
 import { lockClasses } from '../flow/locks.ts';
@@ -82,7 +83,7 @@ export async function recoverBatches(db: Database): Promise<void> {
       select distinct on (mandator_id) mandator_id, ${isDue} as due from batch
       where ${isOpen}
       order by mandator_id, arrival) as next
-    where due and not ${isWaiting(sql`${sql.lit(`${batchTasks.long}:`)} || mandator_id`)} and not ${isWorkedOn}`.execute(
+    where due and not ${rests(sql`next.mandator_id`)} and not ${isWaiting(sql`${sql.lit(`${batchTasks.long}:`)} || mandator_id`)} and not ${isWorkedOn}`.execute(
     db,
   );
   for (const { mandatorId } of rows) await db.transaction().execute((trx) => nudge(trx, mandatorId));

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
+import { rests } from '../db/resting.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
@@ -22,7 +23,7 @@ export async function bookConflicts(db: Database): Promise<number> {
     select distinct item.mandator_id as "mandatorId", item.calendar_id as "calendarId", calendar.resource_id as "resourceId"
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
-    where ${isWaiting} and calendar.retired_at is null
+    where ${isWaiting} and calendar.retired_at is null and not ${rests(sql`item.mandator_id`)}
       and not exists (
         select from booking
         left join mail_item as holder on holder.mandator_id = booking.mandator_id and holder.booking_id = booking.id

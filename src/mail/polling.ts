@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
 import { isQueued } from '../worker/queue.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
@@ -40,7 +41,7 @@ export async function pollCalendars({ work, config, once }: Pick<MailWork, 'work
   await beginAnew(work, config);
   const { rows } = await sql<{ id: number }>`
     select calendar.id from mail_calendar as calendar
-    where retired_at is null and ${nextRead} <= now() and not ${isQueued(sql`'mail calendar ' || calendar.id`)}`.execute(
+    where retired_at is null and ${nextRead} <= now() and not ${rests(sql`calendar.mandator_id`)} and not ${isQueued(sql`'mail calendar ' || calendar.id`)}`.execute(
     work,
   );
   const ids = rows.map(({ id }) => id);

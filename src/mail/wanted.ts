@@ -1,6 +1,7 @@
 /** What shall stand in the calendars of rooms of what is booked here. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
 import type { CalendarKey } from './reading.ts';
 import type { FollowingBooking } from './take-over.ts';
@@ -44,7 +45,7 @@ export async function readWritten(
 export async function toWrite(db: Database): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select calendar.id from ${joined}
-    where retired_at is null and (writing_not_before > now()) is not true and (
+    where retired_at is null and (writing_not_before > now()) is not true and not ${rests(sql`calendar.mandator_id`)} and (
       ${writingOf} <> coalesce(compared_as, 'Off')
       or (${writingOf} <> 'Off' and (compared_at > now() - interval '1 hour') is not true)
       or exists (select from mail_writing as row

@@ -2,13 +2,14 @@
 import { sql } from 'kysely';
 import { hasUnplaced } from '../changes/service.ts';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { addJobOnce, isQueued } from '../worker/queue.ts';
 import { deliverTask, jobKeyOf } from './rounds.ts';
 import type { WebhookKey } from './waiting.ts';
 
 const dueWebhooks = (db: Database) => sql<WebhookKey>`
   select mandator_id as "mandatorId", id as "webhookId" from webhook
-  where disabled_at is null and due_at <= now()
+  where disabled_at is null and due_at <= now() and not ${rests(sql`webhook.mandator_id`)}
     and (exists (
         select from change where change.mandator_id = webhook.mandator_id and position > coalesce(seen_position, 0))
       or ${hasUnplaced(db, sql`webhook.mandator_id`)}

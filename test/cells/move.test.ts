@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { deleteTenant, freezeTenant, thawTenant } from '../../src/cells/service.ts';
 import { identify } from '../../src/cells/tables.ts';
+import type { Database, Transaction } from '../../src/db/database.ts';
 import { isResting } from '../../src/db/resting.ts';
+import { hasDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { until } from '../_util/process.ts';
 import { keepBooking, nothing, startPair } from './_util/pair.ts';
@@ -21,6 +23,20 @@ const subjectsIn = async (at: number, mandatorId: number) => {
   );
   return rows;
 };
+
+const insertNoShow = (trx: Transaction, mandatorId: number, resourceId: number) =>
+  sql`
+    insert into booking (mandator_id, resource_id, kind, status, origin, occupied, check_in_from, check_in_until)
+    values (${mandatorId}, ${resourceId}, 'Booking', 'Confirmed', 'Api',
+      tstzrange(now() - interval '1 hour', now() + interval '1 hour'), now() - interval '1 hour', now() - interval '1 minute')`.execute(
+    trx,
+  );
+
+async function statusIn(db: Database, mandatorId: number) {
+  const { rows } = await sql<{ status: string }>`
+    select status from booking where mandator_id = ${mandatorId}`.execute(db);
+  return rows[0]?.status;
+}
 
 describe('tenant move', () => {
   test('while it is written loses and doubles nothing, and gives ids of the new cell afterwards', async () => {
@@ -289,6 +305,32 @@ describe('a resting tenant', () => {
     expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual({ ...nothing, bookings: 1, mandators: 1 });
   });
 
+  test('holds up no sweep while it is frozen, and has no job started for it', async () => {
+    const { db } = pair.cells[1];
+    const [frozen, other] = [await pair.makeTenantIn(1, 'still'), await pair.makeTenantIn(1, 'lively')];
+    await freezeTenant(db, 'still', 600);
+    await db.transaction().execute(async (trx) => {
+      await sql`set local session_replication_role = replica`.execute(trx);
+      for (const { mandatorId, resources } of [frozen, other]) await insertNoShow(trx, mandatorId, resources[0]!.id);
+      await sql`
+        insert into webhook (mandator_id, name, url, kinds, secret)
+        values (${frozen.mandatorId}, 'Receiver', 'http://127.0.0.1:9', '{booking.created}', '')`.execute(trx);
+    });
+    await until('the other is released', async () => (await statusIn(db, other.mandatorId)) === 'Released');
+    expect(await statusIn(db, frozen.mandatorId)).toBe('Confirmed');
+    const isDue = async (session: typeof db) =>
+      (await sql<{ due: boolean }>`select ${hasDue(db)} as due`.execute(session)).rows[0]?.due;
+    expect(await isDue(db)).toBe(false);
+    // It would be, if the tenant did not rest.
+    const trx = await db.startTransaction().execute();
+    await sql`delete from resting_tenant`.execute(trx);
+    expect(await isDue(trx)).toBe(true);
+    await trx.rollback().execute();
+    await thawTenant(db, 'still');
+    await until('it is released then', async () => (await statusIn(db, frozen.mandatorId)) === 'Released');
+    await deleteTenant(db, 'still');
+  });
+
   test('is passed over by the sweeps of its new cell, which do what there is to do for the others', async () => {
     const { db, context } = pair.cells[1];
     const [resting, other] = [await pair.makeTenantIn(1, 'coming'), await pair.makeTenantIn(1, 'served')];
@@ -296,21 +338,9 @@ describe('a resting tenant', () => {
     await sql`update resting_tenant set state = 'Coming', until = null`.execute(db);
     await db.transaction().execute(async (trx) => {
       await sql`set local session_replication_role = replica`.execute(trx);
-      for (const { mandatorId, resources } of [resting, other]) {
-        await sql`
-          insert into booking (mandator_id, resource_id, kind, status, origin, occupied, check_in_from, check_in_until)
-          values (${mandatorId}, ${resources[0]!.id}, 'Booking', 'Confirmed', 'Api',
-            tstzrange(now() - interval '1 hour', now() + interval '1 hour'), now() - interval '1 hour', now() - interval '1 minute')`.execute(
-          trx,
-        );
-      }
+      for (const { mandatorId, resources } of [resting, other]) await insertNoShow(trx, mandatorId, resources[0]!.id);
     });
-    const statusOf = async (mandatorId: number) => {
-      const { rows } = await sql<{
-        status: string;
-      }>`select status from booking where mandator_id = ${mandatorId}`.execute(db);
-      return rows[0]?.status;
-    };
+    const statusOf = (mandatorId: number) => statusIn(db, mandatorId);
     await until('the other is released', async () => (await statusOf(other.mandatorId)) === 'Released');
     expect(await statusOf(resting.mandatorId)).toBe('Confirmed');
     const token = await pair.signIn(other);
