@@ -7,15 +7,15 @@ import {
   BatchRequestContent,
   type BatchRequestStep,
   BatchResponseContent,
-  Client,
+  type Client,
   type GraphError,
-  HTTPMessageHandler,
 } from '@microsoft/microsoft-graph-client';
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { openLog } from '../../src/log.ts';
 import type { Write } from '../../src/mail-servers/connector.ts';
 import { openGraph } from '../../src/mail-servers/graph.ts';
 import { markId } from '../../src/mail-servers/graph-events.ts';
+import { openGraphClient } from './_util/graph-client.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { type Relay, startRelay } from './_util/relay.ts';
 
@@ -33,29 +33,10 @@ let client: Client;
 let rooms = 0;
 let room: { mailbox: string; address: null };
 
-async function openClient(): Promise<Client> {
-  const form = {
-    ...{ grant_type: 'client_credentials', client_id: server.clientId, client_secret: server.clientSecret },
-    scope: 'https://graph.microsoft.com/.default',
-  };
-  const given = await fetch(server.token, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token } = (await given.json()) as { access_token: string };
-  const http = new HTTPMessageHandler();
-  // Its own handler gives tokens to servers with https alone.
-  const middleware = {
-    execute(context: Parameters<HTTPMessageHandler['execute']>[0]) {
-      const headers = { ...(context.options?.headers as object), authorization: `Bearer ${access_token}` };
-      context.options = { ...context.options, headers };
-      return http.execute(context);
-    },
-  };
-  return Client.initWithMiddleware({ middleware, baseUrl: server.url, defaultVersion: 'v1.0' });
-}
-
 beforeAll(async () => {
   server = await startMailServer();
   relay = await startRelay(server.url);
-  client = await openClient();
+  client = await openGraphClient(server);
 });
 afterAll(async () => {
   await relay?.stop();

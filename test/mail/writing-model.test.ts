@@ -14,7 +14,14 @@ import { openDice } from '../_util/dice.ts';
 import { lessonClient } from '../_util/lessons.ts';
 import { isLong, seed, times } from '../_util/long.ts';
 import { type Asked, type Fate, startGoBetween } from './_util/go-between.ts';
-import { type Facts, type Standing, startCalDavThere, startGoogleThere, type There } from './_util/there.ts';
+import {
+  type Facts,
+  type Standing,
+  startCalDavThere,
+  startGoogleThere,
+  startGraphThere,
+  type There,
+} from './_util/there.ts';
 import { type MailJob, openLife, openWritingDesk } from './_util/writing-desk.ts';
 
 const edits = times(60, 1_000);
@@ -346,6 +353,7 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
 describe.each<[string, () => Promise<There>]>([
   ['CalDAV', startCalDavThere],
   ['Google', () => startGoogleThere(rooms)],
+  ['Graph', () => startGraphThere(rooms)],
 ])('%s', (kind, start) => {
   test(
     `both sides say the same once all is quiet (TEST_SEED=${seed})`,

@@ -12,6 +12,19 @@ type Passed = { status: number; headers: IncomingMessage['headers']; body: Buffe
 
 const isWrite = ({ method }: Asked) => ['PUT', 'POST', 'PATCH', 'DELETE'].includes(method);
 
+/** How much a request has changed: a batch of Graph is many requests. */
+function writesOf(asked: Asked, sent: Buffer, status: number, told: Buffer): number {
+  if (!asked.path.endsWith('/$batch')) return isWrite(asked) && status < 300 ? 1 : 0;
+  const methods = new Map(
+    (JSON.parse(`${sent}`) as { requests: { id: string; method: string }[] }).requests.map(({ id, method }) => [
+      id,
+      method,
+    ]),
+  );
+  const { responses = [] } = JSON.parse(`${told}`) as { responses?: { id: string; status: number }[] };
+  return responses.filter(({ id, status: own }) => methods.get(id) !== 'GET' && own < 300).length;
+}
+
 /** @param target the root of the mail server's URLs */
 export async function startGoBetween(target: string) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
@@ -28,8 +41,9 @@ export async function startGoBetween(target: string) {
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
     const status = answer.statusCode ?? 0;
-    if (isWrite(asked) && status < 300) counts.writes += 1;
-    return { status, headers: answer.headers, body: Buffer.concat(chunks) };
+    const told = Buffer.concat(chunks);
+    counts.writes += writesOf(asked, body, status, told);
+    return { status, headers: answer.headers, body: told };
   }
 
   async function sendLate(isLast = false): Promise<void> {

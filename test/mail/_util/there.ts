@@ -1,7 +1,9 @@
 /** The mail server's side of calendars that are written from here: what stands there, and what people do to it. */
 import { auth, calendar, type calendar_v3 } from '@googleapis/calendar';
+import type { Event } from '@microsoft/microsoft-graph-types';
 import { importPKCS8, SignJWT } from 'jose';
 import { startCalDavServer } from './caldav-server.ts';
+import { openGraphClient } from './graph-client.ts';
 import { startMailServer } from './mail-server.ts';
 
 export type Standing = {
@@ -24,7 +26,7 @@ export type There = {
   busy: { status: number; headers?: Record<string, string>; body?: string };
   list(room: string): Promise<Standing[]>;
   add(room: string, facts: Facts): Promise<unknown>;
-  /** Somebody's program copies it with all its properties; null where the server lets no two have one UID. */
+  /** Somebody's program copies it with all its properties; null where no two have one UID (CalDAV), or one transaction (Graph). */
   copy: null | ((room: string, one: Standing) => Promise<unknown>);
   change(room: string, one: Standing, facts: Facts): Promise<unknown>;
   remove(room: string, one: Standing): Promise<unknown>;
@@ -108,6 +110,48 @@ export async function startGoogleThere(rooms: readonly string[]): Promise<There>
     change: (room, { id }, facts) =>
       events.patch({ calendarId: calendarId(room), eventId: id, requestBody: bodyOf(facts) }),
     remove: (room, { id }) => events.delete({ calendarId: calendarId(room), eventId: id }),
+    loseState: server.loseState,
+    stop: server.stop,
+  };
+}
+
+export async function startGraphThere(rooms: readonly string[]): Promise<There> {
+  const server = await startMailServer();
+  const client = await openGraphClient(server);
+  for (const room of rooms) await server.addRoom(`${room}@rooms.test`, { allowConflicts: true });
+  const from = new Date(Date.now() - 86_400_000).toISOString();
+  const until = new Date(Date.now() + 60 * 86_400_000).toISOString();
+  const api = (room: string, rest: string) => client.api(`/users/${room}@rooms.test/${rest}`);
+  const place = (room: string, { id }: Standing) => api(room, `events/${encodeURIComponent(id)}`);
+  const moment = (at: Date) => ({ dateTime: at.toISOString().slice(0, 19), timeZone: 'UTC' });
+  const instant = (told: Event['start']) => new Date(`${told!.dateTime!.slice(0, 19)}Z`);
+  const bodyOf = ({ start, end, subject, isPrivate, isBusy }: Facts): Event => ({
+    ...{ start: moment(start), end: moment(end), subject },
+    ...{ sensitivity: isPrivate ? 'private' : 'normal', showAs: isBusy ? 'busy' : 'free' },
+  });
+  return {
+    url: server.url,
+    settings: (at) =>
+      Object.fromEntries(
+        Object.entries({
+          ...{ Kind: 'Graph', Url: `${at}/v1.0`, TokenUrl: server.token },
+          ...{ ClientId: server.clientId, ClientSecret: server.clientSecret },
+        }).map(([name, value]) => [member(name), value]),
+      ),
+    busy: { status: 429, headers: { 'retry-after': '1' } },
+    async list(room) {
+      const view = api(room, 'calendarView').query({ startDateTime: from, endDateTime: until }).top(1_000);
+      const { value } = (await view.get()) as { value: Event[] };
+      return value.map((one) => ({
+        ...{ id: one.id!, mark: one.transactionId ?? null, subject: one.subject ?? '' },
+        ...{ start: instant(one.start), end: instant(one.end) },
+        ...{ isPrivate: one.sensitivity === 'private', isBusy: one.showAs !== 'free' },
+      }));
+    },
+    add: (room, facts) => api(room, 'events').post(bodyOf(facts)),
+    copy: null,
+    change: (room, one, facts) => place(room, one).patch(bodyOf(facts)),
+    remove: (room, one) => place(room, one).delete(),
     loseState: server.loseState,
     stop: server.stop,
   };

@@ -13,7 +13,8 @@ import type { World } from './world.ts';
 type GoogleEvent = calendar_v3.Schema$Event;
 /** What a client was told: each event's tag by its id. */
 type Told = Map<string, string>;
-type Token = { mailbox: string; generation: number; told: Told; query: string };
+/** `since`: of the mailbox's log. */
+type Token = { mailbox: string; generation: number; told: Told; query: string; since: number };
 type Page = Token & { rest: GoogleEvent[]; asked: string };
 
 const tokenLifeMs = 3_599_000;
@@ -84,7 +85,10 @@ export function openGoogle(world: World, channels: Channels) {
     const told: Told = new Map(
       all.filter(isAlive).map((one) => [idOfOccurrence(ownOf(one.appointment), one), tag(one)]),
     );
-    const next = { mailbox: mailbox.address, generation: world.generation, told, query: shape, asked };
+    const next = {
+      ...{ mailbox: mailbox.address, generation: world.generation, told, query: shape, asked },
+      since: mailbox.log.at(-1)?.number ?? 0,
+    };
     if (syncToken === null) {
       const [from, to] = [
         Date.parse(get('timeMin') ?? '1970-01-01T00:00:00Z'),
@@ -103,7 +107,10 @@ export function openGoogle(world: World, channels: Channels) {
     if (!sync || sync.generation !== world.generation || sync.mailbox !== mailbox.address)
       return refusal(410, 'fullSyncRequired', 'Sync token is no longer valid, a full sync is required.');
     if (sync.query !== shape) return invalid('The parameters differ from those of the first request.');
-    const gone = [...sync.told.keys()].filter((id) => !told.has(id));
+    const ended = new Set(mailbox.log.filter(({ number }) => number > sync.since).map(({ id }) => id));
+    const given = [...(taken.get(mailbox.address) ?? [])].filter(([, { id }]) => ended.has(id));
+    // Also what came and went in between.
+    const gone = [...new Set([...sync.told.keys(), ...given.map(([id]) => id)])].filter((id) => !told.has(id));
     const rest: GoogleEvent[] = [
       // There may be no more of one that is gone than its id.
       ...gone.map((id): GoogleEvent => ({ kind: 'calendar#event', id, status: 'cancelled' })),
