@@ -8,6 +8,8 @@
  * - A slow tenant has two places, so that another calendar can show that only the first one hangs. After a turn without an
  *   answer all work of the tenant rests: for 5 s, and twice as long each time up to 60 s. Then it has one place for a probe.
  *
+ * Spare work, such as the writing of a term into many calendars, has turns of its own beside the others of its tenant.
+ *
  * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A
  * turn ends by a signal that all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
  * begins with its first request, so that a slow database of ours makes no tenant slow. Work whose turn ended only because no
@@ -24,6 +26,7 @@ const laterMs = 10_000;
 
 const mostOfTenant = 3;
 const mostOfSlowTenant = 2;
+const mostSpareOfTenant = 3;
 
 /** Work that wants a turn. */
 export type TurnWork = {
@@ -32,7 +35,7 @@ export type TurnWork = {
   name: string;
   /** Work that may be plentiful: it leaves one of the tenant's turns to other work. */
   isBulk?: boolean;
-  /** Bulk that leaves all of the tenant's turns but one to other work. */
+  /** Work that may be long: it comes beside the tenant's other turns, and takes half of the places at most. */
   isSpare?: boolean;
 };
 
@@ -98,12 +101,13 @@ export function openTurns(places: number): Turns {
     const restMs = restsUntil - performance.now();
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
     if ((isSlow || isSlowWork) && !hasSlowPlace(tenant)) return { againMs: laterMs, isForAll: isSlow };
-    const own = count((run) => run.tenant === tenant);
-    const bulk = count((run) => run.tenant === tenant && run.isBulk);
-    if (isSpare && count((run) => run.tenant === tenant && run.isSpare) > 0)
-      return { againMs: soonMs, isForAll: false };
-    if (runs.size >= places || own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1))
-      return { againMs: soonMs, isForAll: false };
+    const spare = count((run) => run.isSpare);
+    const own = count((run) => run.isSpare === isSpare && run.tenant === tenant);
+    const bulk = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk);
+    const hasNone = isSpare
+      ? spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
+      : own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1);
+    if (runs.size >= places || hasNone) return { againMs: soonMs, isForAll: false };
     return undefined;
   }
 

@@ -8,7 +8,8 @@ import { type Connector, ServerFault, type Write, type WriteOutcome, type Writte
 import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
 import { markName, readEvent } from './google-events.ts';
 
-const atOnce = 20;
+/** Writes of one call, which come one after another, and lookups at a time. */
+const atOnce = 5;
 const silent = { sendUpdates: 'none' };
 
 /** Google takes the digits of base32hex, and so those of a hash in hexadecimal. */
@@ -97,7 +98,10 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     },
     async find({ mailbox }, origins, signal) {
       const found = [];
-      for (const origin of origins) found.push(await find(mailbox, origin, signal));
+      for (let next = 0; next < origins.length; next += atOnce) {
+        const some = origins.slice(next, next + atOnce);
+        found.push(...(await Promise.all(some.map((origin) => find(mailbox, origin, signal)))));
+      }
       return found.flatMap((one) => one ?? []);
     },
   };

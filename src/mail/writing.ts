@@ -10,6 +10,7 @@ import { backOff } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
 import { type Connector, hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
 import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
+import { dayLength } from '../time/days.ts';
 import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
 import { takeOver } from './take-over.ts';
@@ -28,6 +29,8 @@ import { forget, readRows, save } from './written-rows.ts';
 
 /** No batch is begun later in a job: readings of the calendar go on in between. */
 const jobMs = 2_000;
+/** Of many items those of the coming days are written first, and those of other calendars before the rest. */
+const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
 /** Items that are looked up by one request. */
 const foundAtOnce = 20;
 /** Of a calendar that was emptied the bookings are not cancelled. */
@@ -97,14 +100,17 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const { steps, forgotten, over } = compare([...wanted.values()], rows, calendar.mandatorUid, Date.now());
   if (forgotten.length > 0) await forget(work, calendar, forgotten);
   if (over.length > 0) await work.transaction().execute((trx) => save(trx, calendar, over));
+  const near = steps.filter(({ row }) => row.start.getTime() < Date.now() + nearMs);
+  const next = steps.length > many && near.length > 0 ? near : steps;
   let isWhole = true;
-  if (steps.length > 0) turn.begin();
-  for (let at = 0; at < steps.length; at += writes.atOnce) {
+  if (next.length > 0) turn.begin();
+  for (let at = 0; at < next.length; at += writes.atOnce) {
     if (performance.now() > until) return 0;
-    isWhole = (await writeBatch(session, steps.slice(at, at + writes.atOnce))) && isWhole;
+    isWhole = (await writeBatch(session, next.slice(at, at + writes.atOnce))) && isWhole;
     turn.answered();
   }
   if (!isWhole) return 0;
+  if (next.length < steps.length) return restAfterMs;
   if (rows.some(isUnsettled)) return laterMs;
   await sql`
     update mail_calendar set writing_failures = 0, writing_fault = null, writing_not_before = null, compared_at = now(),

@@ -72,6 +72,23 @@ test('hanging servers have half of the places after five seconds, and each one o
   }
 });
 
+test('spare work has three turns of a tenant beside its others, and half of all places; of a slow tenant one', async () => {
+  const turns = openTurns(places);
+  const take = async (tenant: number, more: object) =>
+    (await Promise.race([turns.take({ tenant, name: `${Math.random()}`, ...more }, hang), pause(1)])) === undefined;
+  const takeMany = async (tenant: number, more: object) => {
+    const got = Array.from({ length: 4 }, () => take(tenant, more));
+    await pass(0.001);
+    return (await Promise.all(got)).filter(Boolean).length;
+  };
+  const spare = { isBulk: true, isSpare: true };
+  expect(await takeMany(1, spare)).toBe(3);
+  expect(await takeMany(1, { isBulk: true })).toBe(2);
+  expect(await takeMany(2, spare)).toBe(1);
+  await pass(200);
+  expect(await takeMany(1, spare)).toBe(1);
+});
+
 test('one calendar that hangs leaves the others of its tenant their turns, all the time', async () => {
   const turns = openTurns(places);
   void readOnAndOn(turns, 1, hang);

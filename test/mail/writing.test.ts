@@ -175,6 +175,23 @@ describe('what is booked', () => {
     expect(await desk.takeJobs()).toEqual([]);
   });
 
+  test('stands there for the coming days first where it is much, and other calendars come before the rest', async () => {
+    await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=60' });
+    await desk.takeJobs();
+    await desk.write(room);
+    const first = there();
+    expect(first.length).toBeGreaterThan(3);
+    expect(first.length).toBeLessThan(10);
+    const { rows } = await sql<{ isLater: boolean }>`
+      select run_at > now() as "isLater" from graphile_worker.jobs where task_identifier = 'WriteMailCalendar'`.execute(
+      desk.db,
+    );
+    expect(rows).toEqual([{ isLater: true }]);
+    await desk.settle();
+    expect(there().slice(0, first.length)).toEqual(first);
+    expect(there()).toHaveLength(60);
+  });
+
   test('stands there also where the server sends who writes to another place', async () => {
     server.redirect(true);
     const id = await book(1);
