@@ -9,7 +9,8 @@ import { passIdsOf } from '../db/id-ranges.ts';
 import { damaged, type TablePart, type TableText, withTableFile, writeTableFile } from '../db/table-file.ts';
 import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
-import { aloneIn, findRest, getServed, unguarded } from './resting.ts';
+import { unguarded } from './guards.ts';
+import { aloneIn, findRest, getServed } from './resting.ts';
 import { insertRows, listTenantTables } from './tables.ts';
 
 const rowsAtOnce = 1_000;

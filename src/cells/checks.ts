@@ -19,20 +19,29 @@ export async function insistOnTwo(from: Database, to: Database): Promise<void> {
     );
 }
 
-/** @returns whether the tenant has left @throws Conflict when it has left for elsewhere */
-export async function insistOnDestination(from: Database, to: Database, code: string): Promise<boolean> {
+/**
+ * @returns whether the tenant is here still, has left for `to`, or is being removed for good
+ * @throws Conflict when it has left for elsewhere
+ */
+export async function insistOnDestination(
+  from: Database,
+  to: Database,
+  code: string,
+): Promise<'Here' | 'Left' | 'Gone'> {
   const rest = await findRest(from, code);
   if (rest?.state === 'Coming')
     throw new Conflict(
       `The tenant ${code} is coming here from another installation: finish that move, or undo it, first.`,
     );
-  if (rest?.state !== 'Away') return false;
-  if (rest.destination === null)
-    throw new Conflict(`The tenant ${code} is being removed; start "roomgate tenant delete" again.`);
+  if (rest?.state !== 'Away') return 'Here';
+  if (rest.destination === null) return 'Gone';
   if (rest.destination !== (await identify(to)).database)
     throw new Conflict(`The tenant ${code} has left for another installation than this one; name that with --to.`);
-  return true;
+  return 'Left';
 }
+
+export const isBeingRemoved = (code: string) =>
+  new Conflict(`The tenant ${code} is being removed; start "roomgate tenant delete" again.`);
 
 /** Where it leaves or, if it has been removed there already, where it came to. */
 export async function findTenant(from: Database, to: Database, code: string): Promise<TenantRow> {

@@ -73,7 +73,10 @@ export const addCommands: AddCommands = (program, action) => {
 
   ofTenant('thaw')
     .description('end a freeze')
-    .option('--lost', 'the installation that the tenant has left for is lost for good: it is served here again')
+    .option(
+      '--lost',
+      'the installation that the tenant has left for, or come from, is lost for good: it is served here',
+    )
     .addHelpText('after', example('thaw --mandator demo'))
     .action(
       action(async ({ context, print }, { mandator, lost = false }: TenantOption & { lost?: boolean }) => {

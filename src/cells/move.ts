@@ -9,7 +9,17 @@ import type { Database } from '../db/database.ts';
 import { passIdsOf } from '../db/id-ranges.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
-import { checkKeys, checkSchemas, compare, findTenant, insistOnDestination, insistOnTwo, isServed } from './checks.ts';
+import {
+  checkKeys,
+  checkSchemas,
+  compare,
+  findTenant,
+  insistOnDestination,
+  insistOnTwo,
+  isBeingRemoved,
+  isServed,
+} from './checks.ts';
+import { liftGuards, unguarded } from './guards.ts';
 import { dropCopy, removeRows } from './removal.ts';
 import {
   catchUp,
@@ -23,16 +33,16 @@ import {
 } from './replication.ts';
 import {
   alone,
+  endForGood,
   findRest,
   freeze,
   getTenant,
   insistOnRest,
-  liftGuards,
   receive,
+  refuse,
   sendAway,
   takeBack,
   thaw,
-  unguarded,
 } from './resting.ts';
 import { identify, insertRows, listTenantTables, type TenantRow, type TenantTable } from './tables.ts';
 
@@ -67,23 +77,32 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
   const { from, to, code, say } = move;
   const { id } = tenant;
   const tables = await checkSchemas(from, to);
-  const hasLeft = await insistOnDestination(from, to, code);
+  const place = await insistOnDestination(from, to, code);
   let moved: Moved = { stoppedMs: 0, rows: 0 };
   if (await isServed(to, tenant)) {
-    if (!hasLeft)
+    if (place === 'Here')
       throw new Conflict(
         `The other installation has the tenant ${code} as well, with the same Id, though it has not left here: a copy, perhaps, from a backup or a file. Remove it where it is not used ("roomgate tenant delete"), then move it.`,
       );
-  } else if (hasLeft) {
+    if (place === 'Left') await move.route();
+  } else if (place === 'Gone') {
+    throw isBeingRemoved(code);
+  } else if (place === 'Left') {
     say('The tenant has left already; the move goes on.');
     await compare(from, to, tables, tenant);
     await arrive(from, to, tenant);
     await move.route();
   } else {
+    // Until then nothing shows there that it may be removed.
+    if (await isSubscribed(from, id))
+      throw new Conflict(
+        `The tenant ${code} has come here, and is not removed yet where it was: start that move again there. Where that installation is lost for good, "roomgate tenant thaw --lost" says so here.`,
+      );
     await follow(move, tenant, tables);
     moved = await leave(move, tenant, tables);
   }
   say('Removing the original.');
+  await endForGood(from, tenant);
   await unsubscribe(to, id);
   await unpublish(from, id);
   await removeRows(from, id, 'Away');
@@ -106,6 +125,7 @@ async function follow(
     // What an earlier try has left.
     await removeRows(to, id, 'Coming');
     await passIdsOf(to, id, { rowsIn: from });
+    await unpublish(from, id);
     await publish(from, id, tables);
     await subscribe(to, id, fromUrl);
   }
@@ -128,13 +148,14 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
   say('Stopping the writes.');
   const since = Date.now();
   try {
-    await freeze(from, tenant, freezeSeconds);
+    const until = await freeze(from, tenant, freezeSeconds);
     const left = () => mostMs - (Date.now() - since);
     if (!(await catchUp(from, to, tenant.id, left())))
       throw new Conflict(`The last changes did not arrive within ${freezeSeconds} seconds; try again later.`);
     await placeAlike(from, to, tenant.id);
     const rows = await compare(from, to, tables, tenant);
-    if (!(await sendAway(from, tenant, (await identify(to)).database)))
+    await insistOnRest(to, tenant.id, 'Coming');
+    if (!(await sendAway(from, tenant, { until, destination: (await identify(to)).database })))
       throw new Conflict(`It took longer than the ${freezeSeconds} seconds of --freeze-seconds; give it more.`);
     await arrive(from, to, tenant);
     await move.route();
@@ -156,6 +177,7 @@ async function placeAlike(from: Database, to: Database, mandatorId: number): Pro
       from,
     );
     await to.transaction().execute(async (trx) => {
+      await insistOnRest(trx, mandatorId, 'Coming');
       await sql`
         update change set position = placed.position
         from unnest(${rows.map(({ id }) => id)}::bigint[], ${rows.map(({ position }) => position)}::bigint[])
@@ -185,6 +207,7 @@ async function forgetAlike(from: Database, to: Database, mandatorId: number): Pr
     const gone = (await listIds(to)).filter((id) => !kept.has(id));
     if (gone.length > 0)
       await to.transaction().execute(async (trx) => {
+        await insistOnRest(trx, mandatorId, 'Coming');
         await sql`delete from ${table} where mandator_id = ${mandatorId} and id::text = any (${gone})`.execute(
           await unguarded(trx),
         );
@@ -209,6 +232,8 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
     await insertRows(trx, 'pepper', pepper, { onConflict });
     await insertRows(trx, 'mandator', mandator, { onConflict });
     await sql`update mandator set code = ${code} where id = ${id}`.execute(trx);
+    // Changes without a position: the sweep there looks behind the ids alone that it has placed.
+    await sql`select place_changes(${id}, 2147483647)`.execute(trx);
     await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
     await sql`delete from move_mark where mandator_id = ${id}`.execute(trx);
     await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
@@ -220,11 +245,17 @@ export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to
   await insistOnTwo(from, to);
   const tenant = await getTenant(from, code);
   await alone(from, tenant, async () => {
-    const hasLeft = await insistOnDestination(from, to, code);
+    const place = await insistOnDestination(from, to, code);
+    if (place === 'Gone') throw isBeingRemoved(code);
     if (await isServed(to, tenant))
       throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
+    // From here on it is never served there, whoever still tries; only then it may be served here.
+    if (!(await refuse(to, tenant)) && place === 'Left')
+      throw new Conflict(
+        `The tenant ${code} has left, and is not coming there any more: it was served there and has been removed since, or was given up there. Where nobody serves it, "roomgate tenant thaw --lost" does so here.`,
+      );
+    await (place === 'Left' ? takeBack(from, tenant) : thaw(from, code));
     await dropCopy(to, tenant);
     await unpublish(from, tenant.id);
-    await (hasLeft ? takeBack(from, tenant) : thaw(from, code));
   });
 }

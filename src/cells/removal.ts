@@ -1,8 +1,9 @@
 /** Removes all rows of a tenant, in steps that others hardly notice. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { liftGuards, unguarded } from './guards.ts';
 import { unsubscribe } from './replication.ts';
-import { findRest, insistOnRest, liftGuards, type TenantRest, unguarded } from './resting.ts';
+import { insistOnRest, refuse, type TenantRest } from './resting.ts';
 import { listTenantTables, type TenantRow } from './tables.ts';
 
 const rowsAtOnce = 20_000;
@@ -39,12 +40,13 @@ export async function removeRows(
   return removed;
 }
 
-/** Removes what has come of a tenant that is not served here yet. @returns how many rows */
-export async function dropCopy(db: Database, { id, code }: TenantRow): Promise<number> {
+/** Removes what has come of a tenant that is not served here, and never will be. @returns how many rows */
+export async function dropCopy(db: Database, tenant: TenantRow): Promise<number> {
+  const { id } = tenant;
+  const isRefused = await refuse(db, tenant);
   await unsubscribe(db, id);
-  const isComing = (await findRest(db, code))?.state === 'Coming';
-  const rows = isComing ? await removeRows(db, id, 'Coming') : 0;
-  await sql`delete from resting_tenant where mandator_id = ${id} and state = 'Coming'`.execute(db);
+  const rows = isRefused ? await removeRows(db, id, 'Away') : 0;
+  if (isRefused) await sql`delete from resting_tenant where mandator_id = ${id} and state = 'Away'`.execute(db);
   await sql`delete from move_mark where mandator_id = ${id}`.execute(db);
   await liftGuards(db);
   return rows;

@@ -2,10 +2,9 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { isDeadlock, isLockTimeout } from '../flow/database-errors.ts';
-import { guardsLock, lockClasses } from '../flow/locks.ts';
-import { backOff, pause } from '../flow/retry.ts';
-import { listTenantTables, type TenantRow } from './tables.ts';
+import { lockClasses } from '../flow/locks.ts';
+import { liftGuards, outlastWriters, underGuard, unguarded } from './guards.ts';
+import type { TenantRow } from './tables.ts';
 
 export type TenantRest = {
   mandatorId: number;
@@ -14,12 +13,6 @@ export type TenantRest = {
   /** Where a tenant that is Away is served; null: nowhere, it is being removed. */
   destination: string | null;
 };
-
-const guard = 'guard_resting_tenant';
-/** Milliseconds for which a table is waited for, and with it those who write it. */
-const lockWait = 300;
-const mostLockTries = 40;
-const lookEvery = 20;
 
 /** The rest of the tenant of a code, or of a code or an Id. */
 export async function findRest(
@@ -50,63 +43,6 @@ export async function getServed(db: Database | Transaction, code: string): Promi
   return await getTenant(db, code);
 }
 
-/** Changes a table's triggers as soon as nobody holds the table, and gives way to requests while it waits. */
-async function onTable(db: Database, statement: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      await db.transaction().execute(async (trx) => {
-        await sql`set local lock_timeout = ${sql.lit(lockWait)}`.execute(trx);
-        await sql.raw(statement).execute(trx);
-      });
-      return;
-    } catch (error) {
-      if (!(isLockTimeout(error) || isDeadlock(error)) || tries >= mostLockTries) throw error;
-      await pause(backOff(tries, { firstMs: 50, longestMs: 500 }));
-    }
-  }
-}
-
-async function listGuarded(db: Database): Promise<Set<string>> {
-  const { rows } = await sql<{ name: string }>`
-    select relname as name from pg_trigger join pg_class on pg_class.oid = tgrelid where tgname = ${guard}`.execute(db);
-  return new Set(rows.map(({ name }) => name));
-}
-
-/** One at a time: the guards of one tenant's rest are not taken away while another's begins. */
-async function guarding(db: Database, work: () => Promise<void>): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${guardsLock}, 0))`.execute(trx);
-    await work();
-  });
-}
-
-/** Has all tables of tenants watched, and then a tenant rest. @param insert of its row */
-async function begin(db: Database, insert: () => Promise<void>): Promise<void> {
-  await guarding(db, async () => {
-    const guarded = await listGuarded(db);
-    const tables = [{ name: 'mandator', key: 'id' }].concat(
-      (await listTenantTables(db)).map(({ name }) => ({ name, key: 'mandator_id' })),
-    );
-    for (const { name, key } of tables)
-      if (!guarded.has(name))
-        await onTable(
-          db,
-          `create trigger ${guard} before insert or update or delete on ${name}
-           for each row execute function ${guard}('${key}')`,
-        );
-    await insert();
-  });
-}
-
-/** Takes the guards away once no tenant rests. */
-export async function liftGuards(db: Database): Promise<void> {
-  await guarding(db, async () => {
-    const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
-    if (rows.length > 0) return;
-    for (const name of await listGuarded(db)) await onTable(db, `drop trigger if exists ${guard} on ${name}`);
-  });
-}
-
 const lockOf = ({ id }: TenantRow) => sql`${lockClasses.rest}::integer, ${id}::integer`;
 
 const busy = ({ code }: TenantRow) =>
@@ -121,10 +57,18 @@ export async function alone<T>(db: Database, tenant: TenantRow, work: () => Prom
     const lock = lockOf(tenant);
     const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_lock(${lock}) as free`.execute(session);
     if (!rows[0]?.free) throw busy(tenant);
+    // The session says nothing while others work: PostgreSQL would end it, and with it the lock.
+    const { rows: before } = await sql<{ idle: string }>`
+      select current_setting('idle_session_timeout') as idle, set_config('idle_session_timeout', '0', false)`.execute(
+      session,
+    );
     try {
       return await work();
     } finally {
-      await sql`select pg_advisory_unlock(${lock})`.execute(session).catch(() => {});
+      await sql`
+        select pg_advisory_unlock(${lock}), set_config('idle_session_timeout', ${before[0]!.idle}, false)`
+        .execute(session)
+        .catch(() => {});
     }
   });
 }
@@ -137,46 +81,29 @@ export async function aloneIn(trx: Transaction, tenant: TenantRow): Promise<void
 }
 
 /**
- * Waits until every transaction is over that may have written for a tenant before its rest could be seen: it holds the lock of a
- * table that it writes. One that takes such a lock later reads the rest in its triggers, since no writer has a snapshot for more
- * than a statement.
- * @throws Conflict after `mostMs`
- */
-async function outlastWriters(db: Database, mostMs: number): Promise<void> {
-  const { rows: writers } = await sql<{ transaction: string }>`
-    select distinct virtualtransaction as transaction from pg_locks
-    join pg_trigger on tgrelid = relation and tgname = ${guard}
-    where locktype = 'relation' and pid <> pg_backend_pid()
-      and database = (select oid from pg_database where datname = current_database())
-      and mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`.execute(db);
-  const transactions = writers.map(({ transaction }) => transaction);
-  for (const end = Date.now() + mostMs; ; await pause(lookEvery)) {
-    const { rows } = await sql<{ pid: number }>`
-      select distinct pid from pg_locks where virtualtransaction = any (${transactions})`.execute(db);
-    if (rows.length === 0) return;
-    if (Date.now() > end)
-      throw new Conflict(
-        `Transactions that began before are still writing (${rows.map(({ pid }) => pid).join(', ')} in pg_stat_activity); try again when they are over.`,
-      );
-  }
-}
-
-/**
  * Lets nobody write for a tenant for `seconds`, or until `thaw`; it is still read. Once this has returned, nothing that was begun
  * before can be written either.
+ * @returns until when, as text: a freeze that is another one has another
  * @throws Conflict when it rests already, or when writers do not end
  */
-export async function freeze(db: Database, { id, code }: TenantRow, seconds: number): Promise<void> {
-  await begin(db, async () => {
-    const { rows } = await sql`
+export async function freeze(db: Database, { id, code }: TenantRow, seconds: number): Promise<string> {
+  const until = await underGuard(db, async () => {
+    const { rows } = await sql<{ until: string }>`
       insert into resting_tenant (mandator_id, code, state, until)
       values (${id}, ${code}, 'Frozen', clock_timestamp() + make_interval(secs => ${seconds}))
       on conflict (mandator_id) do update set until = excluded.until where resting_tenant.state = 'Frozen'
-      returning 1`.execute(db);
-    if (rows.length === 0)
+      returning until::text`.execute(db);
+    if (!rows[0])
       throw new Conflict(`The tenant ${code} is being moved or removed; start that command again, or undo the move.`);
+    return rows[0].until;
   });
-  await outlastWriters(db, (seconds * 1_000) / 2);
+  try {
+    await outlastWriters(db, (seconds * 1_000) / 2);
+  } catch (error) {
+    await thaw(db, code);
+    throw error;
+  }
+  return until;
 }
 
 /**
@@ -184,13 +111,15 @@ export async function freeze(db: Database, { id, code }: TenantRow, seconds: num
  * @throws Conflict when it rests here already in another way
  */
 export async function receive(db: Database, { id, code }: TenantRow): Promise<void> {
-  await begin(db, async () => {
+  await underGuard(db, async () => {
     await sql`
       insert into resting_tenant (mandator_id, code, state)
       select ${id}, ${code}, 'Coming' where not exists (select from mandator where id = ${id} or code = ${code})
       on conflict do nothing`.execute(db);
   });
   await insistOnRest(db, id, 'Coming');
+  if ((await findRest(db, code))?.mandatorId !== id)
+    throw new Conflict(`Another tenant with the Id ${id} of ${code} is coming there; finish or undo that move first.`);
 }
 
 /** Until the transaction ends it stays in this state. @throws Conflict when it is not */
@@ -223,18 +152,22 @@ export async function thaw(db: Database, code: string): Promise<void> {
 /**
  * Ends the service of a frozen tenant here: from now on it is served elsewhere, or nowhere. Its code is free from then on, so that
  * no credential leads to it; those who knew it are told to come again.
- * @param destination where it is served from then on; null: nowhere
- * @returns whether it was still frozen; otherwise it has been written again, and nothing was done
+ * @param leave.until that of the freeze
+ * @param leave.destination where it is served from then on; null: nowhere
+ * @returns whether it was still in that freeze; otherwise it may have been written again, and nothing was done
  */
 export async function sendAway(
   db: Database,
   { id }: Pick<TenantRow, 'id'>,
-  destination: string | null,
+  { until, destination }: { until: string; destination: string | null },
 ): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
+    // Who finds the freeze over holds its row until all is written; so the clock is asked once nobody holds it.
+    await sql`select from resting_tenant where mandator_id = ${id} for update`.execute(trx);
     const { rows } = await sql`
       update resting_tenant set state = 'Away', until = null, destination = ${destination}
-      where mandator_id = ${id} and state = 'Frozen' and until > clock_timestamp() returning 1`.execute(trx);
+      where mandator_id = ${id} and state = 'Frozen' and until = ${until}::timestamptz and until > clock_timestamp()
+      returning 1`.execute(trx);
     if (rows.length === 0) return false;
     await sql`update mandator set code = ${awayCode(id)} where id = ${id}`.execute(await unguarded(trx));
     await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
@@ -253,18 +186,19 @@ export async function takeBack(db: Database, { id, code }: TenantRow): Promise<v
   await liftGuards(db);
 }
 
-export const awayCode = (id: number) => `moved-${id}`;
-
-/**
- * Makes the rest of a transaction write without triggers, as replication does: neither the guard nor the records of what has
- * changed see it.
- * @throws Conflict when the role of the database may not
- */
-export async function unguarded<Trx extends Parameters<ReturnType<typeof sql>['execute']>[0]>(trx: Trx): Promise<Trx> {
-  await sql`set local session_replication_role = replica`.execute(trx).catch((error: Error) => {
-    throw new Conflict(
-      `${error.message}. A superuser allows it: grant set on parameter session_replication_role to the role of DatabaseUrl.`,
-    );
-  });
-  return trx;
+/** Lets a tenant that has left never come back: what is here of it is going to be removed. */
+export async function endForGood(db: Database, { id }: TenantRow): Promise<void> {
+  await sql`update resting_tenant set destination = null where mandator_id = ${id} and state = 'Away'`.execute(db);
 }
+
+/** Lets a tenant that is coming never be served: it is to be removed. @returns whether that is so now */
+export async function refuse(db: Database, { id, code }: TenantRow): Promise<boolean> {
+  await sql`
+    update resting_tenant set state = 'Away' where mandator_id = ${id} and code = ${code} and state = 'Coming'`.execute(
+    db,
+  );
+  const rest = await findRest(db, code);
+  return rest?.mandatorId === id && rest.state === 'Away' && rest.destination === null;
+}
+
+export const awayCode = (id: number) => `moved-${id}`;

@@ -12,10 +12,11 @@ import { openDatabase } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
+import { liftGuards } from './guards.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
 import { dropCopy, removeRows } from './removal.ts';
-import { unpublish } from './replication.ts';
-import { alone, findRest, freeze, getTenant, liftGuards, sendAway, takeBack, thaw } from './resting.ts';
+import { unpublish, unsubscribe } from './replication.ts';
+import { alone, findRest, freeze, getTenant, sendAway, takeBack, thaw } from './resting.ts';
 
 export { readArchive, writeArchive };
 
@@ -29,13 +30,14 @@ export async function freezeTenant(db: Database, code: string, seconds: number):
 
 /**
  * Ends a freeze.
- * @param options.isLost the installation that the tenant has left for does not exist any more: it is served here again
+ * @param options.isLost the installation that the tenant has left for, or come from, does not exist any more: it is served here
  * @throws NotFound, Conflict
  */
 export async function thawTenant(db: Database, code: string, { isLost = false } = {}): Promise<void> {
   const tenant = await getTenant(db, code);
   await alone(db, tenant, async () => {
     const rest = await findRest(db, code);
+    if (isLost && !rest) await unsubscribe(db, tenant.id);
     if (!(isLost && rest?.state === 'Away' && rest.destination !== null)) return await thaw(db, code);
     await unpublish(db, tenant.id);
     await takeBack(db, tenant);
@@ -50,13 +52,15 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
     const rest = await findRest(db, code);
     if (rest?.state === 'Coming') return { rows: await dropCopy(db, tenant) };
     if (rest?.state !== 'Away') {
-      await freeze(db, tenant, deleteSeconds);
-      if (!(await sendAway(db, tenant, null))) throw new Conflict(`The tenant ${code} is written still; try again.`);
+      const until = await freeze(db, tenant, deleteSeconds);
+      if (!(await sendAway(db, tenant, { until, destination: null })))
+        throw new Conflict(`The tenant ${code} is written still; try again.`);
     } else if (rest.destination !== null)
       throw new Conflict(
         `The tenant ${code} has left for another installation: finish that move, or give it up by "roomgate tenant move --undo", first.`,
       );
-    // Of a move that was cut off.
+    // Of a move that was cut off, here or there.
+    await unsubscribe(db, tenant.id);
     await unpublish(db, tenant.id);
     const rows = await removeRows(db, tenant.id, 'Away');
     await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(db);
@@ -72,7 +76,8 @@ async function between<T>(
   work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
 ) {
   // One holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may.
-  const open = (url: string) => openDatabase(url, { max: 4, log, statementTimeout: 0 });
+  const settings = { idle_in_transaction_session_timeout: 0 };
+  const open = (url: string) => openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
   const [from, to] = [open(fromDatabase), open(toDatabase)];
   try {
     return await work({ from, to });

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
+import { alone, endForGood, freeze, refuse, sendAway } from '../../src/cells/resting.ts';
 import { deleteTenant, freezeTenant, thawTenant } from '../../src/cells/service.ts';
 import { identify } from '../../src/cells/tables.ts';
-import type { Database, Transaction } from '../../src/db/database.ts';
+import { type Database, openDatabase, type Transaction } from '../../src/db/database.ts';
 import { isResting } from '../../src/db/resting.ts';
+import { lockClasses } from '../../src/flow/locks.ts';
+import { openLog } from '../../src/log.ts';
 import { hasDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { until } from '../_util/process.ts';
@@ -81,7 +85,10 @@ describe('tenant move', () => {
         if (line.startsWith(place)) throw cutOff;
       };
       await expect(pair.move(code, { say: throwing, route: async () => throwing('route') })).rejects.toBe(cutOff);
-      await pair.move(code);
+      let routed = 0;
+      await pair.move(code, { route: async () => void routed++ });
+      // It may have died before its requests were sent there, or before that was known.
+      expect(routed).toBe(1);
       expect(await pair.remainsOf(0, tenant.mandatorId)).toEqual(nothing);
       expect(await pair.remainsOf(1, tenant.mandatorId)).toEqual({ ...nothing, bookings: 3, mandators: 1 });
     }
@@ -100,6 +107,21 @@ describe('tenant move', () => {
     const next = await pair.makeTenantIn(1, 'after-it');
     expect(next.mandatorId).toBeGreaterThan(mandatorId);
     await insertBookings(db, next.mandatorId, next.resources[0]!.id, { count: 3 });
+  });
+
+  test('brings its changes in their order, also those that have no place in the feed yet', async () => {
+    const [{ db }, there] = pair.cells;
+    const { mandatorId, resources } = await pair.makeTenantIn(0, 'unplaced');
+    const numbering = await db.startTransaction().execute();
+    await sql`select pg_advisory_xact_lock(${lockClasses.placedChanges}::integer, ${mandatorId}::integer)`.execute(
+      numbering,
+    );
+    await insertBookings(db, mandatorId, resources[0]!.id, { count: 3 });
+    await pair.move('unplaced');
+    const { rows } = await sql`
+      select from change where mandator_id = ${mandatorId} and position is null`.execute(there.db);
+    expect(rows).toEqual([]);
+    await numbering.rollback().execute();
   });
 
   test('is undone: the tenant is written where it was, and nothing of it is left there', async () => {
@@ -218,6 +240,70 @@ describe('a tenant is never removed where it has not left', () => {
     await sql.raw(`drop subscription roomgate_move_${mandatorId}`).execute(lost.db);
   });
 
+  test('nor comes back once it was removed where it went, or while it is removed where it was', async () => {
+    const [here, there] = pair.cells;
+    const cutOff = { route: () => Promise.reject(new Error('cut off')) };
+    const { mandatorId } = await enter(0, 'ended');
+    await expect(pair.move('ended', cutOff)).rejects.toThrow('cut off');
+    await deleteTenant(there.db, 'ended');
+    await expect(pair.undo('ended')).rejects.toThrow('is not coming there any more');
+    await expect(pair.move('ended')).rejects.toThrow('The copy is not the original');
+    await thawTenant(here.db, 'ended', { isLost: true });
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);
+
+    const half = await enter(0, 'half');
+    await expect(pair.move('half', cutOff)).rejects.toThrow('cut off');
+    await endForGood(here.db, { id: half.mandatorId, code: 'half' });
+    await expect(pair.undo('half')).rejects.toThrow('is being removed');
+    await expect(thawTenant(here.db, 'half', { isLost: true })).rejects.toThrow('has left');
+    await pair.move('half');
+    expect(await pair.remainsOf(0, half.mandatorId)).toEqual(nothing);
+    expect(await pair.remainsOf(1, half.mandatorId)).toEqual(served);
+  });
+
+  test('nor moves on before it is removed where it came from', async () => {
+    const [here, there] = pair.cells;
+    const { mandatorId } = await enter(0, 'passing');
+    const route = () => Promise.reject(new Error('cut off'));
+    await expect(pair.move('passing', { route })).rejects.toThrow('cut off');
+    // As if where it was had been lost, and was set up anew.
+    await thawTenant(here.db, 'passing', { isLost: true });
+    await deleteTenant(here.db, 'passing');
+    const back = { from: 1, to: 0 };
+    await expect(pair.move('passing', back)).rejects.toThrow('is not removed yet where it was');
+    await thawTenant(there.db, 'passing', { isLost: true });
+    await pair.move('passing', back);
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);
+  });
+
+  test('nor leaves for a copy that is being removed', async () => {
+    const tenant = await enter(0, 'refused');
+    const { mandatorId } = tenant;
+    const cutOff = new Error('cut off');
+    const say = (line: string) => {
+      if (line.startsWith('Stopping')) throw cutOff;
+    };
+    await expect(pair.move('refused', { say })).rejects.toBe(cutOff);
+    expect(await refuse(pair.cells[1].db, { id: mandatorId, code: 'refused' })).toBe(true);
+    await expect(pair.move('refused')).rejects.toThrow('is not one that is coming');
+    await pair.undo('refused');
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);
+  });
+
+  test('nor leaves in another freeze than the one in which it was compared', async () => {
+    const { db } = pair.cells[0];
+    const { mandatorId: id } = await enter(0, 'refrozen');
+    const until = await freeze(db, { id, code: 'refrozen' }, 600);
+    await thawTenant(db, 'refrozen');
+    await freeze(db, { id, code: 'refrozen' }, 600);
+    expect(await sendAway(db, { id }, { until, destination: null })).toBe(false);
+    await thawTenant(db, 'refrozen');
+    expect(await pair.remainsOf(0, id)).toEqual(served);
+  });
+
   test('whose move was cut off is removed with all that its copy followed', async () => {
     const { mandatorId } = await enter(0, 'abandoned');
     const cutOff = new Error('cut off');
@@ -252,6 +338,24 @@ describe('a tenant is never removed where it has not left', () => {
     const busy = expect.stringContaining('by another command; wait until it ends');
     expect(await second).toEqual([busy, busy, busy]);
     expect(await pair.remainsOf(1, mandatorId)).toEqual(served);
+  });
+
+  test('nor by a second one because the first has waited for longer than PostgreSQL lets a session idle', async () => {
+    const tenant = { id: 1_234, code: 'idle' };
+    const { url, db } = pair.cells[0];
+    const settings = { idle_session_timeout: 300 };
+    const impatient = openDatabase(url, { max: 1, log: openLog('silent'), statementTimeout: 0, settings });
+    await alone(impatient, tenant, async () => {
+      // A session that has idled for a shorter time has been ended.
+      const other = new pg.Client(url);
+      const ended = new Promise<void>((resolve) => other.on('end', () => resolve()));
+      other.on('error', () => {});
+      await other.connect();
+      await other.query('set idle_session_timeout = 300');
+      await ended;
+      await expect(alone(db, tenant, async () => {})).rejects.toThrow('by another command');
+    });
+    await impatient.destroy();
   });
 });
 

@@ -1,0 +1,112 @@
+/** The triggers that let nobody write for a resting tenant (sql/000078). They exist while some tenant rests. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { isDeadlock, isLockTimeout } from '../flow/database-errors.ts';
+import { guardsLock } from '../flow/locks.ts';
+import { backOff, pause } from '../flow/retry.ts';
+import { listTenantTables } from './tables.ts';
+
+const guard = 'guard_resting_tenant';
+/** Milliseconds for which a table is waited for, and with it those who write it. */
+const lockWait = 300;
+const mostLockTries = 40;
+const lookEvery = 20;
+
+/** Changes a table's triggers as soon as nobody holds the table, and gives way to requests while it waits. */
+async function onTable(db: Database, statement: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await db.transaction().execute(async (trx) => {
+        await sql`set local lock_timeout = ${sql.lit(lockWait)}`.execute(trx);
+        await sql.raw(statement).execute(trx);
+      });
+      return;
+    } catch (error) {
+      if (!(isLockTimeout(error) || isDeadlock(error)) || tries >= mostLockTries) throw error;
+      await pause(backOff(tries, { firstMs: 50, longestMs: 500 }));
+    }
+  }
+}
+
+async function listGuarded(db: Database): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_trigger join pg_class on pg_class.oid = tgrelid where tgname = ${guard}`.execute(db);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** One at a time: the guards of one tenant's rest are not taken away while another's begins. */
+async function guarding<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  return await db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${guardsLock}, 0))`.execute(trx);
+    return await work();
+  });
+}
+
+/** Has all tables of tenants watched, and then a tenant rest. @param insert of its row */
+export async function underGuard<T>(db: Database, insert: () => Promise<T>): Promise<T> {
+  return await guarding(db, async () => {
+    const guarded = await listGuarded(db);
+    const tables = [{ name: 'mandator', key: 'id' }].concat(
+      (await listTenantTables(db)).map(({ name }) => ({ name, key: 'mandator_id' })),
+    );
+    for (const { name, key } of tables)
+      if (!guarded.has(name))
+        await onTable(
+          db,
+          `create trigger ${guard} before insert or update or delete on ${name}
+           for each row execute function ${guard}('${key}')`,
+        );
+    return await insert();
+  });
+}
+
+/** Takes the guards away once no tenant rests. Where a table is not free, they stay until the next rest is over. */
+export async function liftGuards(db: Database): Promise<void> {
+  await guarding(db, async () => {
+    const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
+    if (rows.length > 0) return;
+    for (const name of await listGuarded(db)) await onTable(db, `drop trigger if exists ${guard} on ${name}`);
+  }).catch((error) => {
+    if (!isLockTimeout(error) && !isDeadlock(error)) throw error;
+  });
+}
+
+/**
+ * Waits until every transaction is over that may have written for a tenant before its rest could be seen: it holds the lock of a
+ * table that it writes. One that takes such a lock later reads the rest in its triggers, since no writer has a snapshot for more
+ * than a statement.
+ * @throws Conflict after `mostMs`
+ */
+export async function outlastWriters(db: Database, mostMs: number): Promise<void> {
+  const { rows: writers } = await sql<{ transaction: string }>`
+    select distinct virtualtransaction as transaction from pg_locks
+    join pg_trigger on tgrelid = relation and tgname = ${guard}
+    where locktype = 'relation' and pid is distinct from pg_backend_pid()
+      and database = (select oid from pg_database where datname = current_database())
+      and mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`.execute(db);
+  const transactions = writers.map(({ transaction }) => transaction);
+  for (const end = Date.now() + mostMs; ; await pause(lookEvery)) {
+    const { rows } = await sql<{ pid: number }>`
+      select distinct pid from pg_locks where virtualtransaction = any (${transactions})`.execute(db);
+    if (rows.length === 0) return;
+    if (Date.now() > end)
+      throw new Conflict(
+        `Transactions that began before are still writing (${rows.map(({ pid }) => pid ?? 'prepared').join(', ')} in pg_stat_activity); try again when they are over.`,
+      );
+  }
+}
+
+/**
+ * Makes the rest of a transaction write without triggers, as replication does: neither the guard nor the records of what has
+ * changed see it.
+ * @throws Conflict when the role of the database may not
+ */
+export async function unguarded<Trx extends Parameters<ReturnType<typeof sql>['execute']>[0]>(trx: Trx): Promise<Trx> {
+  await sql`set local session_replication_role = replica`.execute(trx).catch((error: Error) => {
+    throw new Conflict(
+      `${error.message}. A superuser allows it: grant set on parameter session_replication_role to the role of DatabaseUrl.`,
+    );
+  });
+  return trx;
+}
