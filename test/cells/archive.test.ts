@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { deleteTenant, readArchive, writeArchive } from '../../src/cells/service.ts';
 import { listTenantTables, sumUp } from '../../src/cells/tables.ts';
 import { openDatabase } from '../../src/db/database.ts';
+import { lockClasses } from '../../src/flow/locks.ts';
 import { openLog } from '../../src/log.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -134,9 +135,13 @@ test('a tenant that is being moved or removed is neither written into a file nor
   await readArchive(db, file);
 });
 
-test('the ids of a tenant that comes back are not given again', async () => {
+test('the ids of a tenant that comes back are not given again, and its changes all have a place in the feed', async () => {
   const { mandatorId, locationId, resources } = await makeTenant(service.context.db, { code: 'back' });
   const { db } = service.context;
+  const numbering = await db.startTransaction().execute();
+  await sql`select pg_advisory_xact_lock(${lockClasses.placedChanges}::integer, ${mandatorId}::integer)`.execute(
+    numbering,
+  );
   await insertBookings(db, mandatorId, resources[0]!.id, { count: 5 });
   // An Id that another cell has given.
   await sql`
@@ -148,6 +153,8 @@ test('the ids of a tenant that comes back are not given again', async () => {
   const there = openDatabase(empty.url, { max: 2, log: openLog('silent'), statementTimeout: 0 });
   try {
     await readArchive(there, file);
+    const { rows: unplaced } = await sql`select from change where position is null`.execute(there);
+    expect(unplaced).toEqual([]);
     const next = await makeTenant(there, { code: 'next' });
     expect(next.mandatorId).toBeGreaterThan(mandatorId);
     expect(next.resources[0]!.id).toBeGreaterThan(resources[1]!.id);
@@ -156,5 +163,6 @@ test('the ids of a tenant that comes back are not given again', async () => {
   } finally {
     await there.destroy();
     await empty.drop();
+    await numbering.rollback().execute();
   }
 });
