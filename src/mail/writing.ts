@@ -171,9 +171,12 @@ async function conclude(
     );
     await sql`
       update mail_calendar set items_written = items_written + ${written}, put_backs = put_backs + ${disputed.length},
-        taken_over = taken_over + ${taken}
+        taken_over = taken_over + ${taken},
+        writing_failures = case when ${written} > 0 then 0 else writing_failures end
       where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
   });
+  // What goes on is not slowed by earlier refusals.
+  if (written > 0) calendar.failures = 0;
   for (const { now } of disputed.slice(0, 10))
     context.log.warn({ mandator, mailbox, bookingId: now.bookingId, state: now.state }, 'item was changed there');
 }

@@ -241,7 +241,13 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     for (let round = 0; round < 60; round += 1) {
       await bookConflicts(db);
       await runJobs(false);
-      if (jobs.length === 0 && (await desk.countJobs()) === 0) return;
+      if (jobs.length > 0 || (await desk.countJobs()) > 0) continue;
+      // What rested after deaths of workers is found by a sweep.
+      const { rows } = await sql<{ id: number }>`select id from mail_calendar where dirty_since is not null`.execute(
+        db,
+      );
+      if (rows.length === 0) return;
+      await desk.tell(rows.map(({ id }) => id));
     }
     throw new Error('there is always something to do');
   }

@@ -15,7 +15,7 @@ let desk: WritingDesk;
 let used = 0;
 /** A room of its own for each test. */
 let room: { id: number; user: string; mandatorId: number; calendarId: number };
-const rooms = Array.from({ length: 20 }, (_, index) => `R${String(index).padStart(2, '0')}`);
+const rooms = Array.from({ length: 30 }, (_, index) => `R${String(index).padStart(2, '0')}`);
 
 beforeAll(async () => {
   server = await startCalDavServer();
@@ -299,6 +299,24 @@ describe('each write may come twice, late or never', () => {
     await desk.settle();
     expect(there()).toEqual([line(1, 9, 'Choir 1')]);
   });
+});
+
+test('writing that goes on is not slowed by refusals of before', async () => {
+  await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=6' });
+  await sql`update mail_calendar set writing_failures = 8 where id = ${room.calendarId}`.execute(desk.db);
+  let puts = 0;
+  server.setTrouble((method, path) =>
+    method === 'PUT' && path.includes(`/${room.user}/`) && (puts += 1) > 4 ? { status: 503 } : undefined,
+  );
+  await desk.runQueued();
+  await desk.runQueued();
+  const { rows } = await sql<{ failures: number; isSoon: boolean }>`
+    select writing_failures as failures, writing_not_before < now() + interval '30 seconds' as "isSoon"
+    from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
+  expect(rows).toEqual([{ failures: 1, isSoon: true }]);
+  server.setTrouble();
+  await desk.settle();
+  expect(there()).toHaveLength(6);
 });
 
 describe('what somebody changes there', () => {
