@@ -25,9 +25,8 @@ import {
 import { faultOf } from './faults.ts';
 import type { AskServer, ServerAnswer } from './http.ts';
 import { readCalendarObject } from './ical.ts';
+import { always, standingAs } from './standing.ts';
 
-/** All times that an object may have. */
-const always = { start: new Date(0), end: new Date(Date.UTC(2200)) };
 /** Writes of one call, and requests at a time: beside these a reading has its own. */
 const [atOnce, sideBySide] = [12, 4];
 
@@ -148,13 +147,9 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
         const origin = named.get(id);
         const data = propertyOf(resource, calDavNamespace, 'calendar-data');
         if (origin === undefined || data === undefined) return [];
-        const [found, ...others] = readCalendarObject(id, data.text, reader).items;
+        const { items } = readCalendarObject(id, data.text, reader);
         const changeKey = propertyOf(resource, davNamespace, 'getetag')?.text ?? null;
-        // What is no appointment that takes the room differs from all that is written.
-        const isSingle = found && others.length === 0 && found.occurrence === '' && found.days === null;
-        const stands = isSingle && !found.isCancelled && found.shownAs === 'Busy';
-        const { start, end, subject, isPrivate } = found ?? { ...always, subject: null, isPrivate: false };
-        return [{ id, changeKey, item: { origin, start, end, subject: stands ? (subject ?? '') : '', isPrivate } }];
+        return [{ id, changeKey, item: standingAs(origin, items) }];
       });
     },
   };

@@ -5,7 +5,7 @@ import { types } from './ews-soap.ts';
 import { groupItems, type ReadItem } from './groups.ts';
 import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
 import { readDay } from './whole-days.ts';
-import { childOf, textOf, type XmlElement } from './xml.ts';
+import { childOf, childrenOf, textOf, type XmlElement } from './xml.ts';
 
 /** In the order of a request. Only GetItem returns the organizer's address. */
 export const itemProperties = [
@@ -29,11 +29,17 @@ export const itemProperties = [
   'calendar:EndTimeZone',
 ];
 
+/** The property that marks what was written from here, with its origin as the value; Graph names it by the same words. */
+const mark = { set: '3aa6b3e6-2c18-457d-ab1a-a802c77a44a9', name: 'roomgate' };
+export const markUri = `<t:ExtendedFieldURI PropertySetId="${mark.set}" PropertyName="${mark.name}" PropertyType="String"/>`;
+
 export type RemoteOrganizer = RemoteItem['organizer'];
 /** An item as FindItem returns it; `id` is Exchange's. */
 export type FoundItem = {
   id: string;
+  changeKey: string | null;
   uid: string | null;
+  origin: string | null;
   organizer: RemoteOrganizer;
   /** The original start, where GetItem has returned it. */
   place?: Date | undefined;
@@ -42,10 +48,26 @@ export type FoundItem = {
 
 /** @returns undefined for the server's own data (IPM.SchedulePlus.FreeBusy.BinaryData), and without an id */
 export function readFound(element: XmlElement): FoundItem | undefined {
-  const id = childOf(element, types, 'ItemId')?.attributes.get('Id');
+  const named = childOf(element, types, 'ItemId')?.attributes;
+  const id = named?.get('Id');
   const kind = textOf(element, types, 'ItemClass') ?? '';
   if (element.name !== 'CalendarItem' || !id || /^IPM\.SchedulePlus\./i.test(kind)) return undefined;
-  return { id, uid: readUid(textOf(element, types, 'UID')), organizer: readOrganizer(element), element };
+  return {
+    id,
+    changeKey: named?.get('ChangeKey') ?? null,
+    uid: readUid(textOf(element, types, 'UID')),
+    origin: readMark(element),
+    organizer: readOrganizer(element),
+    element,
+  };
+}
+
+function readMark(element: XmlElement): string | null {
+  const marked = childrenOf(element, types, 'ExtendedProperty').find((property) => {
+    const uri = childOf(property, types, 'ExtendedFieldURI')?.attributes;
+    return uri?.get('PropertySetId')?.toLowerCase() === mark.set && uri.get('PropertyName') === mark.name;
+  });
+  return cutText(textOf(marked, types, 'Value'));
 }
 
 export function readOrganizer(element: XmlElement): RemoteOrganizer {
@@ -125,8 +147,8 @@ function readItem(found: FoundItem): ReadItem {
       response: responseOf(text),
       shownAs: shownAs(text('LegacyFreeBusyStatus')),
       changedAt: readInstant(text('LastModifiedTime')) ?? null,
-      origin: null,
-      changeKey: null,
+      origin: found.origin,
+      changeKey: found.changeKey,
     },
   };
 }

@@ -14,7 +14,14 @@ const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
 const version = 'Exchange2013_SP1';
 const mostElements = 300_000;
 
-export type EwsOperation = 'Subscribe' | 'SyncFolderItems' | 'FindItem' | 'GetItem';
+export type EwsOperation =
+  | 'Subscribe'
+  | 'SyncFolderItems'
+  | 'FindItem'
+  | 'GetItem'
+  | 'CreateItem'
+  | 'UpdateItem'
+  | 'DeleteItem';
 /** Resolves with all response messages, also those of errors. `body` is the content of the operation's element. */
 export type CallEws = (
   operation: EwsOperation,
@@ -128,7 +135,7 @@ export function refuseError(response: XmlElement, origin: string): void {
 }
 
 /** The fault of a response message or of a SOAP fault. */
-function refusalOf(element: XmlElement, origin: string): ServerFault {
+export function refusalOf(element: XmlElement, origin: string): ServerFault {
   const text = (name: string) => findIn(element, (one) => one.name === name)?.text.trim();
   const code = text('ResponseCode') ?? text('faultcode')?.split(':').at(-1) ?? 'Error';
   const words = text('MessageText') ?? text('faultstring') ?? '';

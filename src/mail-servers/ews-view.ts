@@ -2,7 +2,15 @@
 import { LRUCache } from 'lru-cache';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
-import { type FoundItem, itemProperties, lacksPlace, readFound, readOrganizer, readPlace } from './ews-items.ts';
+import {
+  type FoundItem,
+  itemProperties,
+  lacksPlace,
+  markUri,
+  readFound,
+  readOrganizer,
+  readPlace,
+} from './ews-items.ts';
 import { type CallEws, codeOf, messages, refuseError, types } from './ews-soap.ts';
 import { readSlices, type SlicePlace, type TimeSlice } from './slices.ts';
 import { childOf, escapeXml, textOf, type XmlElement } from './xml.ts';
@@ -15,6 +23,8 @@ const itemsAtOnce = 50;
 const [mostOrganizers, organizersFor] = [20_000, dayLength];
 
 export type EwsView = {
+  /** The items of the calendar that carry one of these marks. */
+  findMarked(mailbox: string, origins: readonly string[], signal: AbortSignal): Promise<FoundItem[]>;
   /** Reads the items of the window from `place` on, slice by slice. */
   find(
     mailbox: string,
@@ -35,8 +45,11 @@ export function calendarFolder(mailbox: string): string {
   return `<t:DistinguishedFolderId Id="calendar"><t:Mailbox><t:EmailAddress>${escapeXml(mailbox)}</t:EmailAddress></t:Mailbox></t:DistinguishedFolderId>`;
 }
 
-function shape(properties: readonly string[]): string {
-  const fields = properties.map((name) => `<t:FieldURI FieldURI="${name}"/>`).join('');
+export const propertyUri = (name: string) => `<t:FieldURI FieldURI="${name}"/>`;
+
+/** @param more addresses of properties that have no name */
+function shape(properties: readonly string[], more = ''): string {
+  const fields = properties.map(propertyUri).join('') + more;
   const additional = fields && `<t:AdditionalProperties>${fields}</t:AdditionalProperties>`;
   return `<m:ItemShape><t:BaseShape>IdOnly</t:BaseShape>${additional}</m:ItemShape>`;
 }
@@ -48,9 +61,12 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
     ttl: organizersFor,
   });
 
-  async function findSlice(mailbox: string, { start, end }: ReadingWindow, signal: AbortSignal) {
-    const view = `<m:CalendarView MaxEntriesReturned="${mostFound}" StartDate="${start.toISOString()}" EndDate="${end.toISOString()}"/>`;
-    const body = `${shape(itemProperties)}${view}<m:ParentFolderIds>${calendarFolder(mailbox)}</m:ParentFolderIds>`;
+  /** @returns undefined where there are too many for one answer */
+  async function findItems(
+    mailbox: string,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<readonly XmlElement[] | undefined> {
     const [response] = await call('FindItem', mailbox, ' Traversal="Shallow"', body, signal);
     if (codeOf(response!) === 'ErrorExceededFindCountLimit') return undefined;
     refuseError(response!, origin);
@@ -58,7 +74,28 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
     if (!folder) throw new ServerFault('Unreadable', `${origin} answers FindItem without a RootFolder.`);
     const items = childOf(folder, types, 'Items')?.children ?? [];
     const isCut = folder.attributes.get('IncludesLastItemInRange') === 'false' || items.length >= mostFound;
-    return isCut ? undefined : items.map(readFound).filter((item) => item !== undefined);
+    return isCut ? undefined : items;
+  }
+
+  async function findSlice(mailbox: string, { start, end }: ReadingWindow, signal: AbortSignal) {
+    const view = `<m:CalendarView MaxEntriesReturned="${mostFound}" StartDate="${start.toISOString()}" EndDate="${end.toISOString()}"/>`;
+    const body = `${shape(itemProperties, markUri)}${view}<m:ParentFolderIds>${calendarFolder(mailbox)}</m:ParentFolderIds>`;
+    const items = await findItems(mailbox, body, signal);
+    return items?.map(readFound).filter((item) => item !== undefined);
+  }
+
+  async function findMarked(mailbox: string, origins: readonly string[], signal: AbortSignal) {
+    const each = origins.map(
+      (mark) =>
+        `<t:IsEqualTo>${markUri}<t:FieldURIOrConstant><t:Constant Value="${escapeXml(mark)}"/></t:FieldURIOrConstant></t:IsEqualTo>`,
+    );
+    const asked = each.length === 1 ? each[0] : `<t:Or>${each.join('')}</t:Or>`;
+    const page = `<m:IndexedPageItemView MaxEntriesReturned="${mostFound}" Offset="0" BasePoint="Beginning"/>`;
+    const body = `${shape(itemProperties, markUri)}${page}<m:Restriction>${asked}</m:Restriction><m:ParentFolderIds>${calendarFolder(mailbox)}</m:ParentFolderIds>`;
+    const items = await findItems(mailbox, body, signal);
+    if (!items)
+      throw new ServerFault('TooLarge', `${origin} has too many copies of items that were written from here.`);
+    return items.map(readFound).filter((item) => item !== undefined);
   }
 
   async function getItems(mailbox: string, ids: readonly string[], signal: AbortSignal) {
@@ -94,6 +131,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
   }
 
   return {
+    findMarked,
     async *find(mailbox, window, place, signal) {
       for await (const slice of readSlices(window, place, mostFound, async (times) => {
         const found = await findSlice(mailbox, times, signal);

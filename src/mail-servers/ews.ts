@@ -9,6 +9,7 @@ import { type Connector, ServerFault } from './connector.ts';
 import { groupFound } from './ews-items.ts';
 import { messages, openEwsCalls, refuseError } from './ews-soap.ts';
 import { calendarFolder, openEwsView } from './ews-view.ts';
+import { openEwsWrites } from './ews-writes.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
 import { firstSlice, slicePlace } from './slices.ts';
@@ -46,7 +47,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
 
   return {
     kind: 'Ews',
-    writes: null,
+    writes: openEwsWrites(call, view, origin),
     subscriptions,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const none = { groups: [], removed: [], address };

@@ -7,6 +7,7 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
 import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
 import { markName, readEvent } from './google-events.ts';
+import { standingAs } from './standing.ts';
 
 /** Writes of one call, which come one after another, and lookups at a time. */
 const atOnce = 5;
@@ -36,10 +37,7 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     if (answer.fault) throw answer.fault;
     const read = readEvent(answer.body, mailbox)?.read;
     if (!read || !('item' in read) || read.item.origin !== origin) return undefined;
-    const { start, end, isPrivate, changeKey, ...told } = read.item;
-    // What is no appointment that takes the room differs from all that is written.
-    const stands = told.shownAs === 'Busy' && told.days === null && told.occurrence === '';
-    return { id, changeKey, item: { origin, start, end, subject: (stands && told.subject) || '', isPrivate } };
+    return { id, changeKey: read.item.changeKey, item: standingAs(origin, [read.item]) };
   }
 
   async function create(mailbox: string, item: WrittenItem, signal: AbortSignal): Promise<WriteOutcome> {

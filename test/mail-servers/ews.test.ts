@@ -203,7 +203,7 @@ describe('reading', () => {
               shownAs: 'Busy',
               changedAt: new Date('2026-11-19T08:00:00Z'),
               origin: null,
-              changeKey: null,
+              changeKey: 'c',
             },
           ],
         },

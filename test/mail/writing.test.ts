@@ -40,35 +40,30 @@ afterEach(() => {
 });
 
 test('calendars of a server that is read alone: doctor is told, once an hour and until it is Off', async () => {
-  const exchange = await openWritingDesk(
-    {
-      MailServer__school__Kind: 'Ews',
-      MailServer__school__Url: 'https://127.0.0.1:9/EWS/Exchange.asmx',
-      MailServer__school__User: 'rooms',
-      MailServer__school__Password: 'unused',
-    },
+  const published = await openWritingDesk(
+    { MailServer__school__Kind: 'ICalendar', MailServer__school__Url: 'https://127.0.0.1:9/{user}.ics' },
     ['R1'],
   );
-  const [key] = await exchange.keys();
+  const [key] = await published.keys();
   const write = async (CalendarWriting: string) => {
-    await exchange.admin.patch('/tenant', { Parameters: { CalendarWriting } });
-    await exchange.takeJobs();
-    await exchange.sweep();
-    const tasks = (await exchange.takeJobs()).map(({ task }) => task);
-    await exchange.write(key!);
-    await exchange.sweep();
+    await published.admin.patch('/tenant', { Parameters: { CalendarWriting } });
+    await published.takeJobs();
+    await published.sweep();
+    const tasks = (await published.takeJobs()).map(({ task }) => task);
+    await published.write(key!);
+    await published.sweep();
     const { rows } = await sql<{ fault: string | null }>`select writing_fault as fault from mail_calendar`.execute(
-      exchange.db,
+      published.db,
     );
-    return { tasks, fault: rows[0]!.fault, again: await exchange.takeJobs() };
+    return { tasks, fault: rows[0]!.fault, again: await published.takeJobs() };
   };
   expect(await write('Full')).toEqual({
     tasks: ['WriteMailCalendar'],
-    fault: 'calendars of the kind Ews are read and not written',
+    fault: 'calendars of the kind ICalendar are read and not written',
     again: [],
   });
   expect(await write('Off')).toEqual({ tasks: ['WriteMailCalendar'], fault: null, again: [] });
-  await exchange.close();
+  await published.close();
 });
 
 const set = async (resource: object) =>

@@ -2,6 +2,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { openLog } from '../../src/log.ts';
+import { openEws } from '../../src/mail-servers/ews.ts';
 import { startMailServer } from '../mail/_util/mail-server.ts';
 import { describeReal } from '../mail/_util/real-servers.ts';
 
@@ -21,6 +23,8 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
     try {
       const room = 'room1@contoso.test';
       await server.addRoom(room);
+      const writtenRoom = 'room2@contoso.test';
+      await server.addRoom(writtenRoom);
       const { itemId } = await server.appoint(room, {
         ...{ subject: 'Seminar', start: '2026-12-07T09:00:00', end: '2026-12-07T10:00:00' },
         repeat: { every: 'week', count: 4 },
@@ -29,7 +33,36 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       await server.change(itemId!, { originalStart: '2026-12-14T09:00:00', ...moved });
       await server.remove(itemId!, '2026-12-21T09:00:00');
       const { ews, user, password } = server;
-      const told = { ews, user, password, room, starts: ['07 08:00', '14 10:00', '28 08:00'] };
+      const connector = openEws(
+        { Kind: 'Ews', Url: ews, User: user, Password: password, PastDays: 1, FutureDays: 365 },
+        openLog('silent'),
+      );
+      const items = ['Choir', 'Prüfung "1" & <2>', 'x'.repeat(200)].map((subject, n) => ({
+        ...{ origin: `booking-${n}@school`, subject, isPrivate: n === 1 },
+        ...{ start: new Date(Date.UTC(2027, 0, 4 + n, 8)), end: new Date(Date.UTC(2027, 0, 4 + n, 9)) },
+      }));
+      const outcomes = await connector.writes!.write(
+        { mailbox: writtenRoom, address: null },
+        items.map((item) => ({ do: 'Create', item })),
+        AbortSignal.timeout(20_000),
+      );
+      expect(outcomes.map(({ is }) => is)).toEqual(['Done', 'Done', 'Done']);
+      const written = items.map(({ origin, subject, isPrivate, start, end }) => ({
+        ...{ origin, subject, sensitivity: isPrivate ? 'Private' : 'Normal' },
+        ...{ start: start.toISOString().replace('.000Z', '+00:00'), end: end.toISOString().replace('.000Z', '+00:00') },
+      }));
+      const [truth] = await server.truth(writtenRoom, items[0]!.start, items[0]!.end);
+      const [mark] = Object.keys(truth!.extended);
+      const told = {
+        ews,
+        user,
+        password,
+        room,
+        writtenRoom,
+        written,
+        mark,
+        starts: ['07 08:00', '14 10:00', '28 08:00'],
+      };
       const { stdout } = await promisify(execFile)(python!, [script, JSON.stringify(told)], {
         timeout: 60_000,
       });

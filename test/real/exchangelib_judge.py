@@ -8,7 +8,7 @@ import sys
 import threading
 
 from exchangelib import DELEGATE, IMPERSONATION, UTC, Account, CalendarItem, Configuration, Credentials, EWSDateTime
-from exchangelib import Version
+from exchangelib import ExtendedProperty, Version
 from exchangelib.errors import ErrorInvalidSubscription, ResponseMessageError
 from exchangelib.services import SendNotification, Unsubscribe
 from exchangelib.version import EXCHANGE_2016
@@ -42,12 +42,12 @@ def wait_for(count):
             raise AssertionError(f"only {heard} came")
 
 
-def account(access_type):
+def account(access_type, address=told["room"]):
     credentials = Credentials(told["user"], told["password"])
     config = Configuration(
         service_endpoint=told["ews"], credentials=credentials, auth_type="basic", version=Version(build=EXCHANGE_2016)
     )
-    return Account(told["room"], config=config, autodiscover=False, access_type=access_type, default_timezone=UTC)
+    return Account(address, config=config, autodiscover=False, access_type=access_type, default_timezone=UTC)
 
 
 def at(day, hour):
@@ -89,6 +89,25 @@ assert starts == told["starts"], starts
 assert {one.type for one in series} <= {"Occurrence", "Exception"}, series
 assert series[0].organizer.name == "Erika Mustermann"
 assert room.calendar.total_count is not None and room.calendar.name == "Calendar"
+
+
+
+# What the service has written, by the property that marks it.
+class Mark(ExtendedProperty):
+    property_set_id = told["mark"].split(" ")[0]
+    property_name = told["mark"].split(" ")[1]
+    property_type = "String"
+
+
+CalendarItem.register("mark", Mark)
+marked = list(account(IMPERSONATION, told["writtenRoom"]).calendar.filter(mark__in=[one["origin"] for one in told["written"]]))
+seen = sorted(
+    ([one.mark, one.subject, one.start.isoformat(), one.end.isoformat(), one.sensitivity, one.legacy_free_busy_status] for one in marked)
+)
+wanted = sorted(
+    ([one["origin"], one["subject"], one["start"], one["end"], one["sensitivity"], "Busy"] for one in told["written"])
+)
+assert seen == wanted, (seen, wanted)
 
 try:
     list(Unsubscribe(account=room).call(subscription_id=subscription_id))

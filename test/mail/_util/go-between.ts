@@ -14,6 +14,8 @@ const isWrite = ({ method }: Asked) => ['PUT', 'POST', 'PATCH', 'DELETE'].includ
 
 /** How much a request has changed: a batch of Graph is many requests. */
 function writesOf(asked: Asked, sent: Buffer, status: number, told: Buffer): number {
+  if (asked.path.endsWith('.asmx'))
+    return `${told}`.match(/<m:(Create|Update|Delete)ItemResponseMessage ResponseClass="Success"/g)?.length ?? 0;
   if (!asked.path.endsWith('/$batch')) return isWrite(asked) && status < 300 ? 1 : 0;
   const methods = new Map(
     (JSON.parse(`${sent}`) as { requests: { id: string; method: string }[] }).requests.map(({ id, method }) => [

@@ -36,6 +36,8 @@ export type There = {
 };
 
 const ours = /^booking-/;
+/** Of what is written from here, in Exchange. */
+const markKey = '3aa6b3e6-2c18-457d-ab1a-a802c77a44a9 roomgate';
 const member = (name: string) => `MailServer__school__${name}`;
 
 export async function startCalDavThere(): Promise<There> {
@@ -152,6 +154,39 @@ export async function startGraphThere(rooms: readonly string[]): Promise<There> 
     copy: null,
     change: (room, one, facts) => place(room, one).patch(bodyOf(facts)),
     remove: (room, one) => place(room, one).delete(),
+    loseState: server.loseState,
+    stop: server.stop,
+  };
+}
+
+export async function startExchangeThere(rooms: readonly string[]): Promise<There> {
+  const server = await startMailServer();
+  const mailboxOf = (room: string) => `${room}@rooms.test`;
+  for (const room of rooms) await server.addRoom(mailboxOf(room), { allowConflicts: true });
+  const written = ({ start, end, subject, isPrivate, isBusy }: Facts) => ({
+    ...{ start: start.toISOString(), end: end.toISOString(), subject },
+    sensitivity: isPrivate ? ('private' as const) : ('normal' as const),
+    shownAs: isBusy ? ('busy' as const) : ('free' as const),
+  });
+  return {
+    url: server.url,
+    settings: (at) => ({
+      ...{ [member('Kind')]: 'Ews', [member('Url')]: `${at}/EWS/Exchange.asmx` },
+      ...{ [member('User')]: server.user, [member('Password')]: server.password },
+    }),
+    busy: { status: 503, headers: { 'retry-after': '1' } },
+    async list(room) {
+      return (await server.truth(mailboxOf(room))).map((one) => ({
+        ...{ id: one.itemId, mark: Object.values(one.extended)[0] ?? null, subject: one.subject },
+        ...{ start: new Date(one.start), end: new Date(one.end) },
+        ...{ isPrivate: one.sensitivity === 'private', isBusy: one.shownAs === 'busy' },
+      }));
+    },
+    add: (room, facts) => server.appoint(mailboxOf(room), { ...written(facts), organizer: null }),
+    copy: (room, { mark, ...facts }) =>
+      server.appoint(mailboxOf(room), { ...written(facts), organizer: null, extended: { [markKey]: mark! } }),
+    change: (_, { id }, facts) => server.change(id, written(facts)),
+    remove: (_, { id }) => server.remove(id),
     loseState: server.loseState,
     stop: server.stop,
   };

@@ -20,6 +20,8 @@ export type WrittenAppointment = Partial<Omit<Facts, 'start' | 'end'>> & {
   /** `start` and `end` are dates then, `end` not included. */
   isWholeDay?: boolean;
   repeat?: Repeat;
+  /** Extended properties as EWS writes them, by set and name. */
+  extended?: Record<string, string>;
 };
 /** `originalStart`: of the occurrence that begins then alone. */
 export type WrittenChange = Partial<WrittenAppointment> & { originalStart?: string };
@@ -92,7 +94,7 @@ export function openAdmin(parts: {
 
   function change(name: string | undefined, { originalStart, ...written }: WrittenChange): Invited[] {
     return copies(name).map(({ mailbox, item }) => {
-      const { start, end, zone: _, organizer: __, repeat: ___, isWholeDay: ____, ...facts } = written;
+      const { start, end, zone: _, organizer: __, repeat: ___, isWholeDay: ____, extended: _____, ...facts } = written;
       const own: Partial<Facts> = {
         ...facts,
         ...(start !== undefined && { start: instant(start, item.zone) }),

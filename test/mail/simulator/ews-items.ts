@@ -114,25 +114,46 @@ const byDefault = [
   ...['calendar:Location', 'calendar:CalendarItemType', 'calendar:Organizer'],
 ];
 
+/** Of an extended property. */
+export const extendedKey = ({ attributes }: Element) =>
+  `${attributes['PropertySetId'] ?? attributes['DistinguishedPropertySetId'] ?? ''} ${attributes['PropertyName'] ?? attributes['PropertyTag'] ?? ''}`.toLowerCase();
+
+export type Wanted = { named: string[]; extended: Element[] };
+
 /** Which properties an ItemShape asks for. */
-export function wantedProperties(itemShape: Element | undefined): string[] {
+export function wantedProperties(itemShape: Element | undefined): Wanted {
   const base = child(itemShape, 't:BaseShape')?.text;
-  const more = child(itemShape, 't:AdditionalProperties')?.children.map(({ attributes }) => attributes['FieldURI']);
+  const more = child(itemShape, 't:AdditionalProperties')?.children ?? [];
+  const asked = more.map(({ attributes }) => attributes['FieldURI']);
   const all = Object.keys(properties);
-  const wanted = new Set(base === 'AllProperties' ? all : [...(base === 'Default' ? byDefault : []), ...(more ?? [])]);
-  return all.filter((property) => wanted.has(property));
+  const wanted = new Set(base === 'AllProperties' ? all : [...(base === 'Default' ? byDefault : []), ...asked]);
+  return {
+    named: all.filter((property) => wanted.has(property)),
+    extended: more.filter(({ name }) => name === 't:ExtendedFieldURI'),
+  };
 }
 
+const writeExtended = ({ extended }: Appointment, asked: readonly Element[]) =>
+  asked.flatMap((uri) => {
+    const value = extended[extendedKey(uri)];
+    return value === undefined
+      ? []
+      : el('t:ExtendedProperty', {}, el('t:ExtendedFieldURI', uri.attributes), leaf('t:Value', value));
+  });
+
 /** @param isView what FindItem leaves out: the address of the organizer */
-export function writeItem(shape: Shape, wanted: readonly string[], isView: boolean): string {
+export function writeItem(shape: Shape, wanted: Wanted, isView: boolean): string {
   const { appointment, occurrence } = shape;
   const id = { Id: occurrence?.id ?? appointment.id, ChangeKey: changeKeyOf(appointment.revision) };
-  const content = wanted.map((property) =>
+  const write = (property: string) =>
     isView && property === 'calendar:Organizer'
       ? el('t:Organizer', {}, el('t:Mailbox', {}, leaf('t:Name', appointment.organizer?.name ?? shape.mailbox.name)))
-      : (properties[property]?.(shape) ?? ''),
-  );
-  return el('t:CalendarItem', {}, el('t:ItemId', id), ...content);
+      : (properties[property]?.(shape) ?? '');
+  const [ofItem, ofCalendar] = ['item:', 'calendar:'].map((kind) =>
+    wanted.named.filter((property) => property.startsWith(kind)).map(write),
+  ) as [string[], string[]];
+  const extended = writeExtended(appointment, wanted.extended);
+  return el('t:CalendarItem', {}, el('t:ItemId', id), ...ofItem, ...extended, ...ofCalendar);
 }
 
 function readRepeat(element: Element | undefined): Repeat | null {
@@ -167,6 +188,9 @@ export function readItem(item: Element, mailbox: Mailbox): Partial<Draft> {
   const shownAs = keyOf(shown, text('LegacyFreeBusyStatus'));
   const sensitivity = keyOf(sensitivities, text('Sensitivity'));
   const subject = text('Subject');
+  const extended = item.children
+    .filter(({ name }) => name === 't:ExtendedProperty')
+    .map((one) => [extendedKey(child(one, 't:ExtendedFieldURI')!), child(one, 't:Value')?.text ?? '']);
   return {
     ...(child(item, 't:StartTimeZone') && { zone }),
     ...(start !== undefined && { start: instantOf(start, zone) }),
@@ -176,6 +200,7 @@ export function readItem(item: Element, mailbox: Mailbox): Partial<Draft> {
     ...(sensitivity && { sensitivity }),
     ...(subject !== undefined && { subject }),
     ...(child(item, 't:Recurrence') && { repeat: readRepeat(child(item, 't:Recurrence')) }),
+    ...(extended.length > 0 && { extended: Object.fromEntries(extended) }),
   };
 }
 

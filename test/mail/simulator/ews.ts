@@ -1,10 +1,10 @@
 /** EWS on /EWS/Exchange.asmx. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { itemIdOf, readItem, wantedProperties, writeItem } from './ews-items.ts';
+import { extendedKey, itemIdOf, readItem, wantedProperties, writeItem } from './ews-items.ts';
 import { failure, faultText, Refused, SoapFault, success, version } from './ews-messages.ts';
 import type { Push } from './ews-push.ts';
 import { findFault } from './ews-schema.ts';
-import { isWithin, type Mailbox, occurrencesOf } from './mailboxes.ts';
+import { type Appointment, changeKeyOf, isWithin, type Mailbox, occurrencesOf } from './mailboxes.ts';
 import type { World } from './world.ts';
 import { bothSpaces, child, type Element, el, envelope, leaf, parseXml } from './xml.ts';
 
@@ -101,8 +101,22 @@ export function openEws(world: World, push: Push) {
     ];
   }
 
+  /** Of restrictions those are kept that ask for the value of an extended property, or for one of several. */
+  function passes(appointment: Appointment, restriction: Element | undefined): boolean {
+    const [asked] = restriction?.children ?? [];
+    if (!asked) return true;
+    if (asked.name === 't:Or')
+      return asked.children.some((one) => passes(appointment, { ...restriction!, children: [one] }));
+    const [uri, wanted] = asked.children;
+    if (asked.name !== 't:IsEqualTo' || uri?.name !== 't:ExtendedFieldURI')
+      throw new Refused('ErrorUnsupportedQueryFilter', 'This restriction is not kept here.');
+    return appointment.extended[extendedKey(uri)] === child(wanted, 't:Constant')?.attributes['Value'];
+  }
+
   function find(call: Call): string[] {
     const mailbox = folderOf(call, child(call.request, 'm:ParentFolderIds')?.children[0]);
+    if (child(call.request, 'm:CalendarView') && child(call.request, 'm:Restriction'))
+      throw new Refused('ErrorInvalidRequest', 'A CalendarView takes no restriction.');
     const wanted = wantedProperties(child(call.request, 'm:ItemShape'));
     const view = child(call.request, 'm:CalendarView');
     const [from, to] = [view?.attributes['StartDate'], view?.attributes['EndDate']].map((text) =>
@@ -121,7 +135,7 @@ export function openEws(world: World, push: Push) {
           .filter(isWithin(from!, to!))
           .toSorted((a, b) => a.start - b.start)
           .map((occurrence) => ({ appointment: occurrence.appointment, occurrence, mailbox }))
-      : masters();
+      : masters().filter(({ appointment }) => passes(appointment, child(call.request, 'm:Restriction')));
     const most = Math.min(Number(view?.attributes['MaxEntriesReturned'] ?? findLimit), findLimit);
     const items = all.slice(0, most).map((shape) => writeItem(shape, wanted, true));
     const counts = { TotalItemsInView: all.length, IncludesLastItemInRange: items.length === all.length };
@@ -170,6 +184,8 @@ export function openEws(world: World, push: Push) {
   }
 
   function createItem(call: Call): string[] {
+    const folder = child(call.request, 'm:SavedItemFolderId')?.children[0];
+    if (folder) folderOf(call, folder);
     return perItem('CreateItem', child(call.request, 'm:Items')!.children, (item) => {
       const { start, end, ...others } = readItem(item, call.mailbox);
       if (start === undefined || end === undefined || end < start)
@@ -182,6 +198,19 @@ export function openEws(world: World, push: Push) {
   function updateItem(call: Call): string[] {
     return perItem('UpdateItem', child(call.request, 'm:ItemChanges')!.children, (change) => {
       const { appointment, occurrence } = itemOf(call, change.children[0]);
+      const { ChangeKey } = change.children[0]!.attributes;
+      if (call.request.attributes['ConflictResolution'] === 'NeverOverwrite') {
+        if (!ChangeKey)
+          throw new Refused(
+            'ErrorChangeKeyRequiredForWriteOperations',
+            'The ChangeKey attribute is required for this operation.',
+          );
+        if (ChangeKey !== changeKeyOf(appointment.revision))
+          throw new Refused(
+            'ErrorIrresolvableConflict',
+            'The send or update operation could not be performed because the change key passed in the request does not match the current change key for the item.',
+          );
+      }
       const said = child(change, 't:Updates')!.children.flatMap((one) => child(one, 't:CalendarItem') ?? []);
       const facts = Object.assign({}, ...said.map((item) => readItem(item, call.mailbox)));
       mailboxes.change(call.mailbox, appointment, facts, occurrence?.originalStart ?? null);
@@ -191,10 +220,10 @@ export function openEws(world: World, push: Push) {
   }
 
   function deleteItem(call: Call): string[] {
-    const isHard = call.request.attributes['DeleteType'] === 'HardDelete';
+    const toDeletedItems = call.request.attributes['DeleteType'] === 'MoveToDeletedItems';
     return perItem('DeleteItem', child(call.request, 'm:ItemIds')!.children, (id) => {
       const { appointment, occurrence } = itemOf(call, id);
-      mailboxes.remove(call.mailbox, appointment, occurrence?.originalStart ?? null, !isHard);
+      mailboxes.remove(call.mailbox, appointment, occurrence?.originalStart ?? null, toDeletedItems);
       return [];
     });
   }

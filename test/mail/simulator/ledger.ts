@@ -22,6 +22,8 @@ export type Truth = {
   isCancelled: boolean;
   organizer: Appointment['organizer'];
   isException: boolean;
+  /** Extended properties that were written over EWS. */
+  extended: Record<string, string>;
 };
 
 function daysOf({ start, end, appointment }: Occurrence): Truth['days'] {
@@ -49,5 +51,6 @@ export function truthOf(mailbox: Mailbox, from: number, to: number): Truth[] {
       },
       ...{ shownAs: one.shownAs, answer: one.answer, isCancelled: one.isCancelled },
       ...{ organizer: one.appointment.organizer, isException: one.isException },
+      extended: one.appointment.extended,
     }));
 }

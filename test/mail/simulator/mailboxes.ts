@@ -31,6 +31,8 @@ export type Appointment = Facts & {
   isWholeDay: boolean;
   zone: string;
   repeat: Repeat | null;
+  /** Extended properties, by `<set of properties> <name>` in lower case. */
+  extended: Record<string, string>;
   /** By the original start; null: there is none any more. */
   exceptions: Map<number, Partial<Facts> | null>;
   revision: number;
@@ -119,6 +121,7 @@ export type Draft = Partial<Facts> & {
   isWholeDay?: boolean;
   zone?: string;
   repeat?: Repeat | null;
+  extended?: Record<string, string>;
 };
 
 export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
@@ -202,7 +205,7 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
         answer: organizer === null ? 'organizer' : box.autoAccept ? 'accepted' : 'none',
       };
       const appointment: Appointment = {
-        ...{ ...own, id: makeId(24), uid: randomUUID(), zone: box.zone, isWholeDay: false, repeat: null },
+        ...{ ...own, id: makeId(24), uid: randomUUID(), zone: box.zone, isWholeDay: false, repeat: null, extended: {} },
         ...others,
         ...factsIn(box, { subject: '', sensitivity: 'normal', answer: own.answer, ...others }, organizer),
         ...{ organizer, mailbox: box.address, exceptions: new Map(), revision: ++revisions, sequence: 0 },
