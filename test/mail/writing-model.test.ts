@@ -307,8 +307,8 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     const { rows: settings } = await sql<{ mode: string }>`
       select coalesce(calendar_writing, 'Full') as mode from resource where id = ${room}`.execute(db);
     const { mode } = settings[0]!;
-    const { rows } = await sql<{ id: number; state: string; place: string | null }>`
-      select booking_id as id, state, native_id as place from mail_writing
+    const { rows } = await sql<{ id: number; state: string }>`
+      select booking_id as id, state from mail_writing
       where calendar_id = (select id from mail_calendar where resource_id = ${room})`.execute(db);
     const states = new Map(rows.map(({ id, state }) => [id, state]));
     const { rows: items } = await sql<Told>`
@@ -319,18 +319,23 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     const faults: string[] = [];
     const lineOf = ({ start, end, subject, isPrivate }: Omit<Facts, 'isBusy'>) =>
       `${start.toISOString()}/${end.toISOString()} ${subject}${isPrivate ? ' private' : ''}`;
-    // Where items are found by their marks, a copy may have taken the place of its original.
-    const own = all.filter(
-      ({ mark, id }) => mark !== null && (!copies.has(id) || rows.some(({ place }) => place === id)),
-    );
+    const own = all.filter(({ mark, id }) => mark !== null && !copies.has(id));
+    // Where items are known by their marks, a copy takes the place of an original that is gone.
+    const deputies = there.adopts ? all.filter(({ mark, id }) => mark !== null && copies.has(id)) : [];
     const bookingOf = ({ mark }: Standing) => Number(/^booking-(\d+)/.exec(mark!)![1]);
     for (const one of mode === 'Off' ? [] : booked.filter(({ kind }) => kind !== 'MailItem')) {
       if (states.get(one.id) === 'Conflict') continue;
       const subject = mode === 'Full' && !one.isPrivate ? (one.subject ?? 'Belegt') : 'Belegt';
-      const standing = own
-        .filter((other) => bookingOf(other) === one.id)
-        .map((other) => `${lineOf(other)} ${other.isBusy}`);
+      const linesOf = (some: Standing[]) =>
+        some.filter((other) => bookingOf(other) === one.id).map((other) => `${lineOf(other)} ${other.isBusy}`);
+      const originals = linesOf(own);
       const wanted = `${lineOf({ ...one, subject })} true`;
+      const standing =
+        originals.length > 0
+          ? originals
+          : linesOf(deputies)
+              .filter((line) => line === wanted)
+              .slice(0, 1);
       if (standing.length !== 1 || standing[0] !== wanted)
         faults.push(
           `of booking ${one.id} (${one.kind}, ${states.get(one.id)}) there is ${JSON.stringify(standing)} and not ${wanted}`,
