@@ -3,6 +3,7 @@ import { connections } from './db/connections.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { type Notifications, openNotifications } from './db/notifications.ts';
 import { minute, openRates, type Rates } from './db/rates.ts';
+import { openStandbys, type Standbys } from './db/standbys.ts';
 import type { Log } from './log.ts';
 import type { Traces } from './tracing.ts';
 
@@ -84,11 +85,20 @@ export type Context = {
   notifications: Notifications;
   /** The counts behind the limits per minute. */
   rates: Rates;
+  /** Where reads may go; absent without any. */
+  standbys?: Standbys | undefined;
   /** Absent where no traces are recorded. */
   traces?: Traces | undefined;
   /** The state of a room in this process: what `open` returned at the first call with it. */
   once<State>(open: (context: Context) => State): State;
 };
+
+/**
+ * Runs what only reads, where it may be at a standby; it may be run a second time.
+ * @param work must not wait for changes, nor keep what it reads for others
+ */
+export const reading = <T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> =>
+  context.standbys ? context.standbys.read((db) => work(db ? { ...context, db } : context)) : work(context);
 
 /** @param rateWindow milliseconds over which limits per minute are counted */
 export async function openContext(
@@ -103,16 +113,17 @@ export async function openContext(
   const inbox = openDatabase(url, { ...common, max: connections.inbox, statementTimeout: 2_500 });
   const notifications = openNotifications(config.DatabaseUrl, log);
   const rates = openRates(db, log, rateWindow);
+  const standbys = config.Role === 'Worker' ? undefined : openStandbys(config, db, log);
   const states = new Map<unknown, unknown>();
   function once<State>(open: (context: Context) => State): State {
     if (!states.has(open)) states.set(open, open(context));
     return states.get(open) as State;
   }
-  const context: Context = { config, log, db, uploads, inbox, notifications, rates, once };
+  const context: Context = { config, log, db, uploads, inbox, notifications, rates, standbys, once };
   return {
     ...context,
     async close() {
-      await Promise.all([notifications.close(), rates.close()]);
+      await Promise.all([notifications.close(), rates.close(), standbys?.close()]);
       await Promise.all([db.destroy(), uploads.destroy(), inbox.destroy()]);
     },
   };

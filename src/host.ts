@@ -19,6 +19,7 @@ import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
 import { rehearse } from './db/rehearsal.ts';
 import { restoreBackup } from './db/restore.ts';
+import { examineStandbys } from './db/standbys.ts';
 import { outlast } from './flow/retry.ts';
 import { type Log, openLog } from './log.ts';
 import { openSiblings } from './siblings.ts';
@@ -239,7 +240,10 @@ const host: Host = {
       await local?.stop();
     }
   },
-  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db, examineWorkers),
+  diagnose: async ({ config, db }) => [
+    ...(await diagnose(config.DatabaseUrl, db, examineWorkers)),
+    ...(await examineStandbys(config)),
+  ],
 };
 
 // The reader of the output may stop reading (`| head -1`); the command and its clean-up still run to their end.

@@ -10,6 +10,7 @@ import { openDatabase } from './db/database.ts';
 import { insistOnDirect, warnOfConnections } from './db/direct.ts';
 import { startIdsOf } from './db/id-ranges.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
+import { insistOnSameData } from './db/standbys.ts';
 import { outlast } from './flow/retry.ts';
 import { claimPepper, createHealthApp, hasRightPepper } from './health-app.ts';
 import { nodeHttp } from './http/node-http.ts';
@@ -80,7 +81,7 @@ export async function startServer(
     pendingMigrations: () => pendingMigrations(context.db),
     pepper: () => hasRightPepper(context),
     stopping: () => stopping.signal.aborted,
-    gauges: openFigures(context.db),
+    gauges: { ...openFigures(context.db), ...context.standbys?.figures },
     ...(works && { worker: isTaking }),
     ...(siblings && config.Role === 'All' && { worker: async () => (await siblings.ask('worker')).includes(true) }),
     siblings,
@@ -153,6 +154,7 @@ async function migrateWhenPossible(context: Context, signal: AbortSignal): Promi
       signal,
       async () => {
         await insistOnDirect(config.DatabaseUrl);
+        await insistOnSameData(config);
         await warnOfConnections(db, context);
         const applied = await migrate(db, log, signal);
         await migrateQueue(db);

@@ -143,6 +143,16 @@ export const settings = z
       .describe(
         'The same database through PgBouncer in transaction mode, for requests; all else takes DatabaseUrl. See [deploying.md](deploying.md#pgbouncer).',
       ),
+    ReadDatabaseUrl: z
+      .string()
+      .regex(/^postgres(ql)?:\/\/.+$/, 'must be a URL that begins with postgres://')
+      .optional()
+      .describe(
+        'Hot standbys of the same database, one or several hosts without a pooler between, for GET requests and queries. See [deploying.md](deploying.md#standbys).',
+      ),
+    ReadWaitMilliseconds: wholeNumber(0, 5_000)
+      .default(50)
+      .describe('For how long a read waits for a standby that is behind, before it goes to the primary.'),
     Role: z
       .enum(['All', 'Web', 'Worker'])
       .default('All')
@@ -216,12 +226,16 @@ export const settings = z
   .refine(({ DatabaseUrl, PooledDatabaseUrl }) => PooledDatabaseUrl === undefined || DatabaseUrl !== '', {
     path: ['DatabaseUrl'],
     error: 'must be set beside PooledDatabaseUrl',
+  })
+  .refine(({ DatabaseUrl, ReadDatabaseUrl }) => ReadDatabaseUrl === undefined || DatabaseUrl !== '', {
+    path: ['DatabaseUrl'],
+    error: 'must be set beside ReadDatabaseUrl',
   });
 
 export const identitySettings = z.strictObject({ Clients: z.array(clientSettings) });
 
 const secretSettings =
-  /^((Pooled)?DatabaseUrl|Pepper|DemoPin)\b|\bCalendars(\.\d+\.Url)?$|\bServiceAccountKey\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;
+  /^((Pooled|Read)?DatabaseUrl|Pepper|DemoPin)\b|\bCalendars(\.\d+\.Url)?$|\bServiceAccountKey\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;
 
 /** Whether the value of a setting, given by its dotted name, must never be shown. */
 export const isSecret = (name: string): boolean => secretSettings.test(name);

@@ -1,6 +1,6 @@
 /** The stored feed: gives positions to changes, and reads stretches. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../db/database.ts';
+import { type Database, isStandby } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { isUnwritable } from '../flow/database-errors.ts';
 
@@ -35,13 +35,13 @@ export type FeedStretch = FeedPart<FeedChange>;
 /** Rows that get positions in one statement, some milliseconds for which other readers of the tenant wait. */
 const placedAtOnce = 2_000;
 
-/** @returns false while the database is read-only; changes with a position can still be read */
+/** @returns false while the primary is read-only; changes with a position can still be read */
 async function place(db: Database, mandatorId: number): Promise<boolean> {
   try {
     await sql`select place_changes(${mandatorId}, ${placedAtOnce})`.execute(db);
     return true;
   } catch (error) {
-    if (isUnwritable(error)) return false;
+    if (isUnwritable(error) && !isStandby(db)) return false;
     throw error;
   }
 }

@@ -6,6 +6,8 @@ export const connections = {
   /** For requests; a worker reads over it, too. */
   requests: 10,
   uploads: 8,
+  /** To each standby; one more looks at it. */
+  reads: 10,
   /** Notifications of mail servers. */
   inbox: 3,
   /** Imports and readings, and the lock of the runner. */

@@ -64,6 +64,8 @@ export type PoolOptions = {
    * in sessions nor prepared there. Transactions bring their time-outs; a single statement has those of its role.
    */
   pooled?: boolean;
+  /** Of a standby: when its server was started. A connection that leads to another server fails. */
+  standby?: string;
 };
 
 /** The oldest PostgreSQL that has what the queries use. */
@@ -122,6 +124,13 @@ export async function setUpSession(client: pg.ClientBase, settings: Record<strin
   );
 }
 
+/** A URL may lead to several servers in turn, of which one is known to be as far as a read needs. */
+async function insistOnServer(client: pg.ClientBase, started: string): Promise<void> {
+  const { rows } = await client.query<{ started: string }>('select pg_postmaster_start_time()::text as started');
+  if (rows[0]?.started !== started)
+    throw Object.assign(new Error('the URL leads to another server than before'), { code: '57P03' });
+}
+
 /** The time-outs of a statement. One that cannot get its lock fails while the client is still waiting. */
 const timeoutsOf = ({ statementTimeout }: Pick<PoolOptions, 'statementTimeout'>) => ({
   statement_timeout: statementTimeout,
@@ -168,7 +177,7 @@ class PooledClient extends PrimaryClient {
 
 /** A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
-  const { max, log, statementTimeout, settings, patience, pooled } = options;
+  const { max, log, statementTimeout, settings, patience, pooled, standby } = options;
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
   const sessionSettings = { ...timeoutsOf(options), ...settings };
   const pool = new pg.Pool({
@@ -179,6 +188,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     idleTimeoutMillis: idleInPool,
     async onConnect(client: pg.ClientBase) {
       const backend = pooled ? undefined : await setUpSession(client, sessionSettings);
+      if (standby !== undefined) await insistOnServer(client, standby);
       const answerTimeout = statementTimeout + Math.min(statementTimeout / 5, 3_000);
       watchAnswers(client as pg.Client, { url, backend, answerTimeout, patience });
     },
@@ -190,18 +200,21 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
 }
 
 /** What we add to an open Kysely. */
-type PoolAndStates = { pool: pg.Pool; states: Map<object, unknown>; pooled: boolean };
+type PoolAndStates = { pool: pg.Pool; states: Map<object, unknown>; pooled: boolean; standby: boolean };
 
 function openedOf(db: Database & Partial<PoolAndStates>): PoolAndStates {
-  const { pool, states, pooled = false } = db;
+  const { pool, states, pooled = false, standby = false } = db;
   if (!pool || !states) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
-  return { pool, states, pooled };
+  return { pool, states, pooled, standby };
 }
 
 export const poolOf = (db: Database): pg.Pool => openedOf(db).pool;
 
 /** Whether a pooler in transaction mode may be between. */
 export const isPooled = (db: Database): boolean => openedOf(db).pooled;
+
+/** Whether it is a standby, where nothing can be written. */
+export const isStandby = (db: Database): boolean => openedOf(db).standby;
 
 /**
  * The state of a module for an open database, such as the requests that it gathers. The first call makes it; it goes with the
@@ -217,7 +230,12 @@ export function stateIn<State>(db: Database, make: (db: Database) => State): Sta
 
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = openPool(url, options);
-  const own: PoolAndStates = { pool, states: new Map(), pooled: options.pooled === true };
+  const own: PoolAndStates = {
+    pool,
+    states: new Map(),
+    pooled: options.pooled === true,
+    standby: options.standby !== undefined,
+  };
   const dialect = new PostgresDialect({ pool });
   if (own.pooled) dialect.createDriver = () => new PooledDriver(pool, options);
   const db = Object.assign(new Kysely<DB>({ dialect }), own);

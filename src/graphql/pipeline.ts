@@ -1,9 +1,18 @@
 /** The steps of every GraphQL call, over HTTP and WebSocket: parse, validate, check limits, execute, present errors. */
-import { type DocumentNode, execute, GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  execute,
+  GraphQLError,
+  getOperationAST,
+  parse,
+  subscribe,
+} from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import type { Viewer } from '../context.ts';
+import { reading, type Viewer } from '../context.ts';
 import { NotAcceptable } from '../errors.ts';
+import { isOutage } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -16,14 +25,31 @@ import { createSchema } from './schema.ts';
 /** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
 type Known = { result?: Result; refusal?: Result };
 
+function executeHere(args: ExecutionArgs): Result | Promise<Result> {
+  const result = execute({ ...args, hideSuggestions: true });
+  // Only variables fail at once and without data.
+  const isRefused = 'errors' in result && !('data' in result);
+  return isRefused ? { errors: explainVariables(args) ?? result.errors ?? [] } : result;
+}
+
+/** Executes a query, which may be read at a standby. @throws an outage of the standby, in place of a result with it */
+function executeReading(args: ExecutionArgs, call: GraphqlCall): Promise<Result> {
+  return reading(call.context, async (context) => {
+    const result = await executeHere({ ...args, contextValue: { ...call, context } });
+    if (context === call.context) return result;
+    const outage = result.errors?.find(({ originalError }) => isOutage(originalError));
+    if (outage) throw outage.originalError;
+    return result;
+  });
+}
+
 /** GraphQL's own executor. It tells a source at once that the client has left, even while the source waits. */
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
     setExecuteFn((args) => {
-      const result = execute({ ...args, hideSuggestions: true });
-      // Only variables fail at once and without data.
-      const isRefused = 'errors' in result && !('data' in result);
-      return isRefused ? { errors: explainVariables(args) ?? result.errors } : result;
+      const call = args.contextValue as GraphqlCall;
+      const operation = getOperationAST(args.document, args.operationName)?.operation;
+      return call.context.standbys && operation === 'query' ? executeReading(args, call) : executeHere(args);
     });
   },
   onSubscribe({ args, setSubscribeFn }) {
@@ -136,7 +162,8 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     const known = plans.get(params.query);
     if (!known) return undefined;
     if (!('plan' in known)) known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
-    const data = await known.plan?.(params, call);
+    const { plan } = known;
+    const data = plan && (await reading(call.context, (context) => plan(params, { ...call, context })));
     return data && { data };
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
-import type { Context, Viewer, Waiter } from '../context.ts';
+import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
 import { LargeJson } from '../http/large-json.ts';
@@ -193,6 +193,9 @@ export const allowOnly =
 /** The whole path, which Express then gives to logs and metrics. */
 const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
 
+/** Whether a read waits for a change, of which the primary tells. */
+const waits = (query: unknown) => ((query as { WaitSeconds?: number }).WaitSeconds ?? 0) > 0;
+
 /** What Express calls for a route. @param reading the GET of its path */
 function handlerOf(context: Context, definition: Route, reading: Route | undefined): RequestHandler {
   const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
@@ -230,7 +233,9 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       else call.body = readInput(body.schema, sent);
     }
     try {
-      const answer = await definition.handle(context, call);
+      const answer = await (waits(values) || definition.method !== 'GET'
+        ? definition.handle(context, call)
+        : readingIn(context, (at) => definition.handle(at, call)));
       await writeAnswer(request, response, answer, type);
     } catch (error) {
       respell(error, sent);

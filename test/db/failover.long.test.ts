@@ -1,10 +1,7 @@
 /** A streaming pair behind one URL of two hosts: the primary dies, the standby is promoted, and nothing acknowledged is lost. */
-import fs from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
@@ -13,6 +10,7 @@ import { makeTenant } from '../_util/factories.ts';
 import { pepper } from '../_util/pepper.ts';
 import { until } from '../_util/process.ts';
 import { longWindow, testConfig } from '../_util/service.ts';
+import { ask, copyPrimary } from '../_util/streaming.ts';
 
 const rounds = 20;
 const servers: DatabaseServer[] = [];
@@ -20,45 +18,9 @@ afterAll(async () => {
   for (const server of servers) await server.remove();
 });
 
-async function ask<Row extends pg.QueryResultRow>(url: string, ...statements: string[]): Promise<Row[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    let rows: Row[] = [];
-    for (const statement of statements) rows = (await client.query<Row>(statement)).rows;
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
-
 /** Makes `standby` a copy of `primary` that follows it, and has each commit wait for it. */
 async function follow(standby: DatabaseServer, primary: DatabaseServer): Promise<void> {
-  if (standby.isRunning()) await standby.stop('SIGQUIT');
-  const [from, to] = [primary, standby].map(({ directory }) => path.join(directory, 'postgres')) as [string, string];
-  const kept = fs.readFileSync(path.join(to, 'postmaster.opts'));
-  const { uid, gid } = fs.statSync(to);
-  const { hostname, port, username, password } = new URL(primary.url);
-  fs.rmSync(to, { recursive: true });
-  const client = new pg.Client(primary.url);
-  await client.connect();
-  await client.query("select pg_backup_start('standby', true)");
-  fs.cpSync(from, to, {
-    recursive: true,
-    filter: (file) => !/\/(postmaster\.(pid|opts)|pg_wal\/.*|pg_replslot\/.*)$/.test(file),
-  });
-  const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
-  await client.end();
-  fs.writeFileSync(path.join(to, 'postmaster.opts'), kept);
-  fs.writeFileSync(path.join(to, 'backup_label'), rows[0]!.labelfile);
-  fs.writeFileSync(path.join(to, 'standby.signal'), '');
-  fs.appendFileSync(
-    path.join(to, 'postgresql.auto.conf'),
-    `\nprimary_conninfo = 'host=${hostname} port=${port} user=${username} password=${password}'\n`,
-  );
-  for (const file of ['', ...fs.readdirSync(to, { recursive: true, encoding: 'utf8' })])
-    fs.lchownSync(path.join(to, file), uid, gid);
-  await standby.start();
+  await copyPrimary(standby, primary);
   await ask(primary.url, "alter system set synchronous_standby_names = '*'", 'select pg_reload_conf()');
   await until('each commit waits for the standby', async () => {
     const found = await ask(primary.url, "select from pg_stat_replication where sync_state = 'sync'");

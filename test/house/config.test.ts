@@ -158,6 +158,16 @@ describe('one line per fault, naming the setting, its value and what is allowed'
       { DatabaseUrl: 'postgres://a:b@c/d', PooledDatabaseUrl: 'mysql://a:hush@c/d' },
       ['PooledDatabaseUrl: is (secret); must be a URL that begins with postgres://'],
     ],
+    [
+      { ReadDatabaseUrl: 'postgres://a:b@c/d' },
+      {},
+      ['appsettings.json: DatabaseUrl: is missing; must be set beside ReadDatabaseUrl'],
+    ],
+    [
+      {},
+      { DatabaseUrl: 'postgres://a:b@c/d', ReadDatabaseUrl: 'mysql://a:hush@c/d' },
+      ['ReadDatabaseUrl: is (secret); must be a URL that begins with postgres://'],
+    ],
     [{ Role: 'Both' }, {}, ['appsettings.json: Role: is "Both"; must be one of All, Web, Worker']],
     [
       { BaseUrl: 'rooms.example' },

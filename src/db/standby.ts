@@ -1,0 +1,263 @@
+/**
+ * One hot standby: a connection that looks how far it is and whether it answers, and a pool for reads. Whatever is wrong with
+ * it ends both, and the reads that it has under way; it is opened again after a pause that grows.
+ */
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import { backOff, keepDoing, pause } from '../flow/retry.ts';
+import type { Log } from '../log.ts';
+import { connections } from './connections.ts';
+import { connecting, type Database, openDatabase, poolOf, setUpSession } from './database.ts';
+
+/** A place in the WAL. Positions of different timelines cannot be compared: a promotion begins another one. */
+export type WalPlace = { timeline: string; position: number };
+
+/** What a server says of itself. */
+export type ServerState = {
+  /** The same for a primary and its standbys. */
+  system: string;
+  /** When it was started, which tells it from other servers. */
+  started: string;
+  database: string;
+  follows: boolean;
+  isBehindPooler: boolean;
+} & WalPlace;
+
+/** A reason to leave a server alone, though it answers. */
+export class Unfit extends Error {
+  /** `Foreign`: it has other data; `Primary`: as of several hosts one is. */
+  readonly kind: 'Foreign' | 'Primary' | undefined;
+
+  constructor(text: string, kind?: Unfit['kind']) {
+    super(text);
+    this.kind = kind;
+  }
+}
+
+/** Milliseconds between two looks at a standby, and without an answer after which it counts as hanging. */
+const [lookEvery, answerTimeout] = [250, 1_000];
+/** For a standby that has been behind, and for one that could not be opened. */
+const [restPauses, openPauses] = [
+  { firstMs: lookEvery, longestMs: 5_000 },
+  { firstMs: lookEvery, longestMs: 15_000 },
+];
+/** Milliseconds after which an opened standby is no longer in trouble. */
+const wellAfter = 30_000;
+/** How often it must have been late in turn for a line in the log. */
+const lateForLog = 4;
+
+/** The control file of a standby may tell of a new timeline minutes later. */
+export async function readStanding(client: pg.Client): Promise<ServerState> {
+  const { rows } = await client.query<
+    Omit<ServerState, 'isBehindPooler' | 'timeline'> & { timeline: number; pid: number }
+  >(`
+    select system_identifier::text as system, pg_postmaster_start_time()::text as started,
+      current_database() as database, pg_is_in_recovery() as follows, pg_backend_pid() as pid,
+      greatest(timeline_id, min_recovery_end_timeline) as timeline,
+      coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::float8 as position
+    from pg_control_system(), pg_control_checkpoint(), pg_control_recovery()`);
+  const { pid, timeline, ...standing } = rows[0]!;
+  const { processID } = client as unknown as { processID: number };
+  return { ...standing, timeline: nameOfTimeline(timeline), isBehindPooler: pid !== processID };
+}
+
+/** As in the names of WAL files. */
+const nameOfTimeline = (timeline: number) => timeline.toString(16).toUpperCase().padStart(8, '0');
+
+/** @throws Unfit for a server where reads cannot be trusted, or need not go */
+export function checkFit(standing: ServerState, primary: Pick<ServerState, 'system' | 'started' | 'database'>): void {
+  if (standing.system !== primary.system)
+    throw new Unfit('it belongs to another cluster than DatabaseUrl, whose data it does not have', 'Foreign');
+  if (standing.database !== primary.database)
+    throw new Unfit(
+      `it is the database ${standing.database}, and that of DatabaseUrl is ${primary.database}`,
+      'Foreign',
+    );
+  if (standing.isBehindPooler)
+    throw new Unfit('a pooler is between, which may lead to any server; name the standby itself');
+  if (standing.follows) return;
+  if (standing.started === primary.started)
+    throw new Unfit('it is the primary itself, where there is nothing to gain', 'Primary');
+  throw new Unfit('it takes writes itself, so it follows the primary no longer');
+}
+
+export function openLook(url: string): pg.Client {
+  const client = new pg.Client({
+    ...connecting(url),
+    application_name: 'roomgate standby',
+    query_timeout: answerTimeout,
+  });
+  client.on('error', () => {});
+  return client;
+}
+
+type OpenedStandby = {
+  db: Database;
+  client: pg.Client;
+  timeline: string;
+  replayed: number;
+  looking: Promise<void> | undefined;
+  /** Reads under way, which end with an error when the standby is given up. */
+  reads: Set<(error: Error) => void>;
+};
+
+/**
+ * @param host as it is told in logs and metrics
+ * @param readPrimary how the primary stands
+ */
+export function openStandby(
+  url: string,
+  { host, log, readPrimary }: { host: string; log: Log; readPrimary: () => Promise<ServerState> },
+) {
+  const closed = new AbortController();
+  let opened: OpenedStandby | undefined;
+  /** The last reason that was logged. */
+  let told: string | undefined;
+  let late = 0;
+  let restsUntil = 0;
+
+  function tell(error: Error): void {
+    const { message } = error;
+    if (told === message || closed.signal.aborted) return;
+    told = message;
+    const level = error instanceof Unfit && error.kind === 'Primary' ? 'info' : 'warn';
+    log[level]({ standby: host, reason: message }, 'a standby is left alone; its reads go to the primary');
+  }
+
+  function beWell(): void {
+    late = restsUntil = 0;
+    if (told) log.info({ standby: host }, 'the standby answers reads');
+    told = undefined;
+  }
+
+  /** Reads how far it has replayed; concurrent calls share one look. */
+  function look(at: OpenedStandby): Promise<void> {
+    at.looking ??= at.client
+      .query<{ position: number }>("select coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::float8 as position")
+      .then(({ rows }) => void (at.replayed = Math.max(at.replayed, rows[0]!.position)))
+      .finally(() => (at.looking = undefined));
+    return at.looking;
+  }
+
+  async function reaches(at: OpenedStandby, place: WalPlace, waitMs: number): Promise<boolean> {
+    if (place.timeline !== at.timeline) return false;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), waitMs);
+    const isLate = new Promise((resolve) => late.signal.addEventListener('abort', resolve));
+    while (at.replayed < place.position && !late.signal.aborted && opened === at) {
+      const looked = look(at).catch(() => {});
+      await Promise.race([looked, isLate]);
+      if (at.replayed < place.position) await pause(1, late.signal);
+    }
+    clearTimeout(timer);
+    return at.replayed >= place.position && opened === at;
+  }
+
+  /** Keeps reads away for a while: for each request would wait in vain. */
+  function rest(place: WalPlace): void {
+    if (performance.now() < restsUntil) return;
+    restsUntil = performance.now() + backOff(late++, restPauses);
+    if (late < lateForLog) return;
+    const isOld = place.timeline !== opened?.timeline;
+    tell(new Unfit(isOld ? 'it does not follow since the last promotion, for all that is known' : 'it is behind'));
+  }
+
+  /** Opens the standby, and looks at it until something is wrong. */
+  async function serve(): Promise<void> {
+    const client = openLook(url);
+    const lost = new AbortController();
+    const lose = () => lost.abort();
+    client.on('error', lose).on('end', lose);
+    closed.signal.addEventListener('abort', lose, { once: true });
+    try {
+      await client.connect();
+      await setUpSession(client);
+      const standing = await readStanding(client);
+      checkFit(standing, await readPrimary());
+      const sockets = new Set<Socket>();
+      const db = openDatabase(url, {
+        max: connections.reads,
+        log,
+        statementTimeout: 15_000,
+        standby: standing.started,
+      });
+      poolOf(db).on('connect', ({ connection }: pg.Client) => {
+        const socket = connection.stream as Socket;
+        sockets.add(socket);
+        socket.once('close', () => sockets.delete(socket));
+      });
+      const { timeline, position } = standing;
+      const at: OpenedStandby = { db, client, timeline, replayed: position, looking: undefined, reads: new Set() };
+      opened = at;
+      beWell();
+      try {
+        for (;;) {
+          await pause(lookEvery, lost.signal);
+          if (lost.signal.aborted) break;
+          const { follows, ...now } = await readStanding(client);
+          if (!follows) throw new Unfit('it has been promoted');
+          Object.assign(at, { timeline: now.timeline, replayed: now.position });
+        }
+      } finally {
+        opened = undefined;
+        for (const giveUp of at.reads) giveUp(new Error('Connection terminated: the standby is given up'));
+        const ended = db.destroy().catch(() => {});
+        if (closed.signal.aborted) await Promise.race([ended, pause(answerTimeout)]);
+        // Nobody waits for answers any longer, and those of a standby that hangs would not come.
+        for (const socket of sockets) socket.destroy();
+      }
+      throw new Error('the connection was lost');
+    } finally {
+      closed.signal.removeEventListener('abort', lose);
+      (client.connection.stream as Socket).destroy();
+    }
+  }
+
+  const done = keepDoing(closed.signal, serve, {
+    ...openPauses,
+    wellAfterMs: wellAfter,
+    onError: tell,
+  });
+
+  return {
+    host,
+    /** Whether a read may be tried there. */
+    isUsable: () => opened !== undefined && performance.now() >= restsUntil,
+    /** Bytes of WAL by which it is behind the place; undefined while it cannot be asked. */
+    async lag({ position }: WalPlace): Promise<number | undefined> {
+      const at = opened;
+      if (!at) return undefined;
+      await look(at);
+      return Math.max(0, position - at.replayed);
+    },
+    /**
+     * Runs a read once the standby has replayed up to the place.
+     * @returns undefined when it has not within `waitMs`
+     * @throws what `work` throws, and an outage as soon as the standby is given up
+     */
+    async read<T>(
+      place: WalPlace,
+      waitMs: number,
+      work: (db: Database) => Promise<T>,
+    ): Promise<{ result: T } | undefined> {
+      const at = opened;
+      if (!at) return undefined;
+      if (!(await reaches(at, place, waitMs))) {
+        rest(place);
+        return undefined;
+      }
+      if (late > 0) beWell();
+      const given = Promise.withResolvers<never>();
+      at.reads.add(given.reject);
+      try {
+        return { result: await Promise.race([work(at.db), given.promise]) };
+      } finally {
+        at.reads.delete(given.reject);
+      }
+    },
+    async close(): Promise<void> {
+      closed.abort();
+      await done;
+    },
+  };
+}
