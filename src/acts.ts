@@ -17,6 +17,7 @@ export const auditSubjects = [
   'MailSubscription',
   'RoomProblem',
   'Webhook',
+  'TimetableProfile',
 ] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */

@@ -27,6 +27,7 @@ export const nouns = {
   roomProblem: mostId,
   series: mostLongId,
   tenant: mostId,
+  timetableProfile: mostId,
   webhook: mostId,
   webhookDelivery: mostLongId,
 } as const;

@@ -20,7 +20,7 @@ export type ApiAnswer<T> = {
 /** A client of one tenant's REST API. */
 export type ApiClient = {
   /**
-   * @param path below `/{mandator}/api/v2.0`
+   * @param path below `/{mandator}/api`, with the version
    * @param request makes the request of each attempt, because a streamed body can be sent only once; a GET if left out
    * @param options.repeatOn a further status that counts as transient
    */
@@ -142,7 +142,7 @@ function describeProblem({ url, status, headers, text }: Reply): string {
  */
 export async function connect(account: Account): Promise<ApiClient> {
   const { baseUrl, mandator, credential, signal, giveUpAfterMs = 120_000 } = account;
-  const root = `${baseUrl}/${encodeURIComponent(mandator)}/api/v2.0`;
+  const root = `${baseUrl}/${encodeURIComponent(mandator)}/api`;
 
   const askHere = (address: string, init: Outgoing, timeout: number) => ask(address, { ...init, signal }, timeout);
 

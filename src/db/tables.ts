@@ -642,6 +642,15 @@ export interface SweepRun {
   next_at: Timestamp;
 }
 
+export interface TimetableProfile {
+  id: Generated<number>;
+  mandator_id: number;
+  name: string;
+  name_key: Generated<string>;
+  reading: Json;
+  version: Generated<number>;
+}
+
 export interface Webhook {
   disabled_at: Timestamp | null;
   disabled_because: string | null;
@@ -740,6 +749,7 @@ export interface DB {
   session: Session;
   signing_key: SigningKey;
   sweep_run: SweepRun;
+  timetable_profile: TimetableProfile;
   webhook: Webhook;
   webhook_delivery: WebhookDelivery;
   webhook_event: WebhookEvent;

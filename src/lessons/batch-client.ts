@@ -17,7 +17,7 @@ type TimetableAnswer = AcceptedRecord & {
   Notices: { File: string; Line: number; Message: string }[];
 };
 
-/** Where jobs are sent, below `/jobs/`. */
+/** Where jobs are sent, below `/v2.0/jobs/`. */
 export type JobsPath = 'create' | 'update' | 'delete';
 
 export type PostOptions = {
@@ -32,6 +32,8 @@ export type BatchClient = {
   postJobs(operation: JobsPath, body: Blob, options?: PostOptions): Promise<AcceptedRecord>;
   /** Sends the files of a timetable program; `write` makes the body of each attempt. */
   postTimetable(write: () => AsyncGenerator<Uint8Array>, options?: PostOptions): Promise<TimetableAnswer>;
+  /** Keeps how files are read: in a new profile, or in place of the members that the one of this name has. */
+  saveProfile(name: string, reading: object): Promise<void>;
   getBatch(batchId: string): Promise<BatchRecord>;
   /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
   followBatch(batchId: string, onChange?: (batch: BatchRecord) => void): Promise<BatchRecord>;
@@ -44,7 +46,7 @@ export type BatchClient = {
 type Api = {
   call<T>(
     path: string,
-    request?: () => { method: string; body: AsyncIterable<Uint8Array>; headers: Record<string, string> },
+    request?: () => { method: string; body: AsyncIterable<Uint8Array> | string; headers: Record<string, string> },
     options?: { timeout: number; repeatOn: number },
   ): Promise<{ body: T; retryAfterMs: number | undefined }>;
   pages<T>(path: string, query?: Record<string, string>): AsyncGenerator<T>;
@@ -73,7 +75,7 @@ export const openBatchClient = (api: Api): BatchClient => ({
     // 409: an earlier attempt of ours is still being stored under this key.
     const options = { timeout: uploadTimeoutMs, repeatOn: 409 };
     const asked = new URLSearchParams(query).toString();
-    const path = `/jobs/${operation}${asked && `?${asked}`}`;
+    const path = `/v2.0/jobs/${operation}${asked && `?${asked}`}`;
     return (await api.call<AcceptedRecord>(path, request, options)).body;
   },
 
@@ -85,11 +87,25 @@ export const openBatchClient = (api: Api): BatchClient => ({
     });
     const asked = new URLSearchParams(query).toString();
     const options = { timeout: uploadTimeoutMs, repeatOn: 409 };
-    return (await api.call<TimetableAnswer>(`/timetables${asked && `?${asked}`}`, request, options)).body;
+    return (await api.call<TimetableAnswer>(`/v2.0/timetables${asked && `?${asked}`}`, request, options)).body;
+  },
+
+  async saveProfile(name, reading) {
+    const path = '/v1.0/timetable-profiles';
+    const write = (method: string, body: object, version?: number) => () => ({
+      method,
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', ...(version && { 'If-Match': `"${version}"` }) },
+    });
+    for await (const { Id, Version } of api.pages<{ Id: number; Version: number }>(path, { Name: name })) {
+      await api.call(`${path}/${Id}`, write('PATCH', reading, Version));
+      return;
+    }
+    await api.call(path, write('POST', { Name: name, ...reading }));
   },
 
   async getBatch(batchId) {
-    return (await api.call<BatchRecord>(`/jobs/batches/${batchId}`)).body;
+    return (await api.call<BatchRecord>(`/v2.0/jobs/batches/${batchId}`)).body;
   },
 
   async followBatch(batchId, onChange) {
@@ -97,7 +113,7 @@ export const openBatchClient = (api: Api): BatchClient => ({
     for (;;) {
       const wait = seen ? `?WaitSeconds=${longPollSeconds}` : '';
       const asked = performance.now();
-      const { body: batch, retryAfterMs = 2_000 } = await api.call<BatchRecord>(`/jobs/batches/${batchId}${wait}`);
+      const { body: batch, retryAfterMs = 2_000 } = await api.call<BatchRecord>(`/v2.0/jobs/batches/${batchId}${wait}`);
       const state = JSON.stringify(batch);
       const changed = state !== seen;
       seen = state;
@@ -108,7 +124,7 @@ export const openBatchClient = (api: Api): BatchClient => ({
     }
   },
 
-  listErrors: (batchId) => api.pages<ErrorRecord>(`/jobs/batches/${batchId}/errors`),
+  listErrors: (batchId) => api.pages<ErrorRecord>(`/v2.0/jobs/batches/${batchId}/errors`),
 
-  listBatches: ({ all }) => api.pages<BatchRecord>('/jobs/batches', all ? { ImportStatus: 'All' } : {}),
+  listBatches: ({ all }) => api.pages<BatchRecord>('/v2.0/jobs/batches', all ? { ImportStatus: 'All' } : {}),
 });

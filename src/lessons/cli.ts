@@ -9,6 +9,7 @@ import { openProgress } from '../cli/progress.ts';
 import {
   type BatchClient,
   type BatchRecord,
+  describeReading,
   type ErrorRecord,
   hasEnded,
   type JobsPath,
@@ -132,6 +133,8 @@ async function sendFiles(client: BatchClient, files: readonly string[], options:
   const accepted = await client.postTimetable(() => writeTimetable(reading, named), {
     query: { ...queryOf(options), ...format },
   });
+  if (options.saveProfile !== undefined)
+    await client.saveProfile(options.saveProfile, { ...describeReading(reading), ...format });
   for (const { File, Line, Message } of accepted.Notices.slice(0, mostFindingsShown))
     progress.say(`${File} line ${Line}: ${Message}`);
   const more = accepted.NoticeCount - Math.min(accepted.Notices.length, mostFindingsShown);

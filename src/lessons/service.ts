@@ -46,6 +46,6 @@ export {
   listLessons,
 } from './timetable.ts';
 export { findBatchOf, findJobOf, findRoomOf, listJobsOf, listLessonsOf } from './timetable-edges.ts';
-export { type TimetableOptions, writeTimetable } from './timetable-request.ts';
+export { describeReading, type TimetableOptions, writeTimetable } from './timetable-request.ts';
 export { batchTopic, secondsToWait, waitForBatch, watchBatch, watchBatches } from './watch.ts';
 export { acceptedBatch, conflictRule, toBatchEntry } from './wire.ts';

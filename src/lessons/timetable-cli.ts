@@ -16,6 +16,8 @@ export type ReadingOptions = {
   timeGrid?: string;
   rooms?: string;
   mapping?: string;
+  profile?: string;
+  saveProfile?: string;
   source?: string;
   since?: string;
   location?: string;
@@ -34,6 +36,8 @@ export const addReadingOptions = (command: Command): Command =>
     .option('--time-grid <file>', 'JSON with the times of the periods')
     .option('--rooms <file>', 'JSON with what rooms of the files are called here: {"101": "HS 101"}')
     .option('--mapping <file>', 'JSON with the headings of a CSV: {"Room": "Raum", "Date": "Datum"}')
+    .option('--profile <name>', 'what was kept of how the files are read; options that are given count instead')
+    .option('--save-profile <name>', 'keep the options under this name for the next time')
     .option('--source <name>', 'what JobIDs begin with; untis, csv or ics when left out')
     .option('--since <date>', 'leave what begins before this day as it is stored')
     .option('--location <name>', 'the location, where two have rooms of the same name')
@@ -57,7 +61,7 @@ async function readJson(file: string | undefined): Promise<unknown> {
 
 /** @throws CommandFailed for files that are not there, or are no JSON */
 export async function readOptions(options: ReadingOptions): Promise<TimetableOptions> {
-  const { term, timeGrid, rooms, mapping, ...named } = options;
+  const { term, timeGrid, rooms, mapping, saveProfile: _, ...named } = options;
   const [read, grid, names, columns] = await Promise.all([term, timeGrid, rooms, mapping].map(readJson));
   return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns };
 }

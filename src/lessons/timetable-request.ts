@@ -7,6 +7,7 @@ export type TimetableOptions = {
   timeGrid?: unknown;
   rooms?: unknown;
   mapping?: unknown;
+  profile?: string | undefined;
   source?: string | undefined;
   since?: string | undefined;
   location?: string | undefined;
@@ -32,9 +33,9 @@ function gridOf(grid: unknown): unknown {
   ];
 }
 
-/** The members of the request but for its files. */
-function describeReading(options: TimetableOptions): object {
-  const { term, timeGrid, rooms, mapping, source, since, location, timeZone, allowRemoval } = options;
+/** The members of a request that a profile may keep. */
+export function describeReading(options: TimetableOptions): object {
+  const { term, timeGrid, rooms, mapping, source, location, timeZone } = options;
   const { TimeZone, Id, ...rest }: Named = isNamed(term) ? term : {};
   return {
     ...(isNamed(term) && {
@@ -45,9 +46,7 @@ function describeReading(options: TimetableOptions): object {
     ...(rooms !== undefined && { Rooms: listOf(rooms, 'Name', 'RessourceName') }),
     ...(mapping !== undefined && { Mapping: mapping }),
     ...(source !== undefined && { Source: source }),
-    ...(since !== undefined && { Since: since }),
     ...(location !== undefined && { Standort: location }),
-    ...(allowRemoval && { AllowRemoval: true }),
   };
 }
 
@@ -59,7 +58,14 @@ export async function* writeTimetable(
   options: TimetableOptions,
   files: readonly { name: string; content: Blob }[],
 ): AsyncGenerator<Uint8Array> {
-  const start = JSON.stringify(describeReading(options)).slice(0, -1);
+  const { profile, since, allowRemoval } = options;
+  const members = {
+    ...(profile !== undefined && { Profile: profile }),
+    ...describeReading(options),
+    ...(since !== undefined && { Since: since }),
+    ...(allowRemoval && { AllowRemoval: true }),
+  };
+  const start = JSON.stringify(members).slice(0, -1);
   yield Buffer.from(`${start}${start === '{' ? '' : ','}"Files":[`);
   for (const [at, { name, content }] of files.entries()) {
     yield Buffer.from(`${at === 0 ? '' : ','}{"Name":${JSON.stringify(name)},"Content":"`);

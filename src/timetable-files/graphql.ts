@@ -1,11 +1,16 @@
+import type { InputRef } from '@pothos/core';
+import type { z } from 'zod';
 import { Forbidden, InvalidInput, LimitExceeded, Malformed } from '../errors.ts';
 import { bodyType, partType } from '../graphql/body.ts';
 import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { idempotencyKey, readInput } from '../input.ts';
+import { addProfiles } from './profile-graphql.ts';
 import * as timetables from './service.ts';
 import * as wire from './wire.ts';
+
+type Parts = ReadonlyMap<z.ZodType, InputRef<object>>;
 
 async function* asBody(request: object): AsyncGenerator<Uint8Array> {
   yield Buffer.from(JSON.stringify(request));
@@ -37,18 +42,19 @@ export const addTypes: AddTypes = (builder) => {
       ...recordFields(t, record, wire.toAcceptedTimetable),
     }),
   });
-  const inputs = new Map([
+  const inputs: Parts = new Map<z.ZodType, InputRef<object>>([
     [wire.holiday, partType(builder, 'TimetableHolidayInput', wire.holiday)],
     [wire.week, partType(builder, 'TimetableWeekInput', wire.week)],
     [wire.weekGroup, partType(builder, 'TimetableWeekGroupInput', wire.weekGroup)],
-  ] as never);
-  const parts = new Map([
-    [wire.term, partType(builder, 'TimetableTermInput', wire.term, inputs as never)],
+  ]);
+  const parts: Parts = new Map<z.ZodType, InputRef<object>>([
+    [wire.term, partType(builder, 'TimetableTermInput', wire.term, inputs)],
     [wire.period, partType(builder, 'TimetablePeriodInput', wire.period)],
     [wire.room, partType(builder, 'TimetableRoomInput', wire.room)],
     [wire.mapping, partType(builder, 'TimetableMappingInput', wire.mapping)],
     [wire.file, partType(builder, 'TimetableFileInput', wire.file)],
-  ] as never);
+  ]);
+  addProfiles(builder, parts);
   const options = builder.inputType('TimetableOptions', {
     description: 'How the batch of a timetable is taken.',
     fields: (t) => ({
@@ -75,7 +81,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       args: {
         input: t.arg({
-          type: bodyType(builder, 'TimetableFilesInput', wire.timetableFiles, parts as never),
+          type: bodyType(builder, 'TimetableFilesInput', wire.timetableFiles, parts),
           required: true,
           description: 'The files, and how they are read.',
         }),

@@ -16,10 +16,11 @@ import { type FaultReport, type Notice, openReport } from './faults.ts';
 import { takeIn } from './intake.ts';
 import { planJob } from './lessons.ts';
 import { keyOf, type PlannedLesson, type Rules } from './planned.ts';
-import { type FileRead, type Format, readFile } from './reading.ts';
+import { type CompleteRequest, completeRequest } from './profiles.ts';
+import { type FileRead, readFile } from './reading.ts';
 import { findZoneName, openRooms } from './rooms.ts';
 import { openTerm } from './term.ts';
-import type { TimetableRequest } from './wire.ts';
+import type { Format, TimetableRequest } from './wire.ts';
 
 export type TimetableImport = {
   /** The bytes of the request of `wire.timetableFiles`. */
@@ -64,14 +65,15 @@ export async function importTimetable(
     const intake = await takeIn(wanted.body, context.config.Limits.JobBodyBytes, context.log);
     const bins = openBins(context.log);
     try {
-      const asked = wanted.check(intake.sent);
+      const asked = await completeRequest(context.db, viewer, wanted.check(intake.sent));
       const report = openReport(asked.Files.map(({ Name }) => Name));
       const rooms = openRooms(asked);
       const term = openTerm(asked, await findZoneName(context.db, viewer, asked));
       const reading = { term, mapping: asked.Mapping, report, take: takerOf(bins, rooms, report) };
+      const format = wanted.format ?? asked.Format ?? undefined;
       const files: FileRead[] = [];
       for (const [at, { Name, Content }] of asked.Files.entries()) {
-        const found = await readFile({ at, name: Name, read: intake.read(Number(Content)) }, wanted.format, reading);
+        const found = await readFile({ at, name: Name, read: intake.read(Number(Content)) }, format, reading);
         if (found) files.push(found);
       }
       await rooms.check(context.db, viewer, asked.Standort ?? null, report);
@@ -171,10 +173,7 @@ function checkFiles(files: readonly FileRead[]): void {
     throw new InvalidInput('Files: GPU001, the timetable, is missing; what it lists is changed by GPU002 and GPU014.');
 }
 
-function sourceOf(
-  { Source, Term }: TimetableRequest,
-  [first]: readonly FileRead[],
-): { source: string; quelle: string } {
+function sourceOf({ Source, Term }: CompleteRequest, [first]: readonly FileRead[]): { source: string; quelle: string } {
   const source = Source ?? defaultSources[first?.format ?? ''] ?? 'untis';
   return { source, quelle: Term ? `${source} ${Term.Name}` : source };
 }

@@ -8,9 +8,8 @@ import { readRows, type TextRow } from './rows.ts';
 import type { TermDays } from './term.ts';
 import { decode, findEncoding, type ReadBytes } from './text.ts';
 import { kindOf, openUntis, type UntisKind } from './untis.ts';
-import type { formats, TimetableRequest } from './wire.ts';
+import type { Format, TimetableRequest } from './wire.ts';
 
-export type Format = (typeof formats)[number];
 export type FileRead = { name: string; format: string; encoding: string; separator: string | null; lines: number };
 
 type Reading = { term: TermDays; mapping: TimetableRequest['Mapping']; report: FaultReport; take: TakeEntry };

@@ -3,6 +3,7 @@ import { readInput } from '../input.ts';
 import { flag } from '../query-parameters.ts';
 import { requestBody } from '../rest/body.ts';
 import { readIdempotencyKey, route } from '../rest/route.ts';
+import { profileRoutes } from './profile-rest.ts';
 import * as timetables from './service.ts';
 import * as wire from './wire.ts';
 
@@ -74,4 +75,5 @@ export const routes = [
       };
     },
   }),
+  ...profileRoutes,
 ];

@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
 import type { EntrySource } from './entries.ts';
 import { type FaultReport, shown } from './faults.ts';
-import type { TimetableRequest } from './wire.ts';
+import type { CompleteRequest } from './profiles.ts';
 
 /** Unknown rooms for which a similar one is looked for, and the rooms among which. */
 const mostSuggested = 20;
@@ -16,7 +16,7 @@ const mostCompared = 5_000;
 const keyOf = (name: string) => name.trim().normalize('NFC').toLowerCase();
 
 /** The rooms that files name, each with where it stands first and how often. */
-export function openRooms({ Rooms }: Pick<TimetableRequest, 'Rooms'>) {
+export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
   const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [keyOf(Name), RessourceName]));
   const named = new Map<string, EntrySource & { name: string; count: number }>();
   const roomOf = (name: string): string | null => {
@@ -75,7 +75,7 @@ export function openRooms({ Rooms }: Pick<TimetableRequest, 'Rooms'>) {
 export async function findZoneName(
   db: Database,
   { mandatorId }: Viewer,
-  { TimeZone, Standort }: TimetableRequest,
+  { TimeZone, Standort }: CompleteRequest,
 ): Promise<string> {
   if (TimeZone) return TimeZone;
   const { rows } = await sql<{ zone: string }>`

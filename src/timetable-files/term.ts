@@ -3,7 +3,7 @@ import { InvalidInput } from '../errors.ts';
 import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
 import { findZone, isTimeZone } from '../time/zones.ts';
 import type { Weeks } from './entries.ts';
-import type { TimetableRequest } from './wire.ts';
+import type { CompleteRequest } from './profiles.ts';
 
 const longestTerm = 400;
 
@@ -15,7 +15,7 @@ type Times = { begin: number; end: number };
 
 export type TermDays = ReturnType<typeof openTerm>;
 
-type TermRequest = Pick<TimetableRequest, 'Term' | 'Periods' | 'Since'>;
+type TermRequest = Pick<CompleteRequest, 'Term' | 'Periods' | 'Since'>;
 
 /** @throws InvalidInput for a term or a grid that contradicts itself */
 export function openTerm({ Term: term, Periods: grid, Since: since }: TermRequest, zoneName: string) {

@@ -1,10 +1,8 @@
 /** The request and the answer of a timetable's files, as REST and GraphQL have them. */
 import { z } from 'zod';
-import { count, recordOf } from '../fields.ts';
+import { count, recordOf, sentText } from '../fields.ts';
 import { acceptedBatch, conflictRule } from '../lessons/service.ts';
 import { storableText } from '../storable.ts';
-
-export const formats = ['Untis', 'Csv', 'ICalendar'] as const;
 
 const text = (most: number, description: string) => storableText.min(1).max(most).meta({ description });
 const date = (description: string) => z.iso.date().meta({ description });
@@ -104,29 +102,50 @@ export const file = z
 
 export const mostFiles = 8;
 
+export const format = z
+  .enum(['Untis', 'Csv', 'ICalendar'])
+  .meta({ id: 'TimetableFormat', description: 'What files of a timetable are: of Untis, CSV or iCalendar.' });
+
+export type Format = z.output<typeof format>;
+
+export const longestProfileName = 100;
+
+/** Members that a profile gives where a request leaves them out. */
+const some = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
+  z.array(item).max(most).optional().meta({ description });
+
+/** How files are read; a profile keeps it. */
+export const reading = {
+  Source: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][\w.-]{0,39}$/,
+      'must begin with a letter or digit and have at most 40 letters, digits, - and _',
+    )
+    .nullish()
+    .meta({
+      description:
+        'Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted.',
+    }),
+  Standort: text(
+    200,
+    'The location, where two locations have rooms of the same name; also gives the time zone.',
+  ).nullish(),
+  TimeZone: text(100, 'The IANA time zone of the clock times; that of the location when left out.').nullish(),
+  Term: term.nullish(),
+  Periods: some(period, 700, 'When the periods are; needed for lessons that say their period.'),
+  Rooms: some(room, 5_000, 'Rooms that the file names otherwise.'),
+  SharedRooms: some(text(200, 'A room.'), 500, 'Rooms, such as a gym, that several lessons use at one time.'),
+  Mapping: mapping.nullish(),
+};
+
 export const timetableFiles = z
   .strictObject({
-    Source: z
-      .string()
-      .regex(
-        /^[A-Za-z0-9][\w.-]{0,39}$/,
-        'must begin with a letter or digit and have at most 40 letters, digits, - and _',
-      )
-      .nullish()
-      .meta({
-        description:
-          'Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted.',
-      }),
-    Standort: text(
-      200,
-      'The location, where two locations have rooms of the same name; also gives the time zone.',
-    ).nullish(),
-    TimeZone: text(100, 'The IANA time zone of the clock times; that of the location when left out.').nullish(),
-    Term: term.nullish(),
-    Periods: list(period, 700, 'When the periods are; needed for lessons that say their period.'),
-    Rooms: list(room, 5_000, 'Rooms that the file names otherwise.'),
-    SharedRooms: list(text(200, 'A room.'), 500, 'Rooms, such as a gym, that several lessons use at one time.'),
-    Mapping: mapping.nullish(),
+    Profile: sentText(longestProfileName).nullish().meta({
+      description:
+        'The name of a profile, which says what the members from Source to Mapping do not: one that is sent replaces the whole of that of the profile.',
+    }),
+    ...reading,
     Since: date('What begins before this day stays as it is stored.').nullish(),
     AllowRemoval: z.boolean().default(false).meta({
       description: 'Whether more than a fifth of the stored lessons may be deleted; without it such a batch fails.',
@@ -137,14 +156,10 @@ export const timetableFiles = z
 
 export type TimetableRequest = z.output<typeof timetableFiles>;
 
-export const format = z
-  .enum(formats)
-  .meta({ id: 'TimetableFormat', description: 'What files of a timetable are: of Untis, CSV or iCalendar.' });
-
 export const importOptions = {
-  Format: format
-    .optional()
-    .meta({ description: 'The format of the files; recognised by what they look like when left out.' }),
+  Format: format.optional().meta({
+    description: 'The format of the files; that of the profile, or recognised by what they look like, when left out.',
+  }),
   OnConflict: conflictRule.optional().meta({
     description: 'What becomes of lessons whose room is occupied; Fail when left out.',
   }),

@@ -1,11 +1,13 @@
 /** Records of master data through each front: every noun has the same calls. */
 import { z } from 'zod';
 import { lowerFirst, upperFirst } from '../../src/fields.ts';
+import { nameOf } from '../../src/graphql/names.ts';
 import { bare } from '../../src/graphql/record.ts';
 import * as holidays from '../../src/holidays/wire.ts';
 import * as problems from '../../src/problems/wire.ts';
 import * as rights from '../../src/tenants/rights-wire.ts';
 import * as tenants from '../../src/tenants/wire.ts';
+import * as profiles from '../../src/timetable-files/profile-wire.ts';
 import type { Asking, Request } from './fronts-bookings.ts';
 import * as operations from './operations/generated/graphql.ts';
 
@@ -28,10 +30,11 @@ const nouns = {
   person: { path: 'persons', list: 'persons', record: tenants.personRecord },
   holidayCalendar: { path: 'holiday-calendars', list: 'holidayCalendars', record: holidays.calendarRecord },
   holiday: { path: 'holidays', list: 'holidays', record: holidays.holidayRecord },
+  timetableProfile: { path: 'timetable-profiles', list: 'timetableProfiles', record: profiles.profileRecord },
   roomProblem: { path: 'room-problems', list: 'roomProblems', record: problems.problemRecord, verb: 'report' },
 } satisfies Record<string, NounOf>;
 /** Nouns of which GraphQL reads one by `node` alone. */
-const nodesOnly: readonly string[] = ['roomProblem'];
+const nodesOnly: readonly string[] = ['roomProblem', 'timetableProfile'];
 type Noun = keyof typeof nouns;
 
 export type RecordCalls = {
@@ -74,13 +77,14 @@ export function namingIds(noun: Noun, { id, items, ...members }: { id?: unknown;
 
 const document = <Data, Variables>(text: string) => new operations.TypedDocumentString<Data, Variables>(text);
 
-/** All members of a record, those of its parts too. */
+/** All members of a record, those of its parts too, by the names of REST. */
 const selectionOf = ({ shape }: z.ZodObject): string =>
   Object.entries(shape as Record<string, z.ZodType>)
     .map(([name, schema]) => {
       const member = bare(schema);
       const part = member instanceof z.ZodArray ? bare(member.element as z.ZodType) : member;
-      return part instanceof z.ZodObject ? `${lowerFirst(name)} { ${selectionOf(part)} }` : lowerFirst(name);
+      const field = `${lowerFirst(name)}: ${nameOf(name)}`;
+      return part instanceof z.ZodObject ? `${field} { ${selectionOf(part)} }` : field;
     })
     .join(' ');
 

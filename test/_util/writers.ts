@@ -20,6 +20,7 @@ const owners: Record<string, readonly string[]> = {
   'opening-hours': ['opening_exception', 'opening_rule'],
   problems: ['room_problem'],
   tenants: ['location', 'mandator', 'person', 'person_group', 'person_group_member', 'policy', 'resource'],
+  'timetable-files': ['timetable_profile'],
   webhooks: ['webhook', 'webhook_delivery', 'webhook_event'],
   worker: ['sweep_run'],
 };

@@ -90,6 +90,11 @@ const cases: Record<string, () => Promise<Case>> = {
     const { Id } = await make('/webhooks', { Name: 'Board', Url, Kinds: ['MailConflict', 'BatchEnded'] });
     return { path: `/webhooks/${Id}`, body: (await admin.get(`/webhooks/${Id}`)).body };
   },
+  'patch timetable-profiles/{id}': () =>
+    record('/timetable-profiles', {
+      ...{ Name: 'AGs', Format: 'Csv', SharedRooms: ['B', 'A'], Mapping: { Room: 'Saal', Key: null } },
+      Term: { Name: '2627-2', From: '2027-03-15', To: '2027-04-02' },
+    }),
   'patch holiday-calendars/{id}': async () => {
     const { path, body } = await record('/holiday-calendars', { Name: 'Ferien', Ics: ics });
     const { Url: _, ...members } = body as Tree;

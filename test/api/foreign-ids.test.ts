@@ -35,7 +35,7 @@ import { makeWebhook } from '../webhooks/_util/rows.ts';
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
   ...(['group', 'policy', 'holidayCalendar', 'mailSubscription', 'roomProblem', 'webhook'] as const),
-  ...(['lesson', 'lessonJob'] as const),
+  ...(['lesson', 'lessonJob', 'timetableProfile'] as const),
 ] as const;
 type Noun = (typeof nouns)[number];
 type Tree = Record<string, unknown>;
@@ -59,6 +59,7 @@ function nounOf(name: string, where: string): Noun {
   if (/^calendarid$/i.test(name) || (name === 'id' && /holiday/i.test(where))) return 'holidayCalendar';
   if (name === 'id' && /mail/i.test(where)) return 'mailSubscription';
   if (name === 'id' && /webhook/i.test(where)) return 'webhook';
+  if (name === 'id' && /timetable-?profile/i.test(where)) return 'timetableProfile';
   if (name === 'id' && /room-?problem/i.test(where)) return 'roomProblem';
   if (where === 'opening-hours' && name === 'id') return 'resource';
   if (/^may/i.test(name)) return 'group';
@@ -78,7 +79,7 @@ const unknown: Record<Noun, string> = {
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
   ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
   ...{ holidayCalendar: '2000000000', mailSubscription: '2000000000', roomProblem: '2000000000' },
-  webhook: '2000000000',
+  ...{ webhook: '2000000000', timetableProfile: '2000000000' },
   ...{ batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33', lesson: '2000000000_L', lessonJob: 'job-of-nobody' },
 };
 const foreign = {} as Record<Noun, string>;
@@ -168,7 +169,13 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
       insert into policy (mandator_id, name) values (${mandatorId}, ${canary}) returning id
     )
     select made.id as group, ruling.id as policy from made, ruling`.execute(service.context.db);
+  const profile = await sql<{ id: number }>`
+    insert into timetable_profile (mandator_id, name, reading)
+    values (${mandatorId}, ${canary}, ${JSON.stringify({ Standort: canary })}::jsonb) returning id`.execute(
+    service.context.db,
+  );
   Object.assign(ids, {
+    timetableProfile: String(profile.rows[0]!.id),
     ...{ group: String(rights.rows[0]!.group), policy: String(rights.rows[0]!.policy) },
     display: String(display.rows[0]!.id),
     ...{ holidayCalendar: String(calendar.rows[0]!.id), mailSubscription: String(mail.id) },
@@ -188,7 +195,7 @@ beforeAll(async () => {
   // Ids that stand nowhere else in an answer.
   for (const table of [
     ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking', 'display'],
-    ...['holiday_calendar', 'mail_calendar', 'room_problem', 'lesson_job'],
+    ...['holiday_calendar', 'mail_calendar', 'room_problem', 'lesson_job', 'timetable_profile'],
   ])
     await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(service.context.db);
   // A device that shows the code of the example, so that its rooms are looked at.

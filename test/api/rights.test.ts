@@ -154,6 +154,7 @@ beforeAll(async () => {
     waiting,
   );
   ids['webhook'] = await makeWebhook(db, tenant.mandatorId);
+  ids['timetableProfile'] = (await admin.post('/timetable-profiles', { Name: 'Untis' })).body['Id'] as number;
   ids['pin'] = (await admin.post(`/persons/${spareId}/pins`, {})).body['PinId'] as number;
   ids['display'] = (await makeDisplay(db, tenant)).displayId;
   const reported = { key: 'one', kind: 'Other', reported_at: new Date() };
@@ -175,6 +176,7 @@ function nounOf(name: string, where: string): string {
   if (name === 'calendarId' || (/^id$/i.test(name) && /holiday/i.test(where))) return 'holidayCalendar';
   if (/^id$/i.test(name) && /mail/i.test(where)) return 'mailSubscription';
   if (/^id$/i.test(name) && /webhook/i.test(where)) return 'webhook';
+  if (/^id$/i.test(name) && /timetable-?profile/i.test(where)) return 'timetableProfile';
   if (/^id$/i.test(name) && /room-?problem/i.test(where)) return 'roomProblem';
   if (where.includes('/timetable/')) return 'timetable token';
   if (name === 'JobID' || name === 'LektionId') return name;

@@ -114,6 +114,11 @@ const holidays: Prepare = async (world) => {
   return made && { ...known(made, world.admin), body: { Closes: false } };
 };
 
+const profile: Prepare = async (world) => {
+  const made = await world.ask(world.admin, 'POST', 'v1.0/timetable-profiles', { Name: `files ${performance.now()}` });
+  return made && { ...known(made, world.admin), body: { SharedRooms: [] } };
+};
+
 /** At an address that is refused without asking anybody. */
 const webhook: Prepare = async (world) => {
   const sent = { Name: `hook ${performance.now()}`, Url: 'https://hooks.invalid/', Kinds: ['BatchEnded'] };
@@ -162,6 +167,7 @@ const ways: readonly (readonly [RegExp, Prepare])[] = [
   [/^GET .*\/lessons\/\{JobID\}/, lesson],
   [/^(GET|PATCH) .*\/holiday-calendars\/|(change|delete)HolidayCalendar/, holidays],
   [/^PATCH .*\/webhooks\/|changeWebhook/, webhook],
+  [/^(GET|PATCH) .*\/timetable-profiles\/|(change|delete)TimetableProfile/, profile],
   [/^GET .*\/groups\/\{id\}/, record('groups')],
   [/^query nodes?$/, nodes],
   [/\/cancel$|cancelBatch/, batch],

@@ -23,7 +23,9 @@ let job: number;
 let pin: number;
 let token: number;
 /** One of each that only Admins read. */
-let [act, batch, calendar, display, group, mail, policy, problem, webhook] = new Array<number | string>(9).fill('');
+let [act, batch, calendar, display, group, mail, policy, problem, profile, webhook] = new Array<number | string>(
+  10,
+).fill('');
 
 /** In each room five bookings of an hour each: four of a user, of which two are a series, and a lesson. */
 beforeAll(async () => {
@@ -98,6 +100,8 @@ async function addBelongings(personId: number): Promise<void> {
     ), hooks as (
       insert into webhook (mandator_id, name, url, kinds, secret, disabled_at, disabled_because)
       values (${tenant.mandatorId}, 'Board', 'https://hooks.example/', '{BatchEnded}', '', now(), 'Admin') returning id
+    ), profiles as (
+      insert into timetable_profile (mandator_id, name, reading) values (${tenant.mandatorId}, 'Untis', '{}') returning id
     ), sign as (
       insert into display (mandator_id, person_id, created_by, privacy, token_hash, expires_at)
       values (${tenant.mandatorId}, ${tenant.person('Display').id}, ${personId}, 'BusyOnly', decode(md5('sign'), 'hex'), now() + interval '1 year')
@@ -114,9 +118,9 @@ async function addBelongings(personId: number): Promise<void> {
       (select id from acts) as act, (select id from batch where mandator_id = ${tenant.mandatorId}) as batch,
       (select id from holidays) as calendar, (select id from sign) as display, (select id from groups where name = 'Staff') as "group",
       (select min(id) from calendars) as mail, (select id from policies) as policy, (select id from problems) as problem,
-      (select id from hooks) as webhook`.execute(service.context.db);
+      (select id from hooks) as webhook, (select id from profiles) as profile`.execute(service.context.db);
   ({ job, pin, token } = rows[0]!);
-  ({ act, batch, calendar, display, group, mail, policy, problem, webhook } = rows[0]!);
+  ({ act, batch, calendar, display, group, mail, policy, problem, profile, webhook } = rows[0]!);
 }
 afterAll(async () => {
   await service.stop();
@@ -152,6 +156,7 @@ describe('nodes', () => {
     ['MailSubscription', () => `mailSubscription_${mail}`],
     ['Policy', () => `policy_${policy}`],
     ['RoomProblem', () => `roomProblem_${problem}`],
+    ['TimetableProfile', () => `timetableProfile_${profile}`],
     ['Tenant', () => `tenant_${tenant.mandatorId}`],
     ['Webhook', () => `webhook_${webhook}`],
     ['Booking', () => `booking_${booking}`],

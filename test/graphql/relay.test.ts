@@ -98,6 +98,8 @@ beforeAll(async () => {
     ), hooks as (
       insert into webhook (mandator_id, name, url, kinds, secret, disabled_at, disabled_because)
       select ${mandatorId}, 'Webhook ' || n, 'https://hooks.example/', '{BatchEnded}', '', now(), 'Admin' from five returning id
+    ), profiles as (
+      insert into timetable_profile (mandator_id, name, reading) select ${mandatorId}, 'Profile ' || n, '{}' from five
     ), hook as (select min(id) as id from hooks), deliveries as (
       insert into webhook_delivery (mandator_id, webhook_id, message_id, kind, attempt, at, milliseconds)
       select ${mandatorId}, hook.id, 'm' || n, 'Test', 1, now(), 1 from hook, five
@@ -157,6 +159,7 @@ const places: Record<Place, () => { around?: string; own?: string }> = {
   'Query.resources': () => ({}),
   'Query.roomProblems': () => ({}),
   'Query.timetable': () => ({ own: `${window.slice(0, -1)}, resourceId: ${ids.resource} }` }),
+  'Query.timetableProfiles': () => ({}),
   'Query.timetableTokens': () => ({}),
   'Query.webhooks': () => ({}),
   'Resource.bookings': () => ({ around: `resource(id: ${ids.resource})`, own: window }),

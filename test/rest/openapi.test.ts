@@ -220,6 +220,9 @@ async function makeMasterData(): Promise<void> {
   await sql`
     insert into holiday (mandator_id, calendar_id, name, from_date, to_date)
     values (${mandatorId}, ${calendarIds[0]!.id}, 'Ferien', current_date, current_date + 14)`.execute(context.db);
+  const profiles = named(['changed', 'deleted']).map((one) => ({ ...one, reading: '{}' }));
+  const profileIds = await context.db.insertInto('timetable_profile').values(profiles).returning('id').execute();
+  Object.assign(ids, { 'timetable-profiles': profileIds[0]!.id, deleteTimetableProfilesById: profileIds[1]!.id });
   ids['webhooks'] = await makeWebhook(context.db, mandatorId, 'changed');
   ids['deleteWebhooksById'] = await makeWebhook(context.db, mandatorId, 'deleted');
   const place = { mandatorId, resourceId: resource!.id };
@@ -554,6 +557,7 @@ describe('answers keep to the document', () => {
       },
     },
     getChanges: { query: `Cursor=${cursorAt({ position: 1_000_000_000, micros: 1 })}` },
+    patchTimetableProfilesById: { body: '{"Name":"AGs"}' },
     patchWebhooksById: { body: '{"Name":"Timetable board"}' },
     postWebhooksByIdReplay: { body: JSON.stringify({ Cursor: cursorAt({ position: 1_000_000_000, micros: 1 }) }) },
   };

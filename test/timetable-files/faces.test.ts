@@ -1,4 +1,6 @@
 /** The command line and GraphQL take the same files as REST. */
+import fs from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
@@ -54,6 +56,31 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
   expect(wrong.err).toContain('gpu001-small.txt line 2, column 7 (Stunde)');
   const misused = await run(school, pathOf('gpu001-small.txt'), '--operation', 'delete');
   expect([misused.code, misused.err]).toEqual([1, expect.stringContaining('--operation')]);
+});
+
+test('roomgate import --save-profile keeps how files are read, and --profile reads them so', async () => {
+  const school = await enterSchool(service, ['R101']);
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'roomgate-profile-'));
+  const write = async (name: string, text: string) => {
+    await fs.writeFile(path.join(folder, name), text);
+    return path.join(folder, name);
+  };
+  const csv = await write('ag.csv', 'Tag;Von;Bis;Saal;Fach\n01.03.2031;8:00;8:45;101;M');
+  const mapping = await write('mapping.json', '{"Date": "Tag", "Room": "Saal"}');
+  const rooms = await write('rooms.json', '{"101": "R101"}');
+  const faulty = await run(school, csv, '--profile', 'AGs');
+  expect([faulty.code, faulty.err]).toEqual([1, expect.stringContaining('there is no timetable profile AGs')]);
+  const options = ['--mapping', mapping, '--rooms', rooms, '--save-profile', 'AGs'];
+  expect(await run(school, csv, ...options, '--dry-run')).toMatchObject({ code: 0 });
+  expect(
+    await run(school, csv, '--profile', 'AGs', '--source', 'ag', '--save-profile', 'AGs', '--follow'),
+  ).toMatchObject({
+    code: 0,
+  });
+  const again = await run(school, csv, '--profile', 'AGs', '--dry-run');
+  expect([again.code, again.out]).toEqual([0, expect.stringContaining('added 0, changed 0, moved 0, removed 0')]);
+  expect(await school.jobs()).toMatchObject([{ JobID: 'ag-M' }]);
+  await fs.rm(folder, { recursive: true });
 });
 
 test('importTimetable: the batch, how files were read, and faults by line', async () => {

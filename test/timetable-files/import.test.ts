@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, fixture, fixtureJson, small } from './_util/school.ts';
 
@@ -109,5 +110,50 @@ describe('the published example', () => {
     );
     expect(await school.jobs()).toEqual(asSets(fixtureJson('fet-activities.expected.json').Jobs));
     expect(accepted.Notices).toMatchObject([{ Line: 5, Code: 'WithoutRoom' }]);
+  });
+});
+
+describe('a profile', () => {
+  const csv = 'Tag;Anfang;Ende;Saal;Kurs\n14.06.2027;8:00;8:45;101;M';
+  const kept = {
+    ...{ Name: 'AGs', Source: 'ag', Rooms: [{ Name: '101', RessourceName: 'R101' }] },
+    Mapping: { Date: 'Tag', Begin: 'Anfang', Room: 'Saal', Subject: 'Kurs' },
+  };
+
+  test('says how files are read, until the request says it', async () => {
+    const school = await enterSchool(service, ['R101', 'R102']);
+    const profiles = masterData(service, school.token, school.tenant.code);
+    expect((await profiles.post('/timetable-profiles', kept)).status).toBe(201);
+    await school.imports({ 'a.csv': csv }, { profile: 'ags ' });
+    expect((await school.client.lessons('JobID=ag-M')).Items).toMatchObject([{ RessourceName: 'R101', Fach: 'M' }]);
+    // Each member counts as a whole: of these rooms none is called R101.
+    const other = await school.compare({ 'a.csv': csv }, { profile: 'AGs', rooms: { 101: 'R102' } });
+    expect(other).toMatchObject({ Added: 0, Moved: 1, Lessons: [{ JobID: 'ag-M' }] });
+  });
+
+  test('that there is not is told with its place; that of another tenant is none', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const neighbour = await enterSchool(service, ['R101']);
+    const profiles = masterData(service, neighbour.token, neighbour.tenant.code);
+    expect((await profiles.post('/timetable-profiles', kept)).status).toBe(201);
+    const [fault] = await school.faults({ 'a.csv': csv }, { profile: 'AGs' });
+    expect(fault).toMatchObject({ Field: 'Profile', Pointer: '/Profile', Code: 'UnknownProfile' });
+    expect(await school.jobs()).toEqual([]);
+  });
+
+  test('says the format, unless the request does', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const profiles = masterData(service, school.token, school.tenant.code);
+    await profiles.post('/timetable-profiles', { ...kept, Format: 'ICalendar' });
+    expect(await school.faults({ 'a.csv': csv }, { profile: 'AGs' })).toMatchObject([{ Code: 'WrongFormat' }]);
+    await school.imports({ 'a.csv': csv }, { profile: 'AGs' }, '?Format=Csv');
+  });
+
+  test('is made once of a name, and a tenant has no more than 50', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const profiles = masterData(service, school.token, school.tenant.code);
+    for (let nth = 0; nth < 50; nth++) await profiles.post('/timetable-profiles', { Name: `P${nth}` });
+    const { status, body } = await profiles.post('/timetable-profiles', { Name: 'One more' });
+    expect([status, body['detail']]).toEqual([409, expect.stringContaining('at most 50 timetable profiles')]);
   });
 });

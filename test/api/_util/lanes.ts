@@ -56,6 +56,7 @@ const kinds: Record<string, string> = {
   holidayCalendarId: 'calendar',
   calendarId: 'calendar',
   holidayId: 'holiday',
+  timetableProfileId: 'profile',
   roomProblemId: 'problem',
   displayId: 'device',
   maySee: 'group',

@@ -36,6 +36,10 @@ const noRule = {
   ...{ leadMinutes: null, aheadDays: null, longestMinutes: null },
   ...{ quotaMinutesPerWeek: null, quotaBookingsPerWeek: null },
 };
+const mapping = {
+  ...{ key: null, date: 'Tag', day: null, period: null, weeks: null, begin: 'Anfang', end: 'Ende', room: 'Saal' },
+  ...{ subject: 'Kurs', title: null, classes: null, teachers: null, remark: null, status: null },
+};
 const noList = { maySee: [], mayBook: [], maySkipApproval: [], mayDecide: [], mayBookForOthers: [] };
 
 /** Each leaves what it has found. */
@@ -169,6 +173,33 @@ export const recordScenarios: Record<string, Row[]> = {
     [list('holiday', { calendarId: 'calendar 1' }), items({ ...holiday, closes: false })],
     [drop('holidayCalendar', 'calendar 1', 2), has({}), 'admin'],
     [list('holiday'), items()],
+  ],
+
+  'a profile of timetable files': [
+    [
+      make('timetableProfile', { name: 'AGs', source: 'ag', mapping }),
+      has({
+        ...{ timetableProfileId: 'profile 1', name: 'AGs', format: null, source: 'ag', term: null, version: 1 },
+        ...{ periods: [], rooms: [], sharedRooms: [], mapping },
+      }),
+      'importer',
+    ],
+    [make('timetableProfile', { name: 'ags' }), refused('CONFLICT'), 'importer'],
+    [make('timetableProfile', { name: 'P' }), refused('FORBIDDEN'), 'display'],
+    [change('timetableProfile', unknown, 1, { name: 'P' }), refused('NOT_FOUND'), 'importer'],
+    [drop('timetableProfile', 'profile 1', 1), refused('FORBIDDEN'), 'display'],
+    [make('timetableProfile', { name: 'P', source: 'a b' }), refused('BAD_USER_INPUT'), 'importer'],
+    [list('timetableProfile'), items({ timetableProfileId: 'profile 1' }), 'importer'],
+    [read('timetableProfile', 'profile 1'), has({ name: 'AGs' }), 'admin'],
+    [list('timetableProfile'), refused('FORBIDDEN'), 'display'],
+    [
+      change('timetableProfile', 'profile 1', 1, { name: 'Kurse', source: null, sharedRooms: ['Hall'] }),
+      has({ name: 'Kurse', source: null, sharedRooms: ['Hall'], mapping, version: 2 }),
+      'importer',
+    ],
+    [drop('timetableProfile', 'profile 1', 1), refused('CONFLICT'), 'importer'],
+    [drop('timetableProfile', 'profile 1', 2), has({}), 'importer'],
+    [read('timetableProfile', 'profile 1'), refused('NOT_FOUND'), 'importer'],
   ],
 
   'a problem that is reported at a door, and settled': [

@@ -34,6 +34,7 @@ export type AuditSubject =
   | 'Resource'
   | 'RoomProblem'
   | 'Tenant'
+  | 'TimetableProfile'
   | 'Webhook';
 
 /** Which batches; members that are left out do not count. */
@@ -1205,6 +1206,7 @@ export type CalendarTroublesQuery = { node:
     | { __typename: 'RoomProblem' }
     | { __typename: 'Series' }
     | { __typename: 'Tenant' }
+    | { __typename: 'TimetableProfile' }
     | { __typename: 'Webhook' }
    | null };
 
@@ -1962,6 +1964,7 @@ export type OneHookQuery = { node:
     | { __typename: 'RoomProblem' }
     | { __typename: 'Series' }
     | { __typename: 'Tenant' }
+    | { __typename: 'TimetableProfile' }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    | null };
 
@@ -1991,6 +1994,7 @@ export type HookDeliveriesQuery = { node:
     | { __typename: 'RoomProblem' }
     | { __typename: 'Series' }
     | { __typename: 'Tenant' }
+    | { __typename: 'TimetableProfile' }
     | { __typename: 'Webhook', deliveries: { __typename: 'WebhookDeliveryConnection', nodes: Array<{ __typename: 'WebhookDelivery', id: string, kind: WebhookMessageKind, subject: string | null, attempt: number, at: string, milliseconds: number, status: number | null, answer: string | null, fault: string | null, cursor: string | null }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } }
    | null };
 

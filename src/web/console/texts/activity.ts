@@ -96,6 +96,7 @@ export const t = texts(
       MailSubscription: 'Mailkalender',
       RoomProblem: 'Problem eines Raums',
       Webhook: 'Webhook',
+      TimetableProfile: 'Profil für Stundenplandateien',
     } as Names,
     verbs: {
       create: 'anlegen',
@@ -208,6 +209,7 @@ export const t = texts(
       MailSubscription: 'Mail calendar',
       RoomProblem: 'Problem of a room',
       Webhook: 'Webhook',
+      TimetableProfile: 'Timetable profile',
     } as Names,
     verbs: {} as Names,
   },

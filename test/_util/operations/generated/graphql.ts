@@ -34,6 +34,7 @@ export type AuditSubject =
   | 'Resource'
   | 'RoomProblem'
   | 'Tenant'
+  | 'TimetableProfile'
   | 'Webhook';
 
 /** Which batches; members that are left out do not count. */
@@ -540,6 +541,8 @@ export type TimetableFilesInput = {
   mapping?: TimetableMappingInput | null | undefined;
   /** When the periods are; needed for lessons that say their period. */
   periods?: Array<TimetablePeriodInput> | null | undefined;
+  /** The name of a profile, which says what the members from Source to Mapping do not: one that is sent replaces the whole of that of the profile. */
+  profile?: string | null | undefined;
   /** Rooms that the file names otherwise. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
   /** Rooms, such as a gym, that several lessons use at one time. */

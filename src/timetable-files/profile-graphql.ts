@@ -1,0 +1,93 @@
+import type { InputRef } from '@pothos/core';
+import type { z } from 'zod';
+import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { upperFirst } from '../fields.ts';
+import { bodyType } from '../graphql/body.ts';
+import type { Builder } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { filterType } from '../graphql/filters.ts';
+import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
+import { recordType } from '../graphql/record.ts';
+import * as profileWire from './profile-wire.ts';
+import * as timetables from './service.ts';
+import * as wire from './wire.ts';
+
+/** The members of an input as REST has them. */
+function readChanges({ name, ...members }: Record<string, unknown>): Partial<timetables.NewProfile> {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  const reading = Object.fromEntries(given.map(([member, value]) => [upperFirst(member), value]));
+  return { reading, ...(name !== undefined && { name: name as string }) };
+}
+
+/** @param parts the inputs that the members of a request have, too */
+export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, InputRef<object>>): void {
+  recordType(builder, 'TimetableHoliday', wire.holiday);
+  recordType(builder, 'TimetableWeek', wire.week);
+  recordType(builder, 'TimetableWeekGroup', wire.weekGroup);
+  recordType(builder, 'TimetableTerm', wire.term);
+  recordType(builder, 'TimetablePeriod', wire.period);
+  recordType(builder, 'TimetableRoom', wire.room);
+  recordType(builder, 'TimetableMapping', wire.mapping);
+  const profile = recordType(
+    builder,
+    'TimetableProfile',
+    profileWire.profileRecord,
+    profileWire.toProfileRecord,
+    nodeOf('timetableProfile', ({ context, viewer }, id) => timetables.findProfile(context.db, viewer, id)),
+  );
+  const filter = filterType(
+    builder,
+    'TimetableProfileFilter',
+    'Which profiles; members that are left out do not count.',
+    profileWire.profileFilter,
+  );
+  builder.queryField('timetableProfiles', (t) =>
+    t.field({
+      type: connectionType(builder, profile, timetables.profileList, { isCounted: true }),
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description: 'How files of timetables are read, by the ids of the profiles; for those who may import.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        timetables.listProfiles(context.db, viewer, given(wanted), pageOf(timetables.profileList, page)),
+    }),
+  );
+  const result = (verb: string) => ({
+    name: `${verb}TimetableProfileResult`,
+    description: 'The profile, or why not.',
+  });
+  builder.mutationFields((t) => {
+    const named = {
+      id: idArgument(t.arg, 'timetableProfile', { required: true, description: 'The id of the profile.' }),
+      version: t.arg.int({ required: true, description: 'The version that was read.' }),
+    };
+    const input = (name: string, schema: Parameters<typeof bodyType>[2], description: string) =>
+      t.arg({ type: bodyType(builder, name, schema, parts), required: true, description });
+    return {
+      createTimetableProfile: t.field({
+        type: profile,
+        errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
+        args: { input: input('CreateTimetableProfileInput', profileWire.newProfile, 'What to keep.') },
+        description: 'Keeps how files of a timetable are read under a name, which `profile` of an import then names.',
+        resolve: (_root, args, call) =>
+          timetables.createProfile(call.context.db, call, readChanges(args.input) as timetables.NewProfile),
+      }),
+      changeTimetableProfile: t.field({
+        type: profile,
+        errors: { types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed], union: result('Change') },
+        args: { ...named, input: input('ChangeTimetableProfileInput', profileWire.profileChanges, 'What to change.') },
+        description: 'Changes members of a profile, each as a whole; null takes one away.',
+        resolve: (_root, { id, version, ...args }, call) =>
+          timetables.changeProfile(call.context.db, call, id, [version], readChanges(args.input)),
+      }),
+      deleteTimetableProfile: t.field({
+        type: profile,
+        errors: { types: [Forbidden, NotFound, PreconditionFailed], union: result('Delete') },
+        args: named,
+        description: 'Deletes a profile; what was imported with it stays. Answers it as it was.',
+        resolve: (_root, { id, version }, call) => timetables.deleteProfile(call.context.db, call, id, [version]),
+      }),
+    };
+  });
+}

@@ -1,0 +1,181 @@
+/** Profiles: how the files of a timetable are read, said once and kept under a name. The only writer of timetable_profile. */
+import { sql } from 'kysely';
+import { checkImporter, checkVersion } from '../access.ts';
+import { recordAct } from '../acts.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { countRows, pageById } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { answerPerParent } from '../db/per-parent.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { isDuplicate } from '../flow/database-errors.ts';
+import type { Format, reading, TimetableRequest } from './wire.ts';
+
+/** The members of a request that a profile may give. */
+export type KeptReading = Pick<TimetableRequest, keyof typeof reading> & { Format?: Format | null | undefined };
+export type Profile = { id: number; name: string; reading: KeptReading; version: number };
+
+/** The most that a tenant has. */
+export const mostProfiles = 50;
+
+export const profileList: List<Profile> = { name: 'timetable profiles', key: idKey, keyOf: ({ id }) => id };
+
+const columns = ['id', 'name', 'version', sql<KeptReading>`reading`.as('reading')] as const;
+const profilesOf = (db: Database, { mandatorId }: Viewer) =>
+  db.selectFrom('timetable_profile').where('mandator_id', '=', mandatorId).select(columns);
+
+const unknown = () => new NotFound('There is no timetable profile of this id.');
+const refuseDuplicate = (error: unknown): never => {
+  throw isDuplicate(error) ? new Conflict('Another timetable profile has this name already; choose another.') : error;
+};
+
+const subjectOf = ({ id, name }: Profile) => ({ noun: 'TimetableProfile' as const, id, name });
+const toldOf = ({ name, reading: kept }: Profile) => ({ name, ...kept });
+
+const ofName = (name: string) => sql<boolean>`name_key = name_key(${name})`;
+
+/** The profiles of the tenant by id. @throws Forbidden */
+export async function listProfiles(
+  db: Database,
+  viewer: Viewer,
+  { name }: { name?: string | undefined },
+  page: PageRequest,
+): Promise<Page<Profile>> {
+  checkImporter(viewer);
+  const list = profilesOf(db, viewer).$if(name !== undefined, (query) => query.where(ofName(name as string)));
+  const rows = await list.$call(pageById('id', page)).execute();
+  return { ...toPage(profileList, rows, page), count: () => countRows(db, list) };
+}
+
+/** @throws Forbidden; NotFound, also for one of another tenant */
+export async function getProfile(db: Database, viewer: Viewer, id: number): Promise<Profile> {
+  checkImporter(viewer);
+  const found = await profilesOf(db, viewer).where('id', '=', id).executeTakeFirst();
+  if (!found) throw unknown();
+  return found;
+}
+
+const profilesById = answerPerParent<Viewer, null, number, Profile>(async (db, ids, { viewer }) => {
+  const rows = await profilesOf(db, viewer).where('id', '=', sql<number>`any (${ids}::integer[])`).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+});
+
+/** The same for all that are asked about together; undefined where there is none. @throws Forbidden */
+export async function findProfile(db: Database, viewer: Viewer, id: number): Promise<Profile | undefined> {
+  checkImporter(viewer);
+  return await profilesById(db, { viewer, parent: id, asked: null });
+}
+
+export type NewProfile = { name: string; reading: KeptReading };
+
+/** A member that says nothing is the same as none. */
+const withoutEmpty = (kept: KeptReading): KeptReading => {
+  const isSaid = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(kept).filter(([, value]) => isSaid(value))) as KeptReading;
+};
+
+/** @throws Forbidden, Conflict */
+export function createProfile(db: Database, act: Act, { name, reading: kept }: NewProfile): Promise<Profile> {
+  const { viewer } = act;
+  checkImporter(viewer);
+  return db.transaction().execute(async (trx) => {
+    await checkCount(trx, viewer.mandatorId);
+    const made = await trx
+      .insertInto('timetable_profile')
+      .values({ mandator_id: viewer.mandatorId, name, reading: JSON.stringify(withoutEmpty(kept)) })
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(refuseDuplicate);
+    await recordAct(trx, act, 'create timetable profile', subjectOf(made), { before: null, after: toldOf(made) });
+    return made;
+  });
+}
+
+/** Those of a tenant are counted one creation after another. @throws Conflict */
+async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
+  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
+  const profiles = trx.selectFrom('timetable_profile').where('mandator_id', '=', mandatorId);
+  if ((await countRows(trx, profiles)) >= mostProfiles)
+    throw new Conflict(
+      `A tenant has at most ${mostProfiles} timetable profiles; delete one that is not needed any more.`,
+    );
+}
+
+/** @throws NotFound, PreconditionFailed */
+async function hold(trx: Transaction, viewer: Viewer, id: number, expected: Versions): Promise<Profile> {
+  const found = await profilesOf(trx, viewer).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  if (!found) throw unknown();
+  checkVersion(found, expected);
+  return found;
+}
+
+/**
+ * Changes the given members, each as a whole; null takes one away. Who sends what is there already changes nothing.
+ * @throws Forbidden, NotFound, PreconditionFailed, Conflict
+ */
+export function changeProfile(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  { name, reading: changes }: Partial<NewProfile>,
+): Promise<Profile> {
+  const { viewer } = act;
+  checkImporter(viewer);
+  return db.transaction().execute(async (trx) => {
+    const found = await hold(trx, viewer, id, expected);
+    const changed = await trx
+      .updateTable('timetable_profile')
+      .set({
+        name: name ?? found.name,
+        reading: JSON.stringify(withoutEmpty({ ...found.reading, ...changes })),
+      })
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', id)
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(refuseDuplicate);
+    if (changed.version === found.version) return changed;
+    await recordAct(trx, act, 'change timetable profile', subjectOf(changed), {
+      before: toldOf(found),
+      after: toldOf(changed),
+    });
+    return changed;
+  });
+}
+
+/** What was imported with it stays. @throws Forbidden, NotFound, PreconditionFailed */
+export function deleteProfile(db: Database, act: Act, id: number, expected: Versions): Promise<Profile> {
+  const { viewer } = act;
+  checkImporter(viewer);
+  return db.transaction().execute(async (trx) => {
+    const found = await hold(trx, viewer, id, expected);
+    await trx
+      .deleteFrom('timetable_profile')
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', id)
+      .execute();
+    await recordAct(trx, act, 'delete timetable profile', subjectOf(found));
+    return found;
+  });
+}
+
+type Lists = 'Periods' | 'Rooms' | 'SharedRooms';
+/** A request with what its profile says, and without lists that are left out. */
+export type CompleteRequest = Omit<TimetableRequest, Lists> &
+  Pick<KeptReading, 'Format'> & { [List in Lists]: NonNullable<KeptReading[List]> };
+
+/** @throws InvalidInput for a profile that there is not */
+export async function completeRequest(db: Database, viewer: Viewer, asked: TimetableRequest): Promise<CompleteRequest> {
+  const kept = asked.Profile ? await findReading(db, viewer, asked.Profile) : {};
+  const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+  const { Periods = [], Rooms = [], SharedRooms = [], ...rest } = { ...kept, ...(given as TimetableRequest) };
+  return { ...rest, Periods, Rooms, SharedRooms };
+}
+
+async function findReading(db: Database, viewer: Viewer, name: string): Promise<KeptReading> {
+  const found = await profilesOf(db, viewer).where(ofName(name)).executeTakeFirst();
+  if (found) return found.reading;
+  const message = `Profile: there is no timetable profile ${name}; correct the name, or make it first.`;
+  throw new InvalidInput(message, [{ field: 'Profile', pointer: '/Profile', code: 'UnknownProfile', message }]);
+}
