@@ -237,6 +237,45 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
+  test('how a file is read is kept as a profile, which another browser chooses; deleted, it is gone', async () => {
+    const csv = { name: 'ag.csv', mimeType: 'text/csv', buffer: Buffer.from('Tag;Anfang;Schluss;Saal;Kurs\n') };
+    csv.buffer = Buffer.concat([csv.buffer, Buffer.from('03.03.2031;8:00;8:45;Turnh.;Yoga\n')]);
+    const ask = async () => {
+      const opened = await openConsole(browser, service);
+      await opened.open('?screen=timetables&file=new');
+      await opened.signIn();
+      await opened.page.getByLabel('Choose a file').setInputFiles(csv);
+      return opened;
+    };
+    const first = await ask();
+    for (const [column, heading] of Object.entries({ Date: 'Tag', Start: 'Anfang', End: 'Schluss', Room: 'Saal' }))
+      await first.page.getByLabel(column, { exact: true }).selectOption(heading);
+    await first.page.getByLabel('Source', { exact: true }).fill('clubs');
+    await first.page.getByText('Term and time grid').click();
+    await first.page.getByLabel('Other names of rooms').fill('Turnh. = HS 101');
+    await first.page.getByLabel('Keep under this name').fill('Clubs');
+    await first.page.getByRole('button', { name: 'Keep as a profile' }).click();
+    await first.page.getByText('The profile Clubs is kept.').first().waitFor();
+    expect(await first.violations()).toEqual([]);
+    expect(first.complaints).toEqual([]);
+    await first.close();
+
+    const { page, complaints, close } = await ask();
+    await page.getByLabel('Profile', { exact: true }).selectOption('Clubs');
+    expect(await page.getByLabel('Other names of rooms').inputValue()).toBe('Turnh. = HS 101');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('1 new, 0 changed, 0 moved, 0 removed').waitFor();
+    await page.getByText('Columns and settings').click();
+    await page.getByRole('button', { name: 'Replace the profile' }).click();
+    await page.getByRole('button', { name: 'Delete the profile' }).click();
+    await page.getByText('The profile is deleted.').first().waitFor();
+    expect(await page.getByLabel('Profile', { exact: true }).locator('option').count()).toBe(1);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Drop files here').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('by keys alone: a file is chosen, a column named, checked, corrected in place, checked again and imported', async () => {
     const { open, signIn, tabTo, page, complaints, close } = await openConsole(browser, service);
     const press = async (...keys: string[]) => {

@@ -292,6 +292,30 @@ export type ChangeTenantParametersInput = {
   usersMayImport?: boolean | null | undefined;
 };
 
+/** Changes of a profile: what is left out stays, and what is sent replaces the whole of that member. */
+export type ChangeTimetableProfileInput = {
+  /** What the files are; null: recognised by what they look like. */
+  format?: TimetableFormat | null | undefined;
+  /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
+  locationName?: string | null | undefined;
+  /** Which column is which; what is left out is found by usual headings, and null is in no column. */
+  mapping?: TimetableMappingInput | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name?: string | null | undefined;
+  /** When the periods are; needed for lessons that say their period. */
+  periods?: Array<TimetablePeriodInput> | null | undefined;
+  /** Rooms that the file names otherwise. */
+  rooms?: Array<TimetableRoomInput> | null | undefined;
+  /** Rooms, such as a gym, that several lessons use at one time. */
+  sharedRooms?: Array<string> | null | undefined;
+  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted. */
+  source?: string | null | undefined;
+  /** The days on which weekly lessons take place. */
+  term?: TimetableTermInput | null | undefined;
+  /** The IANA time zone of the clock times; that of the location when left out. */
+  timeZone?: string | null | undefined;
+};
+
 /** What to change of a webhook. */
 export type ChangeWebhookInput = {
   /** Whether events are sent. Enabled again, it goes on where it was. */
@@ -441,6 +465,30 @@ export type CreateResourceInput = {
   name: string;
   /** The policy that says who may see and book it; null where everybody may. */
   policyId?: string | number | null | undefined;
+};
+
+/** A profile to make. */
+export type CreateTimetableProfileInput = {
+  /** What the files are; null: recognised by what they look like. */
+  format?: TimetableFormat | null | undefined;
+  /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
+  locationName?: string | null | undefined;
+  /** Which column is which; what is left out is found by usual headings, and null is in no column. */
+  mapping?: TimetableMappingInput | null | undefined;
+  /** Unique in the tenant, in whatever case. */
+  name: string;
+  /** When the periods are; needed for lessons that say their period. */
+  periods?: Array<TimetablePeriodInput> | null | undefined;
+  /** Rooms that the file names otherwise. */
+  rooms?: Array<TimetableRoomInput> | null | undefined;
+  /** Rooms, such as a gym, that several lessons use at one time. */
+  sharedRooms?: Array<string> | null | undefined;
+  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted. */
+  source?: string | null | undefined;
+  /** The days on which weekly lessons take place. */
+  term?: TimetableTermInput | null | undefined;
+  /** The IANA time zone of the clock times; that of the location when left out. */
+  timeZone?: string | null | undefined;
 };
 
 /** A webhook to be made: all that happens from now on is sent to it. */
@@ -804,6 +852,106 @@ export type Scope =
 export type Severity =
   | 'Error'
   | 'Warning';
+
+/** What files of a timetable are: of Untis, CSV or iCalendar. */
+export type TimetableFormat =
+  | 'Csv'
+  | 'ICalendar'
+  | 'Untis';
+
+/** Days without lessons. */
+export type TimetableHolidayInput = {
+  /** The first day without lessons. */
+  from: string;
+  /** What it is called. */
+  name?: string | null | undefined;
+  /** The last one. */
+  to: string;
+};
+
+/** Which column is which; what is left out is found by usual headings, and null is in no column. */
+export type TimetableMappingInput = {
+  /** The heading of the column with the time at which it begins. */
+  begin?: string | null | undefined;
+  /** The heading of the column with the classes. */
+  classes?: string | null | undefined;
+  /** The heading of the column with the date. */
+  date?: string | null | undefined;
+  /** The heading of the column with the weekday, where lessons come back each week. */
+  day?: string | null | undefined;
+  /** The heading of the column with the time at which it ends. */
+  end?: string | null | undefined;
+  /** The heading of the column with the id of the lesson. */
+  key?: string | null | undefined;
+  /** The heading of the column with the period of the time grid. */
+  period?: string | null | undefined;
+  /** The heading of the column with the remark. */
+  remark?: string | null | undefined;
+  /** The heading of the column with the room. */
+  room?: string | null | undefined;
+  /** The heading of the column with the status. */
+  status?: string | null | undefined;
+  /** The heading of the column with the subject. */
+  subject?: string | null | undefined;
+  /** The heading of the column with the teachers. */
+  teachers?: string | null | undefined;
+  /** The heading of the column with the title. */
+  title?: string | null | undefined;
+  /** The heading of the column with the name of the week or group of weeks. */
+  weeks?: string | null | undefined;
+};
+
+/** A period of the time grid. */
+export type TimetablePeriodInput = {
+  /** When it begins, in local time. */
+  begin: string;
+  /** 1 is Monday; of every day without periods of its own when left out. */
+  day?: number | null | undefined;
+  /** When it ends. */
+  end: string;
+  /** Its number in the file. */
+  period: number;
+};
+
+/** What a room is called here. */
+export type TimetableRoomInput = {
+  /** As the file has it. */
+  name: string;
+  /** The room; null leaves its lessons out. REST: `RessourceName`. */
+  resourceName?: string | null | undefined;
+};
+
+/** The days on which weekly lessons take place. */
+export type TimetableTermInput = {
+  /** Its first day. */
+  from: string;
+  /** Groups of lessons, where a file names them otherwise than weeks. */
+  groups?: Array<TimetableWeekGroupInput> | null | undefined;
+  /** Days without lessons. */
+  holidays?: Array<TimetableHolidayInput> | null | undefined;
+  /** Names the term in the JobIDs, such as 2627-2. */
+  name: string;
+  /** Its last day, at most 400 days later. */
+  to: string;
+  /** The names of weeks, where lessons do not take place in all of them. */
+  weeks?: Array<TimetableWeekInput> | null | undefined;
+};
+
+/** A group of lessons that takes place in some weeks only. */
+export type TimetableWeekGroupInput = {
+  /** As the file has it. */
+  name: string;
+  /** In which weeks it takes place. */
+  weeks: Array<string>;
+};
+
+/** A week of the term by its name. */
+export type TimetableWeekInput = {
+  /** Its Monday. */
+  monday: string;
+  /** Its name, such as A. */
+  name: string;
+};
 
 /** Which resources, and when; members that are left out do not count. */
 export type UsageInput = {
@@ -1908,6 +2056,54 @@ export type CancelBatchMutation = { cancelBatch:
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
+export type ProfileFragment = { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null };
+
+export type TimetableProfilesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TimetableProfilesQuery = { timetableProfiles: { __typename: 'TimetableProfileConnection', nodes: Array<{ __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }> } | null };
+
+export type CreateTimetableProfileMutationVariables = Exact<{
+  input: CreateTimetableProfileInput;
+}>;
+
+
+export type CreateTimetableProfileMutation = { createTimetableProfile:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+   };
+
+export type ChangeTimetableProfileMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeTimetableProfileInput;
+}>;
+
+
+export type ChangeTimetableProfileMutation = { changeTimetableProfile:
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type DeleteTimetableProfileMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type DeleteTimetableProfileMutation = { deleteTimetableProfile:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'TimetableProfile', id: string }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
 export type FiguresFragment = { __typename: 'Use', openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number };
 
 export type UsageQueryVariables = Exact<{
@@ -2453,6 +2649,59 @@ export const BatchStoryFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"BatchStory"}) as unknown as TypedDocumentString<BatchStoryFragment, unknown>;
+export const ProfileFragmentDoc = new TypedDocumentString(`
+    fragment Profile on TimetableProfile {
+  id
+  name
+  source
+  locationName
+  version
+  term {
+    name
+    from
+    to
+    holidays {
+      name
+      from
+      to
+    }
+    weeks {
+      monday
+      name
+    }
+    groups {
+      name
+      weeks
+    }
+  }
+  periods {
+    day
+    period
+    begin
+    end
+  }
+  rooms {
+    name
+    resourceName
+  }
+  mapping {
+    key
+    date
+    day
+    period
+    weeks
+    begin
+    end
+    room
+    subject
+    title
+    classes
+    teachers
+    remark
+    status
+  }
+}
+    `, {"fragmentName":"Profile"}) as unknown as TypedDocumentString<ProfileFragment, unknown>;
 export const FiguresFragmentDoc = new TypedDocumentString(`
     fragment Figures on Use {
   openMinutes
@@ -6182,6 +6431,296 @@ fragment BatchStory on Batch {
     displayName
   }
 }`) as unknown as TypedDocumentString<CancelBatchMutation, CancelBatchMutationVariables>;
+export const TimetableProfilesDocument = new TypedDocumentString(`
+    query TimetableProfiles {
+  timetableProfiles(first: 50) {
+    nodes {
+      ...Profile
+    }
+  }
+}
+    fragment Profile on TimetableProfile {
+  id
+  name
+  source
+  locationName
+  version
+  term {
+    name
+    from
+    to
+    holidays {
+      name
+      from
+      to
+    }
+    weeks {
+      monday
+      name
+    }
+    groups {
+      name
+      weeks
+    }
+  }
+  periods {
+    day
+    period
+    begin
+    end
+  }
+  rooms {
+    name
+    resourceName
+  }
+  mapping {
+    key
+    date
+    day
+    period
+    weeks
+    begin
+    end
+    room
+    subject
+    title
+    classes
+    teachers
+    remark
+    status
+  }
+}`) as unknown as TypedDocumentString<TimetableProfilesQuery, TimetableProfilesQueryVariables>;
+export const CreateTimetableProfileDocument = new TypedDocumentString(`
+    mutation CreateTimetableProfile($input: CreateTimetableProfileInput!) {
+  createTimetableProfile(input: $input) {
+    __typename
+    ... on TimetableProfile {
+      ...Profile
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Profile on TimetableProfile {
+  id
+  name
+  source
+  locationName
+  version
+  term {
+    name
+    from
+    to
+    holidays {
+      name
+      from
+      to
+    }
+    weeks {
+      monday
+      name
+    }
+    groups {
+      name
+      weeks
+    }
+  }
+  periods {
+    day
+    period
+    begin
+    end
+  }
+  rooms {
+    name
+    resourceName
+  }
+  mapping {
+    key
+    date
+    day
+    period
+    weeks
+    begin
+    end
+    room
+    subject
+    title
+    classes
+    teachers
+    remark
+    status
+  }
+}`) as unknown as TypedDocumentString<CreateTimetableProfileMutation, CreateTimetableProfileMutationVariables>;
+export const ChangeTimetableProfileDocument = new TypedDocumentString(`
+    mutation ChangeTimetableProfile($id: ID!, $version: Int!, $input: ChangeTimetableProfileInput!) {
+  changeTimetableProfile(id: $id, version: $version, input: $input) {
+    __typename
+    ... on TimetableProfile {
+      ...Profile
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+fragment Profile on TimetableProfile {
+  id
+  name
+  source
+  locationName
+  version
+  term {
+    name
+    from
+    to
+    holidays {
+      name
+      from
+      to
+    }
+    weeks {
+      monday
+      name
+    }
+    groups {
+      name
+      weeks
+    }
+  }
+  periods {
+    day
+    period
+    begin
+    end
+  }
+  rooms {
+    name
+    resourceName
+  }
+  mapping {
+    key
+    date
+    day
+    period
+    weeks
+    begin
+    end
+    room
+    subject
+    title
+    classes
+    teachers
+    remark
+    status
+  }
+}`) as unknown as TypedDocumentString<ChangeTimetableProfileMutation, ChangeTimetableProfileMutationVariables>;
+export const DeleteTimetableProfileDocument = new TypedDocumentString(`
+    mutation DeleteTimetableProfile($id: ID!, $version: Int!) {
+  deleteTimetableProfile(id: $id, version: $version) {
+    __typename
+    ... on TimetableProfile {
+      id
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Problem {
+  __typename
+  code
+  message
+  ... on ValidationProblem {
+    errors {
+      field
+      pointer
+      code
+      message
+    }
+  }
+  ... on ConflictProblem {
+    conflicts {
+      bookingId
+      kind
+      subject
+      resourceId
+      start
+      end
+      wantedStart
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<DeleteTimetableProfileMutation, DeleteTimetableProfileMutationVariables>;
 export const UsageDocument = new TypedDocumentString(`
     query Usage($input: UsageInput!) {
   usage(input: $input) {

@@ -58,6 +58,28 @@ export function mappingOf(headers: readonly string[]): Mapping {
   ) as Mapping;
 }
 
+/** The headings of the columns, as a request names them; null: no column. */
+export const nameColumns = (headers: readonly string[], mapping: Mapping): Record<ColumnName, string | null> =>
+  Object.fromEntries(columnNames.map((name) => [name, headers[mapping[name]] ?? null])) as Record<
+    ColumnName,
+    string | null
+  >;
+
+type Named = { [Name in Uncapitalize<ColumnName>]?: string | null } | null | undefined;
+
+/** The mapping with the columns that a profile names; those that it does not name stay, but where a named one takes theirs. */
+export function fillMapping(headers: readonly string[], mapping: Mapping, named: Named): Mapping {
+  const headingOf = (name: ColumnName) => named?.[name.toLowerCase() as Uncapitalize<ColumnName>];
+  const taken = new Set(columnNames.map(headingOf).filter(Boolean));
+  return Object.fromEntries(
+    columnNames.map((name) => {
+      const heading = headingOf(name);
+      if (heading) return [name, headers.indexOf(heading)];
+      return [name, taken.has(headers[mapping[name]]) ? -1 : mapping[name]];
+    }),
+  ) as Mapping;
+}
+
 export function rememberMapping(headers: readonly string[], mapping: Mapping): void {
   const others = remembered().filter(([key]) => key !== keyOf(headers));
   localStorage.setItem(storageKey, JSON.stringify([[keyOf(headers), mapping], ...others].slice(0, mostRemembered)));

@@ -44,7 +44,18 @@ export const lists = {
 } as const;
 export type ListName = keyof typeof lists;
 
-const without = { source: '', term: '', from: '', to: '', grid: '', holidays: '', weeks: '', groups: '', rooms: '' };
+const without = {
+  profile: '',
+  source: '',
+  term: '',
+  from: '',
+  to: '',
+  grid: '',
+  holidays: '',
+  weeks: '',
+  groups: '',
+  rooms: '',
+};
 export type Reading = typeof without & { since: string; allowRemoval: boolean };
 
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim());
@@ -60,7 +71,7 @@ export const isUnderstood = (reading: Reading): boolean =>
 
 /** The members of the request that say it. */
 export function describeReading(reading: Reading): Record<string, unknown> {
-  const { source, term, from, to, since, allowRemoval } = reading;
+  const { profile, source, term, from, to, since, allowRemoval } = reading;
   const read = (name: ListName) => ({
     [lists[name].member]: linesOf(reading[name])
       .filter(Boolean)
@@ -68,6 +79,8 @@ export function describeReading(reading: Reading): Record<string, unknown> {
   });
   const hasTerm = term !== '' || from !== '' || to !== '';
   return {
+    // What is empty here is empty, whatever the profile says.
+    ...(profile && { Profile: profile, Source: null, Term: null }),
     ...(source && { Source: source }),
     ...(hasTerm && {
       Term: { Name: term, From: from, To: to, ...read('holidays'), ...read('weeks'), ...read('groups') },

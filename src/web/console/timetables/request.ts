@@ -1,5 +1,5 @@
 /** What is sent: the files as they are, or with what was corrected, in Base64 (POST timetables). */
-import { columnNames } from './columns.ts';
+import { nameColumns } from './columns.ts';
 import type { Draft } from './draft.ts';
 import { writeJobs } from './jobs.ts';
 import { describeReading } from './reading.ts';
@@ -43,11 +43,10 @@ async function* inBase64(content: Blob): AsyncGenerator<string> {
 
 function describe({ format, sheets, work }: Draft, location: { name: string }): object {
   const [{ headers } = { headers: [] }] = sheets;
-  const columns = columnNames.map((name) => [name, headers[work.mapping[name]] ?? null]);
   return {
     Standort: location.name,
     ...describeReading(work.reading),
-    ...(format === 'Csv' && { Mapping: Object.fromEntries(columns) }),
+    ...(format === 'Csv' && { Mapping: nameColumns(headers, work.mapping) }),
   };
 }
 

@@ -4,6 +4,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { type ColumnName, columnNames } from './columns.ts';
 import type { Draft, Work } from './draft.ts';
+import { Profiles } from './profiles.ts';
 import { type ListName, type Reading, wrongLine } from './reading.ts';
 
 type SettingsProperties = {
@@ -61,6 +62,7 @@ export const Settings: Component<SettingsProperties> = ({ draft, locations, isLo
   return html`
     <details class="panel" open=${work.result === undefined && work.faults.length === 0}>
       <summary>${files().settings}</summary>
+      ${format !== 'Json' && h(Profiles, { draft, locations, isLocked, onChange })}
       <div class="fields">
         ${
           format !== 'Json' &&
