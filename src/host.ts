@@ -222,10 +222,13 @@ const host: Host = {
       });
       // Work that hangs must not keep the process alive: everything that was answered is in the database.
       const leave = (code: number) =>
-        setTimeout(() => {
-          log.warn('the process ends before all that it was doing has ended');
-          process.exit(code);
-        }, 9_500).unref();
+        setTimeout(
+          () => {
+            log.warn('the process ends before all that it was doing has ended');
+            process.exit(code);
+          },
+          written.DrainSeconds * 1_000 + 9_500,
+        ).unref();
       try {
         await Promise.race([stopped, told.then(() => stopped)]);
         leave(0);

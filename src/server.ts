@@ -23,6 +23,7 @@ export type Server = {
   context: Context;
   /** Fulfilled once the schema is current and the worker, if there is one, has been started. */
   ready: Promise<void>;
+  /** Serves for `DrainSeconds` more, then ends what is under way. */
   stop(): Promise<void>;
 };
 
@@ -71,6 +72,8 @@ export async function startServer(
   const opened = await openContext(config, log, rateWindow);
   const context = traces ? { ...opened, traces } : opened;
   for (const line of config.warnings) log.warn({ setting: line }, 'a member of the settings files is not known');
+  /** Nobody is to send anything any more; what comes is still answered. */
+  const leaving = new AbortController();
   const stopping = new AbortController();
   const works = config.Role === 'Worker' || (config.Role === 'All' && siblings?.isFirst !== false);
   let worker: WorkerHandle | undefined;
@@ -80,7 +83,7 @@ export async function startServer(
   const health = {
     pendingMigrations: () => pendingMigrations(context.db),
     pepper: () => hasRightPepper(context),
-    stopping: () => stopping.signal.aborted,
+    stopping: () => leaving.signal.aborted,
     gauges: { ...openFigures(context.db), ...context.standbys?.figures },
     ...(works && { worker: isTaking }),
     ...(siblings && config.Role === 'All' && { worker: async () => (await siblings.ask('worker')).includes(true) }),
@@ -95,7 +98,7 @@ export async function startServer(
   server.on('request', (request, response) => {
     const connection: Connection = request.socket;
     // Node.js drops requests pipelined after an upgrade offer; `Connection: close` tells the client that they were not read.
-    if (stopping.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    if (leaving.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connection.answering = response;
     response.on('close', () => {
       if (connection.answering === response) connection.answering = undefined;
@@ -111,12 +114,16 @@ export async function startServer(
     await migrateWhenPossible(context, stopping.signal);
     if (work && !stopping.signal.aborted) worker = startWorker(context, work);
   })();
-  ready.catch(() => {});
+  let isReady = false;
+  ready.then(() => (isReady = true)).catch(() => {});
 
   return {
     context,
     ready,
     async stop() {
+      leaving.abort();
+      // A balancer that has never seen it ready sends nothing.
+      if (isReady && config.Role !== 'Worker') await sleep(config.DrainSeconds * 1_000);
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
       // Responses that end from now on close their connection, so that the client opens another. Streams end by `stopping`.

@@ -168,6 +168,11 @@ export const settings = z
       .describe(
         'How many processes share the port. With more than 1 a further one hands them connections and starts again what ends; `auto`: one for each core.',
       ),
+    DrainSeconds: wholeNumber(0, 300)
+      .default(0)
+      .describe(
+        'For how long a process goes on serving after SIGTERM while `/readyz` answers 503: longer than a load balancer needs to see that, and to send requests elsewhere. Not of a `Worker`.',
+      ),
     Pepper: z
       .string()
       .min(32, 'must have at least 32 characters')

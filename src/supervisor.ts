@@ -8,7 +8,7 @@ import { keepDoing } from './flow/retry.ts';
 import type { Log } from './log.ts';
 import { type ProcessSays, placeVariable, type SupervisorSays } from './siblings.ts';
 
-/** A process that still runs so long after SIGTERM is killed. Each ends itself before (host.ts), unless it was stopped. */
+/** A process that still runs so long after SIGTERM, and `DrainSeconds`, is killed. Each ends itself before (host.ts), unless it was stopped. */
 const stopTimeout = 9_800;
 /** How long the answers to a question of a sibling are waited for: less than a check of /readyz may take. */
 const answerTimeout = 1_500;
@@ -114,7 +114,7 @@ export async function supervise(
     });
     const end = () => {
       child.process.kill('SIGTERM');
-      setTimeout(() => child.process.kill('SIGKILL'), stopTimeout).unref();
+      setTimeout(() => child.process.kill('SIGKILL'), config.DrainSeconds * 1_000 + stopTimeout).unref();
     };
     stopping.addEventListener('abort', end);
     const how = await ended.promise;

@@ -187,6 +187,28 @@ describe('SIGTERM of a web process', () => {
     expect([code, leftEarly(web)]).toEqual([0, []]);
   });
 
+  test('with DrainSeconds /readyz turns 503 while new connections are still served, each for one answer', async () => {
+    const web = start('Web', { DrainSeconds: '300' });
+    const url = await web.ready;
+    const client = await visit(url, db, await newTenant());
+    web.signal('SIGTERM');
+    await until('it says so', async () => (await fetch(`${url}/readyz`)).status === 503);
+    const answer = await client.post(makeJobs(1, { rooms }));
+    expect([answer.status, answer.headers.get('connection')]).toEqual([202, 'close']);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    await web.end('SIGKILL');
+  });
+
+  test.each([
+    ['Web', '1'],
+    ['All', '2'],
+  ] as const)('after DrainSeconds it exits 0: %s, %s processes', async (Role, Processes) => {
+    const web = start(Role, { DrainSeconds: '1', Processes });
+    await web.ready;
+    const { code } = await web.end('SIGTERM');
+    expect([code, leftEarly(web)]).toEqual([0, []]);
+  });
+
   test('a stream has its last frame, which says why', async () => {
     const all = start('All');
     const url = await all.ready;
