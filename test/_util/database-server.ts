@@ -20,21 +20,20 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
   const pidFile = path.join(data, 'postmaster.pid');
   const pidLines = () => (fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []);
 
-  /** The id of its first process; 0 once that has ended. */
-  let pid = Number(pidLines()[0]);
-  const isRunning = () => pid > 0 && isAlive(pid);
+  /** Of its first process, whoever started it; NaN once it has ended in order. */
+  const pidOf = () => Number(pidLines()[0] ?? Number.NaN);
+  const isRunning = () => pidOf() > 0 && isAlive(pidOf());
 
   // The test run may be killed, and the server's disk may be gone by then.
   process.on('exit', () => {
-    if (isRunning()) process.kill(pid, 'SIGQUIT');
+    if (isRunning()) process.kill(pidOf(), 'SIGQUIT');
     fs.rmSync(directory, { recursive: true, force: true });
   });
 
   /** `SIGINT`: a fast shutdown; `SIGQUIT`: as in a crash, with a recovery at the next start. */
   async function stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
-    process.kill(pid, signal);
+    process.kill(pidOf(), signal);
     await until('the server has stopped', () => !isRunning());
-    pid = 0;
   }
 
   return {
@@ -59,11 +58,8 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
         stdio: 'ignore',
       });
       child.unref();
-      child.once('exit', () => {
-        if (pid === child.pid) pid = 0;
-      });
-      pid = child.pid ?? 0;
-      const isReady = ([first, , , , , , , state]: string[]) => Number(first) === pid && state?.trim() === 'ready';
+      const isReady = ([first, , , , , , , state]: string[]) =>
+        Number(first) === child.pid && state?.trim() === 'ready';
       await until('the server is ready', () => isReady(pidLines()));
     },
     async remove() {

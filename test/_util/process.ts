@@ -53,15 +53,15 @@ export function startProgram(
   within: readonly string[] = [],
 ): Program {
   const name = `program ${++started}`;
-  const database = new URL(databaseUrl);
-  database.searchParams.set('application_name', name);
+  // Of several hosts it is none that could be parsed.
+  const named = `${databaseUrl}${databaseUrl.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(name)}`;
   const [command = '', ...args] = [...within, process.execPath, main, 'serve'];
   const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
       Port: '0',
       LogLevel: 'debug',
-      DatabaseUrl: database.href,
+      DatabaseUrl: named,
       Pepper: pepper,
       Limits__TokenRequestsPerMinute: '10000',
       Limits__RequestsPerMinute: '100000',

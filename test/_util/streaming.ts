@@ -18,7 +18,7 @@ export async function ask<Row extends pg.QueryResultRow>(url: string, ...stateme
 }
 
 /** Makes `standby` a copy of `primary` that follows it. */
-export async function copyPrimary(standby: DatabaseServer, primary: DatabaseServer): Promise<void> {
+async function copyPrimary(standby: DatabaseServer, primary: DatabaseServer): Promise<void> {
   if (standby.isRunning()) await standby.stop('SIGQUIT');
   const [from, to] = [primary, standby].map(({ directory }) => path.join(directory, 'postgres')) as [string, string];
   const kept = fs.readFileSync(path.join(to, 'postmaster.opts'));

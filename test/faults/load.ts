@@ -26,7 +26,7 @@ const bookedRooms = ['B0', 'B1', 'B2'];
 const settleSeconds = 90;
 
 type Options = {
-  site: Site;
+  site: Pick<Site, 'db'> & { webs: readonly Pick<Site['webs'][number], 'url'>[] };
   ledger: Ledger;
   /** Each gives other draws: what one does does not change what another draws. */
   nextDice(): Dice;

@@ -11,7 +11,7 @@ export type Monitor = Awaited<ReturnType<typeof openMonitor>>;
 /** A batch that was under way when a fault began. */
 type Hit = { id: string; mandatorId: number };
 
-export async function openMonitor({ db, ask }: Site, ledger: Ledger) {
+export async function openMonitor({ db, ask }: Pick<Site, 'db' | 'ask'>, ledger: Ledger) {
   // Each committed step of a batch, and when it was taken.
   await sql`create table step_of_batch (
     batch_id uuid, mandator_id int, import_status text, at timestamptz)`.execute(db);

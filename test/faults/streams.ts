@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
+import { plainId } from '../_util/plain-ids.ts';
 import type { Client } from './client.ts';
 import type { Ledger } from './ledger.ts';
 import type { Batch } from './lessons.ts';
@@ -89,7 +90,7 @@ export function watchRoom(client: Client, resourceId: number, ledger: Ledger, ov
       );
       const seen = (shown.schedule ?? [])
         .filter(({ start }) => Date.parse(start) > from.getTime())
-        .map((slot) => wordOf(restId(slot.bookingId), slot.start, slot.end, slot.subject));
+        .map((slot) => wordOf(plainId('', slot.bookingId), slot.start, slot.end, slot.subject));
       return [
         ...seen.filter((word) => !wanted.delete(word)).map((word) => `shown and not so: ${word}`),
         ...[...wanted].map((word) => `so and not shown: ${word}`),
@@ -100,11 +101,6 @@ export function watchRoom(client: Client, resourceId: number, ledger: Ledger, ov
         ledger.blame('stuck', `the sign of room ${resourceId} of ${client.mandator}: ${text}`);
     },
   };
-}
-
-/** GraphQL's ids are global: a type and REST's number. */
-function restId(id: string): string {
-  return /\d+$/.exec(/^\d+$/.test(id) ? id : Buffer.from(id, 'base64').toString())?.[0] ?? id;
 }
 
 const order = ['AwaitingLessonCreation', 'AwaitingLessonProcessing', 'LessonsCreated', 'LessonsImportFailed'];
