@@ -17,6 +17,7 @@ import { dataDirectory } from '../src/db/embedded.ts';
 import { cpuOf, cpuOfPostgres, median, say, show } from './_util/figures.ts';
 import { answerOf, load, longestTurnOf, openBench, watchingLoop } from './_util/harness.ts';
 import { partOf, readOptions, seconds, whole } from './_util/options.ts';
+import { requestsOf } from './_util/requests.ts';
 import { daysOf, storeBookings } from './_util/stored-bookings.ts';
 
 const longest = 30;
@@ -245,12 +246,7 @@ async function startPostGraphile() {
   return await startServer('postgraphile.ts', { PEER_FOLDER: folder, GRAPHILE_ENV: 'production' });
 }
 
-const common = `Host: 127.0.0.1\r\nAuthorization: Bearer ${bench.token}\r\nAccept: application/json\r\n`;
-const get = (address: string) => `GET ${address} HTTP/1.1\r\n${common}\r\n`;
-function post(address: string, body: object): string {
-  const text = JSON.stringify(body);
-  return `POST ${address} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
-}
+const { get, post } = requestsOf(bench.token);
 
 async function explain({ name, ask }: Case): Promise<void> {
   const { statement } = ask(() => 1);

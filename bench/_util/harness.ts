@@ -96,15 +96,16 @@ type Site = { client: pg.Client; tenant: Awaited<ReturnType<typeof makeTenant>>;
  * @param roomCount how many rooms the tenant has
  * @param options.smoke whether nothing is measured
  * @param options.fill what else is stored before the processes start
+ * @param options.onServer a migrated database, on a server of the bench's own
  * @param settings of the processes, written like the environment
  */
 export async function openBench(
   roomCount: number,
-  { smoke, fill }: { smoke: boolean; fill?: (site: Site) => Promise<void> },
+  { smoke, fill, onServer }: { smoke: boolean; fill?: (site: Site) => Promise<void>; onServer?: string },
   settings: Record<string, string> = {},
 ) {
   await using opening = new AsyncDisposableStack();
-  const databaseUrl = await openBenchDatabase(smoke, opening);
+  const databaseUrl = onServer ?? (await openBenchDatabase(smoke, opening));
   // Who asks gets what goes wrong.
   const db = openDatabase(databaseUrl, { max: 2, log: openLog('silent'), statementTimeout: 0 });
   opening.defer(() => db.destroy());
@@ -167,6 +168,11 @@ export async function openBench(
     start(program: string, env: Record<string, string> = {}, execArgv: string[] = []): ChildProcess {
       const file = path.join(import.meta.dirname, program);
       return keep(fork(file, { env: { ...process.env, DATABASE_URL: databaseUrl, ...env }, execArgv }));
+    },
+    /** Starts one more Web process, with these settings as well. */
+    async startBeside(further: Record<string, string>): Promise<{ port: number; process: ChildProcess }> {
+      const port = await freePort();
+      return { port, process: await startProcess(databaseUrl, 'Web', port, url, { ...settings, ...further }) };
     },
     /** Ends the Web process as a crash does, and starts another one at the same address, after what is done meanwhile. */
     async crashWeb(meanwhile: () => Promise<void>): Promise<void> {

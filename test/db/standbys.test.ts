@@ -8,7 +8,7 @@ import { examineStandbys } from '../../src/db/standbys.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { startDatabaseServer } from '../_util/database-server.ts';
-import { times } from '../_util/long.ts';
+import { isLong, times } from '../_util/long.ts';
 import { hasPgBouncer, startPooler } from '../_util/pooler.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
@@ -22,7 +22,7 @@ let other: Awaited<ReturnType<typeof startServer>>;
 let standbys: Standbys;
 let token: string;
 
-const figure = async (name: string) => (await standbys.figures[name]?.read()) ?? {};
+const figure = async (name: string) => ({ ...(await standbys.figures[name]?.read()) });
 const answered = async (by: string) => (await figure('roomgate_reads_total'))[by] ?? 0;
 const isUsed = async () => Object.values(await figure('roomgate_standby_used')).includes(1);
 const used = () => until('the standby is used', isUsed);
@@ -79,14 +79,54 @@ async function isSeen(id: number): Promise<boolean> {
   return rest.status === 200 && (graphql.body as { data?: { booking?: object } }).data?.booking != null;
 }
 
-test('a write that was answered by one process is seen by every read at another', async () => {
-  const before = await answered('Standby');
-  const tries = times(50, 10_000);
+/** Writes so often at one process and reads each at another, ten at a time. @returns where the reads were answered */
+async function writeAndRead(tries: number, how: string, meanwhile: (done: number) => Promise<void> = async () => {}) {
+  const before = await figure('roomgate_reads_total');
   let missed = 0;
-  for (let left = tries; left > 0; left -= 10)
-    await Promise.all(Array.from({ length: 10 }, async () => (await isSeen(await book())) || missed++));
+  for (let done = 0; done < tries; done += 10) {
+    const tried = Array.from({ length: 10 }, async () => (await isSeen(await book())) || missed++);
+    await Promise.all([meanwhile(done), ...tried]);
+  }
+  const after = await figure('roomgate_reads_total');
+  const grown = Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const);
+  const reads: Record<string, number> = Object.fromEntries(grown.filter(([, count]) => count > 0));
+  if (isLong)
+    process.stdout.write(`${how}: ${tries} own writes, each read twice, ${missed} missed; ${JSON.stringify(reads)}\n`);
   expect(missed).toBe(0);
-  expect((await answered('Standby')) - before).toBeGreaterThan(tries);
+  return reads;
+}
+
+test('a write that was answered by one process is seen by every read at another', async () => {
+  const tries = times(50, 10_000);
+  expect((await writeAndRead(tries, 'with a standby'))['Standby']).toBeGreaterThan(tries);
+}, 1_800_000);
+
+test('so it is while the standby is ten seconds behind', async () => {
+  await ask(pair.standby.url, "alter system set recovery_min_apply_delay = '10s'", 'select pg_reload_conf()');
+  try {
+    const reads = await writeAndRead(times(10, 3_000), 'with a standby 10 s behind');
+    expect(Object.keys(reads)).toEqual(expect.arrayContaining(['Behind']));
+  } finally {
+    await ask(pair.standby.url, 'alter system reset recovery_min_apply_delay', 'select pg_reload_conf()');
+  }
+  const before = await answered('Standby');
+  await until('reads go there again', async () => {
+    expect(await isSeen(await book())).toBe(true);
+    return (await answered('Standby')) > before;
+  });
+}, 1_800_000);
+
+test('so it is while the standby is killed, is away, and comes back', async () => {
+  await used();
+  const tries = times(60, 3_000);
+  const third = Math.round(tries / 30) * 10;
+  await writeAndRead(tries, 'with a standby that is killed in the middle', async (done) => {
+    if (done === third) await pair.standby.stop('SIGQUIT');
+    if (done !== 2 * third) return;
+    await pair.standby.start();
+    await used();
+  });
+  await used();
 }, 1_800_000);
 
 test('what a read writes, it does at the primary: no change is missing from the feed', async () => {
