@@ -15,8 +15,9 @@ import type { Format, reading, TimetableRequest } from './wire.ts';
 export type KeptReading = Pick<TimetableRequest, keyof typeof reading> & { Format?: Format | null | undefined };
 export type Profile = { id: number; name: string; reading: KeptReading; version: number };
 
-/** The most that a tenant has. */
+/** The most that a tenant has, and bytes that one of them says: a list gives them whole. */
 export const mostProfiles = 50;
+const mostBytes = 131_072;
 
 export const profileList: List<Profile> = { name: 'timetable profiles', key: idKey, keyOf: ({ id }) => id };
 
@@ -74,7 +75,14 @@ const withoutEmpty = (kept: KeptReading): KeptReading => {
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => isSaid(value))) as KeptReading;
 };
 
-/** @throws Forbidden, Conflict */
+/** @throws InvalidInput for one that says too much */
+function writeReading(kept: KeptReading): string {
+  const text = JSON.stringify(withoutEmpty(kept));
+  if (Buffer.byteLength(text) <= mostBytes) return text;
+  throw new InvalidInput(`A profile holds at most ${mostBytes} bytes: send Rooms with the files instead.`);
+}
+
+/** @throws Forbidden, Conflict, InvalidInput */
 export function createProfile(db: Database, act: Act, { name, reading: kept }: NewProfile): Promise<Profile> {
   const { viewer } = act;
   checkImporter(viewer);
@@ -82,7 +90,7 @@ export function createProfile(db: Database, act: Act, { name, reading: kept }: N
     await checkCount(trx, viewer.mandatorId);
     const made = await trx
       .insertInto('timetable_profile')
-      .values({ mandator_id: viewer.mandatorId, name, reading: JSON.stringify(withoutEmpty(kept)) })
+      .values({ mandator_id: viewer.mandatorId, name, reading: writeReading(kept) })
       .returning(columns)
       .executeTakeFirstOrThrow()
       .catch(refuseDuplicate);
@@ -111,7 +119,7 @@ async function hold(trx: Transaction, viewer: Viewer, id: number, expected: Vers
 
 /**
  * Changes the given members, each as a whole; null takes one away. Who sends what is there already changes nothing.
- * @throws Forbidden, NotFound, PreconditionFailed, Conflict
+ * @throws Forbidden, NotFound, PreconditionFailed, Conflict, InvalidInput
  */
 export function changeProfile(
   db: Database,
@@ -128,7 +136,7 @@ export function changeProfile(
       .updateTable('timetable_profile')
       .set({
         name: name ?? found.name,
-        reading: JSON.stringify(withoutEmpty({ ...found.reading, ...changes })),
+        reading: writeReading({ ...found.reading, ...changes }),
       })
       .where('mandator_id', '=', viewer.mandatorId)
       .where('id', '=', id)

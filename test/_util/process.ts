@@ -10,7 +10,6 @@ import { type LessonClient, lessonClient } from './lessons.ts';
 import { pepper } from './pepper.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
-const main = path.join(project, 'src', 'main.js');
 
 export type LogLine = { level: string; msg: string; err?: string } & Record<string, unknown>;
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -45,17 +44,19 @@ process.on('exit', () => {
 
 /**
  * Starts `roomgate serve` on a free port; `settings` is written like the environment.
+ * @param release the folder of another release than this
  * @param within a command that runs another one in its own place, such as `ip netns exec NAME`
  */
 export function startProgram(
   databaseUrl: string,
   settings: Record<string, string> = {},
   within: readonly string[] = [],
+  release = project,
 ): Program {
   const name = `program ${++started}`;
   // Of several hosts it is none that could be parsed.
   const named = `${databaseUrl}${databaseUrl.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(name)}`;
-  const [command = '', ...args] = [...within, process.execPath, main, 'serve'];
+  const [command = '', ...args] = [...within, process.execPath, path.join(release, 'src', 'main.js'), 'serve'];
   const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],

@@ -149,7 +149,18 @@ describe('a profile', () => {
     await school.imports({ 'a.csv': csv }, { profile: 'AGs' }, '?Format=Csv');
   });
 
-  test('is made once of a name, and a tenant has no more than 50', async () => {
+  test('says no more than a list of all can hold', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const profiles = masterData(service, school.token, school.tenant.code);
+    const Rooms = Array.from({ length: 5_000 }, (_, at) => ({ Name: `Room ${at}`, RessourceName: 'R101' }));
+    const { status, body } = await profiles.post('/timetable-profiles', { Name: 'AGs', Rooms });
+    expect([status, body['detail']]).toEqual([422, expect.stringContaining('at most 131072 bytes')]);
+    const made = await profiles.post('/timetable-profiles', { Name: 'AGs', Rooms: Rooms.slice(0, 2_000) });
+    expect(made.status).toBe(201);
+    expect((await profiles.patch(`/timetable-profiles/${made.body['Id']}`, { Rooms })).status).toBe(422);
+  });
+
+  test('of a tenant there are no more than 50', async () => {
     const school = await enterSchool(service, ['R101']);
     const profiles = masterData(service, school.token, school.tenant.code);
     for (let nth = 0; nth < 50; nth++) await profiles.post('/timetable-profiles', { Name: `P${nth}` });
