@@ -11,8 +11,6 @@ type Upstream = { url: string; agent: http.Agent; isReady: boolean; isOut: boole
 
 const lookEvery = 100;
 
-export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
-
 export async function startBalancer() {
   const upstreams = new Map<string, Upstream>();
   const counts = { requests: 0, failed: [] as string[] };
