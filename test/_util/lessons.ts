@@ -1,5 +1,3 @@
-import type { Service } from './service.ts';
-
 export type Lesson = Record<string, unknown> & {
   LektionId: string;
   Beginn: string;
@@ -70,7 +68,7 @@ export function makeJobs(
 }
 
 /** Calls of the lesson API with one token. */
-export function lessonClient({ url, tenant }: Pick<Service, 'url' | 'tenant'>, token: string) {
+export function lessonClient({ url, tenant }: { url: string; tenant: { code: string } }, token: string) {
   const api = `${url}/${tenant.code}/api/v2.0`;
   const call = (path: string, init: RequestInit = {}) =>
     fetch(`${api}/jobs${path}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });

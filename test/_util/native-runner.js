@@ -36,6 +36,8 @@ export default async function run(globalConfig, config, environment, runtime, te
   Object.assign(globalThis, config.globals);
   // Those of the environment are made for other globals.
   const mocks = new environment.moduleMocker.constructor(globalThis);
+  // Each project of a configuration loads a file for itself.
+  const project = config.displayName ? `?${config.displayName.name}` : '';
   const timers = new environment.fakeTimersModern.constructor({ config, global: globalThis });
   const jest = {
     ...bind(mocks, ['fn', 'restoreAllMocks', 'spyOn']),
@@ -55,7 +57,7 @@ export default async function run(globalConfig, config, environment, runtime, te
     },
     setGlobalsForRuntime: (globals) => Object.assign(present, globals, { jest }),
     unstable_shouldLoadAsEsm: () => true,
-    unstable_importModule: (file) => import(pathToFileURL(file).href),
+    unstable_importModule: (file) => import(pathToFileURL(file).href + project),
   });
   try {
     return await circus.default(globalConfig, config, environment, runtime, testPath, send);

@@ -4,8 +4,10 @@ import { createPin } from '../../src/identity/service.ts';
 import { type Log, openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { makeTenant } from './factories.ts';
+import { freePort } from './free-port.ts';
 import { pepper } from './pepper.ts';
 import { cloneDatabase } from './postgres.ts';
+import { type ProxyName, startProxy } from './proxies.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 
@@ -19,6 +21,18 @@ function throughPooler(databaseUrl: string): Record<string, string> {
   const url = new URL(databaseUrl);
   url.host = new URL(pooler).host;
   return { PooledDatabaseUrl: url.href };
+}
+
+/** In `npm run test:proxied`: the proxy that stands before each service, and where. */
+async function proxyInFront() {
+  const { proxy: name } = globalThis as { proxy?: ProxyName };
+  if (!name) return undefined;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    settings: { BaseUrl: url, IdpUrl: url, TrustProxy: 'loopback' },
+    start: (service: string) => startProxy(name, { port, a: service, b: service }),
+  };
 }
 
 /** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */
@@ -43,11 +57,13 @@ export function testConfig(databaseUrl: string, settings: Record<string, string>
 /** The whole service in this process, on a database of its own, with one tenant and a PIN for each of its persons. */
 export async function startService(settings: Record<string, string> = {}, rooms?: string[], log?: Log) {
   const database = await cloneDatabase();
-  const config = testConfig(database.url, settings);
+  const front = await proxyInFront();
+  const config = testConfig(database.url, { ...front?.settings, ...settings });
   const server = await startServer(config, log ?? openLog(config.LogLevel), { rateWindow: longWindow });
   await server.ready;
   const { context } = server;
-  const url = context.config.BaseUrl;
+  const proxy = await front?.start(`127.0.0.1:${context.config.Port}`);
+  const url = proxy?.url ?? context.config.BaseUrl;
   const tenant = await makeTenant(context.db, rooms ? { rooms } : {});
 
   /** A bearer token of a person by role, through the token endpoint. */
@@ -68,6 +84,7 @@ export async function startService(settings: Record<string, string> = {}, rooms?
     tenant,
     signIn,
     async stop() {
+      await proxy?.stop();
       await server.stop();
       await database.drop();
     },
