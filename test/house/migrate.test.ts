@@ -10,11 +10,15 @@ import { rehearse } from '../../src/db/rehearsal.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
+import { findUnsafe } from '../_util/migrations.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
 const every = fs
   .readdirSync(path.join(import.meta.dirname, '..', '..', 'sql'))
   .map((file) => path.basename(file, '.sql'));
+
+const textOf = (name: string) =>
+  fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'sql', `${name}.sql`), 'utf8');
 
 const silent = openLog('silent');
 const migrate = (pool: Database) => migrateWith(pool, silent);
@@ -34,8 +38,7 @@ afterAll(async () => {
 /** As a program has left it whose last migration was `name`. */
 async function migrateUpTo(pool: Database, name: string): Promise<void> {
   const migrations = every.map((file) => {
-    const text = fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'sql', `${file}.sql`), 'utf8');
-    return [file, { up: async (trx: Database) => void (await sql.raw(text).execute(trx)) }];
+    return [file, { up: async (trx: Database) => void (await sql.raw(textOf(file)).execute(trx)) }];
   });
   const provider = { getMigrations: async () => Object.fromEntries(migrations) };
   const { error } = await new Migrator({ db: pool, provider }).migrateTo(name);
@@ -212,8 +215,7 @@ describe('a migration beside the release before it', () => {
     expect(busy.size).toBeGreaterThan(8);
     const named = (pattern: RegExp, text: string) => [...text.matchAll(pattern)].map(([, name]) => name!);
     for (const name of every.slice(every.indexOf('000014_fair_batches'))) {
-      const text = fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'sql', `${name}.sql`), 'utf8');
-      const statements = text.replaceAll(/--.*/g, '');
+      const statements = textOf(name).replaceAll(/--.*/g, '');
       const made = new Set(named(/create table (\w+)/gi, statements));
       const isBusy = (table: string) => busy.has(table) && !made.has(table);
       const altered = named(/alter table (?:only )?(\w+)/gi, statements).filter(isBusy);
@@ -223,14 +225,101 @@ describe('a migration beside the release before it', () => {
     }
   });
 
-  test('that takes something away says which releases cannot run beside it', () => {
-    const since = every.indexOf('000021_schema_floor');
-    const takes = /\b(?:drop(?! not null)|rename|set not null|alter column \w+ type)\b/i;
-    for (const name of every.slice(since)) {
-      const text = fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'sql', `${name}.sql`), 'utf8');
-      const statements = text.replaceAll(/--.*/g, '');
-      if (takes.test(statements)) expect([name, statements]).toEqual([name, expect.stringContaining('schema_floor')]);
-    }
+  const addition = 'alter table lesson add';
+  test.each([
+    ['takes something away', 'drop table lesson', ['takes']],
+    ['mentions the floor, and does not raise it', 'drop table lesson; select * from schema_floor', ['takes']],
+    ['raises it to another', `drop table lesson; update schema_floor set migration = '000098_other'`, ['takes']],
+    ['raises it in a comment', `drop table lesson; -- update schema_floor set migration = '000099_this'`, ['takes']],
+    ['raises it', `drop table lesson; update schema_floor set migration = '000099_this'`, []],
+    ['takes something away in a block', 'do $$ begin drop table lesson; end $$', ['takes']],
+    ['renames', 'alter table lesson rename a to b', ['takes']],
+    ['narrows', 'alter table lesson alter column a set data type smallint', ['takes']],
+    ['demands', 'alter table lesson alter a set not null', ['takes']],
+    ['allows more', 'alter table lesson alter column a drop not null', []],
+    ['has a check', `${addition} constraint c check (a in (1, 2))`, ['lesson: reads all rows: check']],
+    ['has a check without a name', `${addition} column a text, add check (a > '')`, ['lesson: reads all rows: check']],
+    ['has one of new rows', `${addition} constraint c check (a > 0) not valid`, []],
+    ['has a foreign key', `${addition} foreign key (a) references room (a)`, ['lesson: reads all rows: foreign key']],
+    ['has one of new rows', `${addition} foreign key (a) references room (a) not valid`, []],
+    ['has a unique key', `${addition} constraint c unique (a, b)`, ['lesson: reads all rows: unique']],
+    ['has a primary key', `${addition} primary key (a)`, ['lesson: reads all rows: primary key']],
+    ['has a key of an index', `${addition} constraint c unique using index i`, []],
+    ['excludes', `${addition} exclude using gist (a with &&)`, ['lesson: reads all rows: exclude']],
+    [
+      'checks a new column',
+      `${addition} column a text check (a > '')`,
+      ['lesson: reads all rows: constraint of a column'],
+    ],
+    ['refers', `${addition} a integer references room`, ['lesson: reads all rows: constraint of a column']],
+    ['has a column for all', `${addition} column a integer not null`, ['lesson: fails where there are rows: not null']],
+    ['has a column with a constant', `${addition} column a text not null default 'not (null'`, []],
+    ['has a column with the time', `${addition} column a timestamptz not null default now()`, []],
+    [
+      'computes',
+      `${addition} column a uuid default gen_random_uuid()`,
+      ['lesson: writes all rows anew: computed column'],
+    ],
+    [
+      'generates',
+      `${addition} a text generated always as (b) stored`,
+      ['lesson: writes all rows anew: computed column'],
+    ],
+    [
+      'validates beside another change',
+      `${addition} column a text; alter table lesson validate constraint c`,
+      ['lesson: validates under the lock of another change'],
+    ],
+    ['validates', 'alter table lesson validate constraint c', []],
+    [
+      'makes a table',
+      `create table made (a integer); alter table made add column b integer not null, add check (b > 0)`,
+      [],
+    ],
+    ['writes a function', 'create function f() returns void language sql as $x$ drop table lesson $x$', []],
+  ])('that %s is judged by what it says: %s', (_what, text, expected) => {
+    const found = findUnsafe('000099_this', text).map((fault) => (fault.startsWith('takes') ? 'takes' : fault));
+    expect(found).toEqual(expected);
+  });
+
+  /** Older than the rule, and than the first release, so that no database of a release has to go through them. */
+  const landed = {
+    '000024_importers': ['person: reads all rows: check'],
+    '000026_rights': ['resource: reads all rows: foreign key'],
+    '000027_approval': [
+      'booking: reads all rows: constraint of a column',
+      ...['check', 'check', 'foreign key'].map((constraint) => `booking: reads all rows: ${constraint}`),
+    ],
+    '000028_master_data': ['person: reads all rows: check'],
+    '000029_hours': ['audit: reads all rows: foreign key'],
+    '000030_timetables': ['calendar_token: reads all rows: check'],
+    '000031_audit': ['audit: reads all rows: foreign key'],
+    '000033_search': ['location', 'resource', 'person'].map(
+      (table) => `${table}: writes all rows anew: computed column`,
+    ),
+    '000046_create_missing_jobs': ['batch: reads all rows: constraint of a column'],
+    '000054_looks': Array(2).fill('mandator: reads all rows: constraint of a column'),
+    '000057_timetable_files': ['batch: reads all rows: constraint of a column'],
+    '000058_error_lines': ['batch_error: reads all rows: constraint of a column'],
+    '000065_calendar_kinds': ['mail_calendar: reads all rows: check'],
+    '000065_google_channels': ['mail_subscription: reads all rows: check'],
+    '000065_google_notifications': ['mail_notification: reads all rows: check'],
+    '000066_calendar_writing': Array(2).fill('resource: reads all rows: constraint of a column'),
+  };
+
+  test('lets the release before it go on, and holds it up by nothing that reads or writes all rows', () => {
+    // Releases from before that one stop in any case.
+    const judged = every.slice(every.indexOf('000021_schema_floor')).map((name) => {
+      return [name, findUnsafe(name, textOf(name))] as const;
+    });
+    expect(Object.fromEntries(judged.filter(([, faults]) => faults.length > 0))).toEqual(landed);
+  });
+
+  test('is named by the page on upgrades when an older release does not start after it', () => {
+    const page = fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'upgrading.md'), 'utf8');
+    const raising = every.filter((name) => textOf(name).includes(`update schema_floor set migration = '${name}'`));
+    expect(raising.length).toBeGreaterThan(5);
+    expect(raising.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });
 
