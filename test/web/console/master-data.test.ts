@@ -103,9 +103,12 @@ describeInBrowser('The master data of the console', () => {
     await admin.page.locator('dialog .refused, dialog .fault').first().waitFor();
     await field('Name').fill('Lab 2');
     await field('Location').selectOption({ label: 'Tokyo' });
+    await field('When somebody changes it there,').selectOption('the booking here is changed, too');
     await admin.page.getByText('The room moves from Campus to Tokyo.').waitFor();
     await button('Save').click();
     await row('Lab 2 Tokyo Room 24').waitFor();
+    const { Items } = (await call('GET', 'resources?Name=lab%202')) as { Items: object[] };
+    expect(Items).toMatchObject([{ CalendarWriting: null, CalendarEdits: 'TakeOver' }]);
   });
 
   test('a room is retired after what is still to come there was shown', async () => {
@@ -348,10 +351,14 @@ describeInBrowser('The master data of the console', () => {
     await tab('School');
     await field('Name').fill('Upper School');
     await field('Users, too, import, change and delete lessons').uncheck();
+    await field('In the mail calendar of the room stands').selectOption('only when it is taken');
     await button('Save').click();
     await admin.page.locator('#top .brand', { hasText: 'Upper School' }).waitFor();
     await sound();
-    expect(await call('GET', 'tenant')).toMatchObject({ Name: 'Upper School', Parameters: { UsersMayImport: false } });
+    expect(await call('GET', 'tenant')).toMatchObject({
+      Name: 'Upper School',
+      Parameters: { UsersMayImport: false, CalendarWriting: 'Busy', CalendarEdits: 'PutBack' },
+    });
   });
 
   test('the colour and the logo of the school are chosen, seen before they are saved, and removed', async () => {

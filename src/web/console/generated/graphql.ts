@@ -1372,7 +1372,7 @@ export type ReadCalendarMutation = { readMailSubscription:
 
 export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
 
-export type MasterRoomFragment = { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
+export type MasterRoomFragment = { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
 
 export type MasterLocationsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1391,14 +1391,14 @@ export type MasterRoomsQueryVariables = Exact<{
 }>;
 
 
-export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type MasterRoomQueryVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
+export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
 
 export type PolicyNamesQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1458,7 +1458,7 @@ export type CreateResourceMutationVariables = Exact<{
 export type CreateResourceMutation = { createResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
    };
 
@@ -1473,7 +1473,7 @@ export type ChangeResourceMutation = { changeResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -1914,12 +1914,12 @@ export type BookersForOthersQueryVariables = Exact<{
 
 export type BookersForOthersQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', mayBookForOthers: Array<string> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
-export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
+export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } };
 
 export type SchoolQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
+export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } } };
 
 export type ChangeSchoolMutationVariables = Exact<{
   version: number;
@@ -1929,7 +1929,7 @@ export type ChangeSchoolMutationVariables = Exact<{
 
 export type ChangeSchoolMutation = { changeTenant:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
+    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -2432,6 +2432,8 @@ export const MasterRoomFragmentDoc = new TypedDocumentString(`
   capacity
   equipment
   mailbox
+  calendarWriting
+  calendarEdits
   checkInMinutes
   policyId
   active
@@ -2569,6 +2571,8 @@ export const SchoolFragmentDoc = new TypedDocumentString(`
   parameters {
     pinAuthenticationAllowed
     usersMayImport
+    calendarWriting
+    calendarEdits
   }
 }
     `, {"fragmentName":"School"}) as unknown as TypedDocumentString<SchoolFragment, unknown>;
@@ -3959,6 +3963,8 @@ export const MasterRoomsDocument = new TypedDocumentString(`
   capacity
   equipment
   mailbox
+  calendarWriting
+  calendarEdits
   checkInMinutes
   policyId
   active
@@ -3978,6 +3984,8 @@ export const MasterRoomDocument = new TypedDocumentString(`
   capacity
   equipment
   mailbox
+  calendarWriting
+  calendarEdits
   checkInMinutes
   policyId
   active
@@ -4147,6 +4155,8 @@ export const CreateResourceDocument = new TypedDocumentString(`
   capacity
   equipment
   mailbox
+  calendarWriting
+  calendarEdits
   checkInMinutes
   policyId
   active
@@ -4203,6 +4213,8 @@ export const ChangeResourceDocument = new TypedDocumentString(`
   capacity
   equipment
   mailbox
+  calendarWriting
+  calendarEdits
   checkInMinutes
   policyId
   active
@@ -5806,6 +5818,8 @@ export const SchoolDocument = new TypedDocumentString(`
   parameters {
     pinAuthenticationAllowed
     usersMayImport
+    calendarWriting
+    calendarEdits
   }
 }`) as unknown as TypedDocumentString<SchoolQuery, SchoolQueryVariables>;
 export const ChangeSchoolDocument = new TypedDocumentString(`
@@ -5859,6 +5873,8 @@ fragment School on Tenant {
   parameters {
     pinAuthenticationAllowed
     usersMayImport
+    calendarWriting
+    calendarEdits
   }
 }`) as unknown as TypedDocumentString<ChangeSchoolMutation, ChangeSchoolMutationVariables>;
 export const MeDocument = new TypedDocumentString(`

@@ -12,6 +12,7 @@ import {
   type PersonFilter,
   PolicyNamesDocument,
 } from '../generated/graphql.ts';
+import { t } from '../texts/master.ts';
 
 export type Room = MasterRoomFragment;
 export type Location = MasterLocationFragment;
@@ -63,6 +64,15 @@ export const nameIn = (list: readonly Named[], id: string | null | undefined): s
   list.find((each) => each.id === id)?.name ?? '';
 
 export const choicesOf = (list: readonly Named[]) => list.map(({ id, name }) => ({ value: id, text: name }));
+
+/** What of bookings stands in calendars of mail servers, and what becomes of changes there. */
+const calendarRules = {
+  calendarWriting: ['Off', 'Busy', 'Full'],
+  calendarEdits: ['PutBack', 'TakeOver'],
+} as const;
+export type CalendarRule = keyof typeof calendarRules;
+export const choicesOfRule = (rule: CalendarRule) =>
+  calendarRules[rule].map((value) => ({ value, text: t().calendarRules[value] }));
 
 /** A number that was typed; null where nothing was. */
 export const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));

@@ -2,6 +2,8 @@
 import { useState } from 'preact/hooks';
 import { act, ask } from '../client.ts';
 import {
+  type CalendarEdits,
+  type CalendarWriting,
   ChangeResourceDocument,
   type ChangeResourceInput,
   CreateResourceDocument,
@@ -12,7 +14,17 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, sayRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
-import { choicesOf, type Location, type Named, nameIn, numberOf, type Room, textOf } from './data.ts';
+import {
+  type CalendarRule,
+  choicesOf,
+  choicesOfRule,
+  type Location,
+  type Named,
+  nameIn,
+  numberOf,
+  type Room,
+  textOf,
+} from './data.ts';
 import { RecordDialog, useRecord } from './record.ts';
 import { Retirement } from './retire.ts';
 
@@ -23,17 +35,24 @@ type Values = {
   capacity: string;
   equipment: string;
   mailbox: string;
+  calendarWriting: CalendarWriting | '';
+  calendarEdits: CalendarEdits | '';
   checkInMinutes: string;
   policyId: string;
 };
 
-const fields = ['name', 'locationId', 'kind', 'capacity', 'equipment', 'mailbox', 'checkInMinutes', 'policyId'];
+const fields = [
+  ...['name', 'locationId', 'kind', 'capacity', 'equipment'],
+  ...['mailbox', 'calendarWriting', 'calendarEdits', 'checkInMinutes', 'policyId'],
+];
 
 /** What was typed, as the API takes it; only the members that are there. */
 function inputOf({
   capacity,
   equipment,
   mailbox,
+  calendarWriting,
+  calendarEdits,
   checkInMinutes,
   policyId,
   ...plain
@@ -44,6 +63,8 @@ function inputOf({
     ...(capacity !== undefined && { capacity: numberOf(capacity) }),
     ...(equipment !== undefined && { equipment: [...new Set(items(equipment))] }),
     ...(mailbox !== undefined && { mailbox: mailbox.trim() || null }),
+    ...(calendarWriting !== undefined && { calendarWriting: calendarWriting || null }),
+    ...(calendarEdits !== undefined && { calendarEdits: calendarEdits || null }),
     ...(checkInMinutes !== undefined && { checkInMinutes: numberOf(checkInMinutes) }),
     ...(policyId !== undefined && { policyId: policyId || null }),
   };
@@ -76,6 +97,8 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       capacity: textOf(read?.capacity),
       equipment: read?.equipment.join(', ') ?? '',
       mailbox: textOf(read?.mailbox),
+      calendarWriting: read?.calendarWriting ?? '',
+      calendarEdits: read?.calendarEdits ?? '',
       checkInMinutes: textOf(read?.checkInMinutes),
       policyId: textOf(read?.policyId),
     }),
@@ -101,6 +124,8 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       fault: faultAt(refusal, member),
       ...more,
     });
+  const rule = (member: CalendarRule) =>
+    input(member, { choices: [{ value: '', text: t().asSchool }, ...choicesOfRule(member)] });
   const isMoving = base && values.locationId !== base.locationId;
   if (base && isRetiring)
     return h(Retirement, {
@@ -126,6 +151,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       </div>
       ${input('equipment', { hint: t().equipmentHint })}
       ${input('mailbox', { hint: t().mailboxHint, type: 'email' })}
+      <div class="fields">${rule('calendarWriting')}${rule('calendarEdits')}</div>
       ${input('checkInMinutes', { hint: t().checkInHint, type: 'number', min: 1 })}
       ${input('policyId', { choices: [{ value: '', text: t().noPolicy }, ...choicesOf(policies)] })}
     `,

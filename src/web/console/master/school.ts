@@ -1,16 +1,28 @@
 /** The tenant: its name, its parameters, and how its signs and boards look. */
 import { act, ask } from '../client.ts';
-import { ChangeSchoolDocument, SchoolDocument, type SchoolFragment } from '../generated/graphql.ts';
+import {
+  type CalendarEdits,
+  type CalendarWriting,
+  ChangeSchoolDocument,
+  SchoolDocument,
+  type SchoolFragment,
+} from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/master.ts';
+import { type CalendarRule, choicesOfRule } from './data.ts';
 import { type Look, LookFields } from './look.ts';
 import { StaleBox, useRecord } from './record.ts';
 
-type Values = { name: string; usersMayImport: boolean } & Look;
+type Values = {
+  name: string;
+  usersMayImport: boolean;
+  calendarWriting: CalendarWriting;
+  calendarEdits: CalendarEdits;
+} & Look;
 const readSchool = async () => (await ask(SchoolDocument, {})).tenant;
 
 const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ school, onSaved }) => {
@@ -20,20 +32,22 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
     valuesOf: (read) => ({
       name: read?.name ?? '',
       usersMayImport: read?.parameters.usersMayImport ?? false,
+      calendarWriting: read?.parameters.calendarWriting ?? 'Off',
+      calendarEdits: read?.parameters.calendarEdits ?? 'PutBack',
       colour: read?.colour ?? '',
       logo: read?.logo ?? '',
     }),
     read: readSchool,
     // There is one, and nobody makes another.
     create: () => act(ChangeSchoolDocument, { version: school.version, input: {} }),
-    change: ({ version }, { usersMayImport, colour, logo, ...plain }) =>
+    change: ({ version }, { name, colour, logo, ...parameters }) =>
       act(ChangeSchoolDocument, {
         version,
         input: {
-          ...plain,
+          ...(name !== undefined && { name }),
           ...(colour !== undefined && { colour: colour || null }),
           ...(logo !== undefined && { logo: logo || null }),
-          ...(usersMayImport !== undefined && { parameters: { usersMayImport } }),
+          ...(Object.keys(parameters).length > 0 && { parameters }),
         },
       }),
     onSaved(read) {
@@ -41,11 +55,20 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
       onSaved();
     },
   });
+  const rule = (member: CalendarRule) =>
+    h(Field, {
+      label: t().members[member] ?? member,
+      hint: t().ruleHints[member],
+      value: values[member],
+      choices: choicesOfRule(member),
+      onInput: (value) => set({ [member]: value }),
+    });
   return html`
     <form class="panel" onSubmit=${submit(save)}>
       ${stale && h(StaleBox, { stale })}
       ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
       ${h(Check, { label: t().usersMayImport, checked: values.usersMayImport, onChange: (usersMayImport) => set({ usersMayImport }) })}
+      <div class="fields">${rule('calendarWriting')}${rule('calendarEdits')}</div>
       <p>${school.parameters.pinAuthenticationAllowed ? t().pinsCount : t().pinsDoNot}</p>
       ${h(LookFields, { colour: values.colour, logo: values.logo, refusal, onChange: set })}
       ${h(RefusedBox, { refusal, fields: ['name', 'colour', 'logo'] })}
