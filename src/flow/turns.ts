@@ -23,6 +23,8 @@ const longestRestMs = 60_000;
 /** When refused work is to ask again: soon, or later when it needs a slow place. */
 const soonMs = 1_000;
 const laterMs = 10_000;
+/** So much spare work asks again soon; where more waits it asks later, as asking costs nearly as much as a turn. */
+const fewSpare = 16;
 
 const mostOfTenant = 3;
 const mostOfSlowTenant = 2;
@@ -71,6 +73,8 @@ type TenantStanding = {
   /** Consecutive turns without an answer. */
   rests: number;
   restsUntil: number;
+  /** Spare work that was refused for want of a place and has had no turn since: by name, when it was refused. */
+  waiting: Map<string, number>;
 };
 
 /** @param places how many turns may run at a time */
@@ -82,10 +86,11 @@ export function openTurns(places: number): Turns {
   const count = (is: (run: Run) => boolean) => [...runs].filter(is).length;
 
   function standingOf(tenant: number): TenantStanding {
-    const fresh = { isSlow: false, answeredAt: Number.NEGATIVE_INFINITY, rests: 0, restsUntil: 0 };
-    const standing = standings.get(tenant) ?? fresh;
-    standings.set(tenant, standing);
-    return standing;
+    const known = standings.get(tenant);
+    if (known) return known;
+    const fresh = { isSlow: false, answeredAt: Number.NEGATIVE_INFINITY, rests: 0, restsUntil: 0, waiting: new Map() };
+    standings.set(tenant, fresh);
+    return fresh;
   }
 
   function hasSlowPlace(tenant: number): boolean {
@@ -96,7 +101,10 @@ export function openTurns(places: number): Turns {
     );
   }
 
-  function refusalOf({ tenant, isBulk = false, isSpare = false }: TurnWork, isSlowWork: boolean): Refusal | undefined {
+  function refusalOf(
+    { tenant, name, isBulk = false, isSpare = false }: TurnWork,
+    isSlowWork: boolean,
+  ): Refusal | undefined {
     const { isSlow, restsUntil } = standingOf(tenant);
     const restMs = restsUntil - performance.now();
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
@@ -107,8 +115,21 @@ export function openTurns(places: number): Turns {
     const hasNone = isSpare
       ? spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
       : own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1);
-    if (runs.size >= places || hasNone) return { againMs: soonMs, isForAll: false };
-    return undefined;
+    if (runs.size < places && !hasNone) return undefined;
+    return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
+  }
+
+  function spareAgainMs(tenant: number, name: string): number {
+    const { waiting } = standingOf(tenant);
+    const now = performance.now();
+    waiting.delete(name);
+    waiting.set(name, now);
+    // What was given up does not wait any more; the oldest come first.
+    for (const [other, since] of waiting) {
+      if (since > now - slowWithinMs) break;
+      waiting.delete(other);
+    }
+    return soonMs * Math.max(1, waiting.size / fewSpare);
   }
 
   /** Moves a run to a slow place after 5 s, if one is free. @returns whether the turn goes on */
@@ -145,6 +166,7 @@ export function openTurns(places: number): Turns {
       const isSlow = isSlowWork || standingOf(tenant).isSlow;
       const run: Run = { tenant, isBulk, isSpare, beganAt: Number.POSITIVE_INFINITY, isSlow };
       runs.add(run);
+      standingOf(tenant).waiting.delete(of.name);
       const end = new AbortController();
       const cut = (ms: number) => end.abort(new Error(`no answer within ${ms / 1_000} s`));
       const timers: NodeJS.Timeout[] = [];

@@ -158,8 +158,8 @@ export type Connector = {
   ): AsyncIterable<CalendarPage>;
   /** Null where the calendars cannot be written. */
   writes: null | {
-    /** How many writes one call carries at most. */
-    atOnce: number;
+    /** How many writes one call carries at most now. */
+    readonly atOnce: number;
     /**
      * Returns one outcome for each write, in order; fewer where the server wants no more of them now: the rest was not asked.
      * @throws ServerFault where nothing was done, or it is not known what

@@ -5,12 +5,15 @@
 import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
-import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
+import { type GoogleAnswer, type GoogleApi, type GoogleQuestion, pathOf } from './google-api.ts';
 import { markName, readEvent } from './google-events.ts';
+import { openPace } from './pace.ts';
 import { standingAs } from './standing.ts';
 
 /** Writes of one call, which come one after another, and lookups at a time. */
 const atOnce = 5;
+/** Half of what Google allows an account, which it counts over a minute: the other half is for readings. */
+const perSecond = 5;
 const silent = { sendUpdates: 'none' };
 
 /** Google takes the digits of base32hex, and so those of a hash in hexadecimal. */
@@ -27,7 +30,12 @@ const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
     extendedProperties: { private: { [markName]: origin } },
   }) satisfies calendar_v3.Schema$Event;
 
-export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['writes']> {
+export function openGoogleWrites(api: GoogleApi): NonNullable<Connector['writes']> {
+  const pace = openPace(perSecond);
+  async function call(question: GoogleQuestion, signal: AbortSignal): Promise<GoogleAnswer> {
+    await pace(signal);
+    return await api.call(question, signal);
+  }
   const pathOfEvent = (mailbox: string, id: string) => `${pathOf(mailbox)}/events/${encodeURIComponent(id)}`;
 
   async function find(mailbox: string, origin: string, signal: AbortSignal) {

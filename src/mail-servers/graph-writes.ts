@@ -62,16 +62,17 @@ const listSchema = z.object({ value: z.array(z.unknown()) });
 
 export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullable<Connector['writes']> {
   let fewUntil = 0;
+  const mostNow = () => (Date.now() < fewUntil ? fewAtOnce : atOnce);
 
   /** Sends requests for one mailbox, up to the first that is too many for it. */
   async function send(steps: readonly GraphStep[], signal: AbortSignal): Promise<GraphStepAnswer[]> {
-    const size = Date.now() < fewUntil ? fewAtOnce : atOnce;
+    const size = mostNow();
     const answers: GraphStepAnswer[] = [];
     while (answers.length < steps.length) {
       const part = await batch(steps.slice(answers.length, answers.length + size), signal);
       answers.push(...part);
       if (!part.some(({ status }) => status === 429)) continue;
-      fewUntil = Date.now() + fewMs;
+      if (part.some(({ code }) => code === 'ApplicationThrottled')) fewUntil = Date.now() + fewMs;
       break;
     }
     return answers;
@@ -123,7 +124,10 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
   }
 
   return {
-    atOnce,
+    // What one request has done is kept before the next is sent, which may be refused.
+    get atOnce() {
+      return mostNow();
+    },
     async write({ mailbox }, writes, signal) {
       const steps = writes.map((write) => stepOf(mailbox, write));
       const outcomes: WriteOutcome[] = [];

@@ -39,8 +39,12 @@ const cutAgainMs = 5_000;
 const allAgainWithinSeconds = 5;
 /** A factor of pauses, so that calendars do not come back together. */
 const jitter = () => 0.5 + Math.random();
-/** The pause after the first fault, doubled by each further one; shorter for Unreachable, as only an attempt shows its end. */
-const [firstRestMs, longestRestMs, longestUnreachableMs] = [5_000, 30 * 60_000, 5 * 60_000];
+/**
+ * The pause after the first fault, doubled by each further one. It begins shorter for Throttled, since a limit that fills with
+ * time soon has room for one request; and stays shorter for Unreachable, as only an attempt shows its end.
+ */
+const [firstRestMs, longestRestMs] = [5_000, 30 * 60_000];
+const [firstThrottledMs, longestUnreachableMs] = [1_000, 5 * 60_000];
 /** Bounds of the pause that a mail server asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
@@ -226,7 +230,8 @@ async function recordFault(
       ? `${error.message}${soFar}`
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
   const longestMs = fault === 'Unreachable' ? longestUnreachableMs : longestRestMs;
-  const ownMs = Math.min(firstRestMs * 2 ** failures, longestMs) * (0.9 + 0.2 * Math.random());
+  const firstMs = fault === 'Throttled' ? firstThrottledMs : firstRestMs;
+  const ownMs = Math.min(firstMs * 2 ** failures, longestMs) * (0.9 + 0.2 * Math.random());
   const { retryAt = null, status = null } = error instanceof ServerFault ? error : {};
   const askedMs = retryAt && Math.min(Math.max(retryAt.getTime() - Date.now(), shortestAskedMs), longestAskedMs);
   const restMs = askedMs ?? ownMs;

@@ -18,7 +18,8 @@ export type WrittenCalendar = CalendarKey & {
   writing: WritingMode;
   /** Whose word counts when somebody changes an item there. */
   edits: 'PutBack' | 'TakeOver';
-  rests: boolean;
+  /** Milliseconds for which the server wants nothing more to be written. */
+  restMs: number;
   failures: number;
 };
 
@@ -35,7 +36,7 @@ export async function readWritten(
       mandator.uid as "mandatorUid", resource_id as "resourceId", calendar.kind, calendar.mailbox, address,
       location.time_zone as "timeZone", ${writingOf} as writing,
       coalesce(resource.calendar_edits, mandator.parameters ->> 'CalendarEdits', 'PutBack') as edits,
-      (writing_not_before > now()) is true as rests, writing_failures as failures
+      coalesce(greatest(0, extract(epoch from writing_not_before - now()) * 1000), 0)::float8 as "restMs", writing_failures as failures
     from ${joined} join location on (location.mandator_id, location.id) = (resource.mandator_id, resource.location_id)
     where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(db);
   return rows[0];

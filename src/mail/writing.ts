@@ -31,13 +31,15 @@ import { forget, readRows, save } from './written-rows.ts';
 const jobMs = 2_000;
 /** Of many items those of the coming days are written first, and those of other calendars before the rest. */
 const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
-/** Items that are looked up by one request. */
-const foundAtOnce = 20;
+/** Items that are looked up by one request; fewer where the server takes fewer writes at once. */
+const mostFoundAtOnce = 20;
 /** Of a calendar that was emptied the bookings are not cancelled. */
 const mostCancelled = 10;
 const pauses = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** The pause of items whose booking or room others are writing. */
 const laterMs = 1_000;
+/** A job that comes so much after the end of a rest comes after it by all clocks. */
+const soonMs = 50;
 
 type Session = {
   context: MailWork;
@@ -62,7 +64,9 @@ export async function writeCalendar(context: MailJob, key: CalendarKey): Promise
   const turnWork = { tenant: key.mandatorId, name: `writing ${key.calendarId}`, isBulk: true, isSpare: true };
   const refusal = await turns.take(turnWork, async (turn) => {
     const calendar = await readWritten(work, key);
-    if (!calendar || calendar.rests) return;
+    if (!calendar) return;
+    // It may have been queued anew by what was changed there.
+    if (calendar.restMs > 0) return await queueAgain(work, key, calendar.restMs + soonMs);
     try {
       const againMs = await writeSome(context, turn, calendar);
       if (againMs !== null) await queueAgain(work, key, againMs);
@@ -90,8 +94,9 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const session: Session = { context, calendar, writes, wanted: await read(), signal };
   const doubted = (await readRows(work, calendar)).filter(isUnsettled);
   if (doubted.length > 0) turn.begin();
-  for (let at = 0; at < doubted.length; at += foundAtOnce) {
-    await lookUp(session, doubted.slice(at, at + foundAtOnce));
+  for (let at = 0, size: number; at < doubted.length; at += size) {
+    size = Math.min(mostFoundAtOnce, writes.atOnce);
+    await lookUp(session, doubted.slice(at, at + size));
     turn.answered();
     if (performance.now() > until) return 0;
   }
@@ -104,9 +109,10 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const next = steps.length > many && near.length > 0 ? near : steps;
   let isWhole = true;
   if (next.length > 0) turn.begin();
-  for (let at = 0; at < next.length; at += writes.atOnce) {
+  for (let at = 0, size: number; at < next.length; at += size) {
     if (performance.now() > until) return 0;
-    isWhole = (await writeBatch(session, next.slice(at, at + writes.atOnce))) && isWhole;
+    size = writes.atOnce;
+    isWhole = (await writeBatch(session, next.slice(at, at + size))) && isWhole;
     turn.answered();
   }
   if (!isWhole) return 0;
@@ -151,7 +157,7 @@ async function rest({ work, log }: MailWork, turn: Turn, calendar: WrittenCalend
       update mail_calendar set writing_failures = writing_failures + 1, writing_fault = ${text.slice(0, 500)},
         writing_not_before = now() + ${restMs}::float8 * interval '1 millisecond'
       where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
-    await queueWriting(trx, [calendarId], restMs + 50);
+    await queueWriting(trx, [calendarId], restMs + soonMs);
   });
 }
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { mailFigures } from '../../src/mail/figures.ts';
 import { examineMail } from '../../src/mail/health.ts';
-import { ServerFault, type Write } from '../../src/mail-servers/connector.ts';
+import { ServerFault, type Write, type WriteOutcome } from '../../src/mail-servers/connector.ts';
 import { openGraph } from '../../src/mail-servers/graph.ts';
 import { readAll } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
@@ -325,21 +325,36 @@ describe('each write may come twice, late or never', () => {
     expect(sent()).toHaveLength(before);
   });
 
+  const creations = (count: number) =>
+    Array.from({ length: count }, (_, days): Write => {
+      const times = { start: at(days, 9), end: at(days, 10) };
+      return { do: 'Create', item: { origin: `booking-${days}@x`, subject: 'L', isPrivate: false, ...times } };
+    });
+
   test('a mailbox that takes four at a time gets no more, once it has refused the others', async () => {
     await server.options({ batchAtOnce: 20, latencyMs: 5 });
     const open = openGraph(settings(relay.url), openLog('silent'));
-    const item = (days: number) => ({ origin: `booking-${days}@x`, subject: 'L', isPrivate: false });
-    const writes = Array.from({ length: 10 }, (_, index): Write => {
-      const times = { start: at(index, 9), end: at(index, 10) };
-      return { do: 'Create', item: { ...item(index), ...times } };
-    });
+    const writes = creations(10);
     const place = { mailbox: room.mailbox, address: null };
+    expect(open.writes!.atOnce).toBe(20);
     const first = await open.writes!.write(place, writes, soon());
+    // One request for each call: what it has done is kept when the next is refused.
+    expect(open.writes!.atOnce).toBe(4);
     expect(first.map(({ is }) => is)).toEqual(Array(4).fill('Done'));
     const others = await open.writes!.write(place, writes.slice(4), soon());
     expect(others.map(({ is }) => is)).toEqual(Array(6).fill('Done'));
     expect(batches().map((steps) => steps.length)).toEqual([10, 4, 2]);
     expect(await truth()).toHaveLength(10);
+  });
+
+  test('a limit that is not that of a mailbox leaves batches as large as they were', async () => {
+    const open = openGraph(settings(relay.url), openLog('silent'));
+    const write = (from: number): Promise<WriteOutcome[]> =>
+      open.writes!.write({ mailbox: room.mailbox, address: null }, creations(10).slice(from), soon());
+    await server.fault({ fault: 'busy', face: 'Graph', operation: '/events' });
+    await expect(write(0)).rejects.toMatchObject({ fault: 'Throttled' });
+    await write(1);
+    expect(batches().map((steps) => steps.length)).toEqual([10, 9]);
   });
 });
 

@@ -640,6 +640,19 @@ describe('the mail server does not answer as it should', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
+  test('throttled by a server that names no time: the calendar is asked again after a second', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    graph.trouble({ status: 429 });
+    await sync();
+    const { rows } = await sql<{ ms: number }>`
+      select (extract(epoch from not_before - now()) * 1000)::float8 as ms from mail_calendar
+      where id = ${room.calendarId}`.execute(work);
+    expect(rows[0]!.ms).toBeLessThan(1_100);
+    await sql`update mail_calendar set not_before = now() where id = ${room.calendarId}`.execute(work);
+    await sync();
+    expect(await occupied()).toHaveLength(1);
+  });
+
   test('back again: whoever waits for the same reason waits no longer, and who is to be left alone does', async () => {
     const { mandatorId, calendarId } = room;
     const others = await work

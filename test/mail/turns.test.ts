@@ -184,3 +184,15 @@ test('work of which there may be much leaves one of its tenant turns to other wo
   expect(await turns.take(reading('c'), answer)).toEqual({ againMs: 1_000, isForAll: false });
   expect(await turns.take({ tenant: 1, name: 'subscriptions' }, answer)).toBeUndefined();
 });
+
+test('spare work asks again the later, the more of it waits', async () => {
+  const turns = openTurns(places);
+  const take = (nth: number) => turns.take({ tenant: 1, name: `${nth}`, isSpare: true }, hang);
+  for (let nth = 0; nth < 3; nth += 1) void take(nth);
+  expect(await take(3)).toEqual({ againMs: 1_000, isForAll: false });
+  for (let nth = 4; nth < 67; nth += 1) await take(nth);
+  expect(await take(3)).toEqual({ againMs: 4_000, isForAll: false });
+  // Whoever has given up counts no more.
+  await pass(100);
+  expect(await turns.take({ tenant: 1, name: '3', isSpare: true }, answer)).toBeUndefined();
+});

@@ -287,6 +287,16 @@ describe('each write may come twice, late or never', () => {
       from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
     expect(rows).toEqual([{ rest: expect.any(Number), fault: expect.stringContaining('503'), reads: true }]);
     expect(rows[0]!.rest).toBeGreaterThan(500);
+    // What is changed meanwhile, here or there, ends no rest, and the end of the rest is not forgotten.
+    await sql`select write_mail_calendars(array[${room.calendarId}::integer], 'again', now())`.execute(desk.db);
+    await desk.takeJobs();
+    await desk.write(room);
+    const { rows: queued } = await sql<{ isAfter: boolean }>`
+      select run_at > writing_not_before as "isAfter" from graphile_worker._private_jobs, mail_calendar
+      where key = ${`mail writing ${room.calendarId} again`} and mail_calendar.id = ${room.calendarId}`.execute(
+      desk.db,
+    );
+    expect(queued).toEqual([{ isAfter: true }]);
     await desk.sweep();
     server.setTrouble();
     await desk.write(room);

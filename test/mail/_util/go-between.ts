@@ -7,16 +7,24 @@ export type Refusal = { status: number; headers?: Record<string, string>; body?:
 /** Refused; done without an answer; neither done nor answered; or done only after later requests, and never answered. */
 export type Fate = 'Passes' | 'NoAnswer' | 'NotDone' | 'Late' | Refusal;
 export type Asked = { method: string; path: string };
+/** `bytes`: of its body. */
+type Sized = Asked & { bytes: number };
+/** What an answer says: how much was changed, and how much of it was refused for now. A batch of Graph is many requests. */
+type Told = { writes: number; throttled: number };
 
 type Passed = { status: number; headers: IncomingMessage['headers']; body: Buffer };
 
 const isWrite = ({ method }: Asked) => ['PUT', 'POST', 'PATCH', 'DELETE'].includes(method);
 
-/** How much a request has changed: a batch of Graph is many requests. */
-function writesOf(asked: Asked, sent: Buffer, status: number, told: Buffer): number {
-  if (asked.path.endsWith('.asmx'))
-    return `${told}`.match(/<m:(Create|Update|Delete)ItemResponseMessage ResponseClass="Success"/g)?.length ?? 0;
-  if (!asked.path.endsWith('/$batch')) return isWrite(asked) && status < 300 ? 1 : 0;
+function read(asked: Asked, sent: Buffer, status: number, told: Buffer): Told {
+  const isThrottled = status === 429 || (status === 403 && told.includes('ateLimitExceeded'));
+  const count = (is: unknown) => (is ? 1 : 0);
+  if (asked.path.endsWith('.asmx')) {
+    const done = `${told}`.match(/<m:(Create|Update|Delete)ItemResponseMessage ResponseClass="Success"/g)?.length ?? 0;
+    return { writes: done, throttled: count(told.includes('ErrorServerBusy')) };
+  }
+  if (!asked.path.endsWith('/$batch'))
+    return { writes: count(isWrite(asked) && status < 300), throttled: count(isThrottled) };
   const methods = new Map(
     (JSON.parse(`${sent}`) as { requests: { id: string; method: string }[] }).requests.map(({ id, method }) => [
       id,
@@ -24,17 +32,20 @@ function writesOf(asked: Asked, sent: Buffer, status: number, told: Buffer): num
     ]),
   );
   const { responses = [] } = JSON.parse(`${told}`) as { responses?: { id: string; status: number }[] };
-  return responses.filter(({ id, status: own }) => methods.get(id) !== 'GET' && own < 300).length;
+  return {
+    writes: responses.filter(({ id, status: own }) => methods.get(id) !== 'GET' && own < 300).length,
+    throttled: responses.filter(({ status: own }) => own === 429).length + count(isThrottled),
+  };
 }
 
 /** @param target the root of the mail server's URLs */
 export async function startGoBetween(target: string) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
-  let fateOf: (asked: Asked) => Fate | Promise<Fate> = () => 'Passes';
+  let fateOf: (asked: Sized) => Fate | Promise<Fate> = () => 'Passes';
   let passed: (asked: Asked) => unknown = () => {};
   /** What is late: it arrives after so many other requests. */
   let late: { after: number; send: () => Promise<unknown> }[] = [];
-  const counts = { requests: 0, refused: 0, writes: 0 };
+  const counts = { requests: 0, refused: 0, writes: 0, throttled: 0 };
 
   async function pass(asked: Asked, headers: IncomingMessage['headers'], body: Buffer): Promise<Passed> {
     const request = http.request(`${target}${asked.path}`, { method: asked.method, headers, agent });
@@ -44,7 +55,9 @@ export async function startGoBetween(target: string) {
     for await (const chunk of answer) chunks.push(chunk as Buffer);
     const status = answer.statusCode ?? 0;
     const told = Buffer.concat(chunks);
-    counts.writes += writesOf(asked, body, status, told);
+    const { writes, throttled } = read(asked, body, status, told);
+    counts.writes += writes;
+    counts.throttled += throttled;
     return { status, headers: answer.headers, body: told };
   }
 
@@ -62,7 +75,7 @@ export async function startGoBetween(target: string) {
     const send = () => pass(asked, request.headers, Buffer.concat(chunks));
     counts.requests += 1;
     await sendLate();
-    const fate = await fateOf(asked);
+    const fate = await fateOf({ ...asked, bytes: chunks.reduce((sum, { length }) => sum + length, 0) });
     if (fate === 'Late') late.push({ after: 1 + (counts.requests % 7), send });
     if (fate === 'Late' || fate === 'NotDone') return void response.destroy();
     if (typeof fate === 'object') {

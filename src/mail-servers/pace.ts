@@ -1,0 +1,14 @@
+/** Lets requests begin one after another, at most so many a second. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** @returns a function that resolves when its caller may begin; at once when the signal aborts */
+export function openPace(perSecond: number): (signal: AbortSignal) => Promise<void> {
+  let next = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    const now = performance.now();
+    const begin = Math.max(next, now);
+    next = begin + 1_000 / perSecond;
+    // Whoever gives up hears so of the request itself.
+    if (begin > now) await sleep(begin - now, undefined, { signal }).catch(() => {});
+  };
+}
