@@ -153,9 +153,13 @@ export const occupant = (
       || coalesce(' (lesson ' || left(planned.lektion_id, 80) || ' of job ' || left(planned.job_id, 80) || ')', '') as message,
     planned.job_id
   from (
-    select booking.id, booking.occupied ${bookingsInTheWay(batch, resource, occupied)}
-      and booking.id is distinct from ${own}
-    order by lower(booking.occupied), booking.id limit 1
+    select id, occupied from (
+      select booking.id, booking.occupied ${bookingsInTheWay(batch, resource, occupied)}
+        and booking.id is distinct from ${own}
+      -- Found before they are sorted: the index that has them in order would be read for all bookings of the room.
+      offset 0
+    ) as found
+    order by lower(occupied), id limit 1
   ) as booking
   left join lateral (
     select lektion_id, job_id from lesson

@@ -254,6 +254,7 @@ async function answersOf(url: string): Promise<Map<string, number>> {
     };
 
     const pauses: Record<string, number[]> = { 'kill -9': [], 'in order': [] };
+    const webReadies: number[] = [];
     const readies: number[] = [];
     const takeovers: number[] = [];
     for (let round = 0; round < failovers; round++) {
@@ -284,7 +285,10 @@ async function answersOf(url: string): Promise<Map<string, number>> {
       const pause = Math.max(...around.slice(1).map((at, next) => at - (around[next] ?? at))) / 1_000;
       pauses[how]?.push(pause);
       const isReady = async (url: string) => (await fetch(`${url}/readyz`)).ok;
-      await until('all are ready', async () => (await Promise.all(urls.map(isReady))).every(Boolean));
+      const areReady = async (some: readonly string[]) => (await Promise.all(some.map(isReady))).every(Boolean);
+      await until('the Web processes are ready', () => areReady(webUrls));
+      webReadies.push((performance.now() - since) / 1_000);
+      await until('all are ready', () => areReady(urls));
       const ready = (performance.now() - since) / 1_000;
       readies.push(ready);
       await join(primary, standby);
@@ -329,7 +333,8 @@ async function answersOf(url: string): Promise<Map<string, number>> {
         ...Object.entries({
           ...pauses,
           'all of them': all,
-          'until all were ready': readies,
+          'until both Web processes were ready': webReadies,
+          'until all were': readies,
           'batches of a tenant': takeovers,
         }).map(
           ([what, seconds]) =>

@@ -58,21 +58,41 @@ describe('LessonsCreated', () => {
     expect(rows).toEqual([]);
   });
 
+  /** Of the bookings of a database: how often an index of them was asked, and the entries that were read. */
+  async function readsOf({ context }: Service) {
+    const { rows } = await sql<{ checks: string; reads: string }>`
+      select sum(idx_scan) as checks, sum(idx_tup_read) as reads from pg_stat_user_indexes
+      where relname = 'booking'`.execute(context.db);
+    return { checks: Number(rows[0]!.checks), reads: Number(rows[0]!.reads) };
+  }
+
+  test('what is in the way of a faulty batch is found without reading all bookings of its rooms', async () => {
+    const fresh = await startService({}, ['R001']);
+    const { importJobs } = lessonClient(fresh, await fresh.signIn());
+    const inOneRoom = (lessons: number, prefix: string, year: number) =>
+      makeJobs(lessons, { rooms: ['R001'], prefix, from: Date.UTC(year, 0, 4, 7) });
+    await importJobs(inOneRoom(3_000, 'stored-', 2027));
+    await sql`analyze booking`.execute(fresh.context.db);
+    await until('the import is told', async () => (await readsOf(fresh)).checks > 3_000);
+    const before = await readsOf(fresh);
+    const jobs = inOneRoom(1_000, 'faulty-', 2037);
+    lessonOf(jobs.at(-1)).RessourceName = 'Nowhere';
+    expect(await importJobs(jobs)).toMatchObject({ ErrorCount: 1, ImportStatus: 'LessonsImportFailed' });
+    // Sessions tell what they did a little later.
+    await until('all is told', async () => (await readsOf(fresh)).checks > before.checks + 990);
+    expect((await readsOf(fresh)).reads - before.reads).toBeLessThan(20_000);
+    await fresh.stop();
+  });
+
   test('a large batch reads no more for each lesson after small ones than a first one does', async () => {
     const fresh = await startService({}, rooms);
     const { importJobs } = lessonClient(fresh, await fresh.signIn());
     // The sessions of a worker come to plans of their own after some checks of a kind.
     for (let small = 0; small < 4; small++) await importJobs(freshJobs(5, `small-${small}-`));
     await importJobs(freshJobs(3_000, 'large-'));
-    const reads = async () => {
-      const { rows } = await sql<{ checks: number; reads: number }>`
-        select sum(idx_scan) as checks, sum(idx_tup_read) as reads from pg_stat_user_indexes
-        where relname = 'booking'`.execute(fresh.context.db);
-      return rows[0]!;
-    };
     // Sessions tell what they did a little later.
-    await until('all is told', async () => Number((await reads()).checks) > 6_000);
-    expect(Number((await reads()).reads)).toBeLessThan(20_000);
+    await until('all is told', async () => (await readsOf(fresh)).checks > 6_000);
+    expect((await readsOf(fresh)).reads).toBeLessThan(20_000);
     await fresh.stop();
   });
 
