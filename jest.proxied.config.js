@@ -6,7 +6,7 @@ const versions = { caddy: 'version', nginx: '-v' };
 const missing = Object.keys(versions).filter((proxy) => spawnSync(proxy, [versions[proxy]]).error);
 for (const proxy of missing) process.stderr.write(`SKIPPED: ${proxy} is not installed\n`);
 
-/** `npm run test:proxied`: the tests of both APIs at once, with each proxy of deploy/ in front of every service that they start. */
+/** `npm run test:proxied`: the scenarios of both APIs and more, with each proxy of deploy/ in front of every service that they start. */
 export default {
   ...{ testSequencer, maxWorkers, workerIdleMemoryLimit, testTimeout },
   passWithNoTests: missing.length > 0,
@@ -14,7 +14,9 @@ export default {
     ...ofProject,
     displayName: proxy,
     globals: { proxy },
-    testMatch: ['<rootDir>/test/api/**/*.test.ts'],
+    testMatch: ['api/*', 'graphql/{batches,bookings,subscriptions}', 'rest/{cors,entry,health}'].map(
+      (files) => `<rootDir>/test/${files}.test.ts`,
+    ),
     // nginx itself answers 400 to U+0000 in an address.
     testPathIgnorePatterns: missing.includes(proxy) ? ['.'] : [...usual.testPathIgnorePatterns, 'api/storable'],
   })),
