@@ -106,12 +106,10 @@ test('nothing goes while a batch of the tenant is open, or is imported', async (
   const { db } = service.context;
   await age('J', 110);
   await age('K', 110);
-  await db.connection().execute(async (session) => {
-    const key = sql`${lockClasses.batches}, ${mandatorId}`;
-    await sql`select pg_advisory_lock(${key})`.execute(session);
+  await db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(${lockClasses.batches}, ${mandatorId})`.execute(trx);
     await forget();
     expect(await left()).toEqual([2, 4, 4]);
-    await sql`select pg_advisory_unlock(${key})`.execute(session);
   });
   await sql`
     insert into batch (mandator_id, id, operation, job_count, request_id, created_by, not_before)
