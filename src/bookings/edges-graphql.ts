@@ -35,15 +35,18 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
   ofParent('resource', 'Resource', 'Its bookings in a window, in the order in which they begin to occupy it.');
   ofParent('person', 'Person', 'The bookings for this person in a window, in the order of their beginning.');
 
-  builder.objectField(typeNamed<{ bookingId: number | null }>('MailConflict'), 'booking', (t) =>
-    t.field({
-      type: booking,
-      nullable: true,
-      description: 'The booking that is in the way, as the viewer sees it.',
-      resolve: async ({ bookingId }, _args, { context, viewer }) =>
-        bookingId === null ? null : ((await bookings.findBooking(context.db, viewer, bookingId)) ?? null),
-    }),
-  );
+  const ofMail = (name: string, description: string) =>
+    builder.objectField(typeNamed<{ bookingId: number | null }>(name), 'booking', (t) =>
+      t.field({
+        type: booking,
+        nullable: true,
+        description,
+        resolve: async ({ bookingId }, _args, { context, viewer }) =>
+          bookingId === null ? null : ((await bookings.findBooking(context.db, viewer, bookingId)) ?? null),
+      }),
+    );
+  ofMail('MailConflict', 'The booking that is in the way, as the viewer sees it.');
+  ofMail('MailUnwrittenItem', 'What is booked, as the viewer sees it.');
 
   builder.objectField(booking, 'location', (t) =>
     t.field({

@@ -5,11 +5,13 @@ import {
   listCalendarsOf,
   listConflicts,
   listUnreadable,
+  listUnwritten,
   type MailConflict,
   openCallback,
   pushWorks,
   requestReadings,
   type UnreadableItem,
+  type UnwrittenItem,
 } from './service.ts';
 
 export { examineMail } from './service.ts';
@@ -37,10 +39,20 @@ const toUnreadableRecord = ({ uid, itemId, reason, since }: UnreadableItem) => (
   Since: since,
 });
 
+const toUnwrittenRecord = ({ bookingId, start, end, cause, reason, nextTryAt }: UnwrittenItem) => ({
+  BookingId: bookingId,
+  Start: start,
+  End: end,
+  Cause: cause,
+  Reason: reason,
+  NextTryAt: nextTryAt,
+});
+
 const toRecord = (
   calendar: CalendarStatus,
   conflicts: readonly MailConflict[],
   unreadable: readonly UnreadableItem[],
+  unwritten: readonly UnwrittenItem[],
 ) => ({
   Mandator: calendar.mandator,
   CalendarId: calendar.id,
@@ -63,11 +75,14 @@ const toRecord = (
   Conflicts: conflicts.map(toConflictRecord),
   UnreadableCount: calendar.unreadableCount,
   Unreadable: unreadable.map(toUnreadableRecord),
+  WritingFault: calendar.writingFault,
+  UnwrittenCount: calendar.unwrittenCount,
+  Unwritten: unwritten.map(toUnwrittenRecord),
 });
 
 const headings = [
   ...['Mandator', 'Resource', 'Mailbox', 'Kind', 'Push', 'Since', 'Server heard', 'Last read'],
-  ...['By push', 'By poll', 'Conflicts', 'Unreadable', 'Fault'],
+  ...['By push', 'By poll', 'Conflicts', 'Unreadable', 'Unwritten', 'Fault'],
 ];
 const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
@@ -75,7 +90,7 @@ const toRow = (calendar: CalendarStatus) => [
   ...[calendar.mandator, calendar.resourceName, calendar.mailbox, calendar.kind],
   ...[calendar.state ?? 'none', minute(calendar.stateSince), minute(calendar.lastPushAt)],
   ...[minute(calendar.lastReadAt) || 'never', calendar.foundByPush, calendar.foundByPoll],
-  ...[calendar.conflictCount, calendar.unreadableCount, calendar.fault?.kind ?? ''],
+  ...[calendar.conflictCount, calendar.unreadableCount, calendar.unwrittenCount, calendar.fault?.kind ?? ''],
 ];
 
 /** The table of unreadable items, which are never booked: without it, operators would not look for them. */
@@ -128,7 +143,7 @@ export const addCommands: AddCommands = (program, action) => {
   mail
     .command('list')
     .description(
-      'how each calendar is doing: push, readings, conflicts (with --json each of them), unreadable items, faults',
+      'how each calendar is doing: push, readings, conflicts and what is not written (with --json each of them), unreadable items, faults',
     )
     .option('--mandator <code>', 'the tenant; all when left out')
     .addHelpText('after', example('list --mandator demo'))
@@ -136,9 +151,9 @@ export const addCommands: AddCommands = (program, action) => {
       action(async (cli, options: Options) => {
         const { db } = cli.context;
         const calendars = await listCalendarsOf(db, options.mandator);
-        const conflicts = cli.json
-          ? Map.groupBy(await listConflicts(db, calendars), ({ calendarId }) => calendarId)
-          : new Map<number, MailConflict[]>();
+        const told = cli.json ? calendars : [];
+        const conflicts = Map.groupBy(await listConflicts(db, told), ({ calendarId }) => calendarId);
+        const unwritten = Map.groupBy(await listUnwritten(db, told), ({ calendarId }) => calendarId);
         const unreadable = Map.groupBy(await listUnreadable(db, calendars), ({ calendarId }) => calendarId);
         const text =
           calendars.length > 0
@@ -147,7 +162,12 @@ export const addCommands: AddCommands = (program, action) => {
         cli.print(
           text,
           calendars.map((calendar) =>
-            toRecord(calendar, conflicts.get(calendar.id) ?? [], unreadable.get(calendar.id) ?? []),
+            toRecord(
+              calendar,
+              conflicts.get(calendar.id) ?? [],
+              unreadable.get(calendar.id) ?? [],
+              unwritten.get(calendar.id) ?? [],
+            ),
           ),
         );
       }),

@@ -4,6 +4,7 @@ import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { idArgument, idField, idFields } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { resolveFrame } from '../graphql/streams.ts';
+import { addConflict, addUnreadable, addUnwritten } from './items-graphql.ts';
 import {
   type CalendarRoom,
   type CalendarStatus,
@@ -15,7 +16,7 @@ import {
   listConflicts,
   listStateChanges,
   listUnreadable,
-  type MailConflict,
+  listUnwritten,
   most,
   mostReadingsPerMinute,
   overseeCalendars,
@@ -23,7 +24,6 @@ import {
   readCalendarNow,
   type StateChange,
   statusValues,
-  type UnreadableItem,
   watchCalendars,
 } from './service.ts';
 
@@ -44,49 +44,6 @@ async function readTogether<Row extends { calendarId: number }>(
     read(db, together).then((rows) => Map.groupBy(rows, ({ calendarId }) => calendarId));
   known.set(read, all);
   return (await all).get(id) ?? [];
-}
-
-function addConflict(builder: Builder) {
-  return builder.objectRef<MailConflict>('MailConflict').implement({
-    description: 'An item of the mail server that has no booking, because its room is taken.',
-    fields: (t) => ({
-      subject: t.exposeString('subject', { nullable: true, description: 'What it is about.' }),
-      start: t.expose('start', { type: 'DateTime', description: 'When it begins.' }),
-      end: t.expose('end', { type: 'DateTime', description: 'When it ends.' }),
-      uid: t.exposeString('uid', {
-        nullable: true,
-        description: 'Its UID (RFC 5545), which the occurrences of a series share.',
-      }),
-      reason: t.exposeString('reason', { nullable: true, description: 'Why it is not booked.' }),
-      organizerName: t.exposeString('organizerName', {
-        nullable: true,
-        description: 'Who has called it, as the mail server names them, of private ones too.',
-      }),
-      organizerEmail: t.exposeString('organizerEmail', {
-        nullable: true,
-        description: 'Their mail address.',
-      }),
-      bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, {
-        nullable: true,
-        description: 'The booking that is in the way; null when the room has just become free.',
-      }),
-    }),
-  });
-}
-
-function addUnreadable(builder: Builder) {
-  return builder.objectRef<UnreadableItem>('MailUnreadableItem').implement({
-    description: 'An item of the mail server that has no booking, because it cannot be read.',
-    fields: (t) => ({
-      uid: t.exposeString('uid', {
-        nullable: true,
-        description: 'Its UID (RFC 5545); null where that cannot be read either.',
-      }),
-      itemId: t.exposeString('itemId', { description: 'What the mail server calls it.' }),
-      reason: t.exposeString('reason', { nullable: true, description: 'Why it cannot be read.' }),
-      since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
-    }),
-  });
 }
 
 function addChange(builder: Builder) {
@@ -132,6 +89,7 @@ function addSubscription(builder: Builder) {
   const fault = addFault(builder);
   const conflict = addConflict(builder);
   const unreadable = addUnreadable(builder);
+  const unwritten = addUnwritten(builder);
   const { state, change } = addChange(builder);
   return builder.objectRef<ListedCalendar>('MailSubscription').implement({
     ...nodeOf('mailSubscription', ({ context, viewer }, id) => findCalendar(context.db, viewer, id)),
@@ -216,6 +174,19 @@ function addSubscription(builder: Builder) {
         complexity: { field: 10, multiplier: 10 },
         description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.`,
         resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listUnreadable),
+      }),
+      writingFault: t.exposeString('writingFault', {
+        nullable: true,
+        description: 'Why the calendar cannot be written, as long as that lasts.',
+      }),
+      unwrittenCount: t.exposeInt('unwrittenCount', {
+        description: 'Items that do not stand there as they are booked, and are not over.',
+      }),
+      unwritten: t.field({
+        type: [unwritten],
+        complexity: { field: 10, multiplier: 10 },
+        description: `The first ${most.unwritten} of them; of all calendars together ${most.together}.`,
+        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listUnwritten),
       }),
       history: t.field({
         type: [change],

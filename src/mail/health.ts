@@ -165,7 +165,8 @@ function writingTrouble({ writingFault, unwrittenCount, unwrittenReason }: Calen
   return {
     level: 'warning',
     text: `${unwrittenCount} ${unwrittenCount === 1 ? 'item is' : 'items are'} not as it was written: ${unwrittenReason}`,
-    remedy: 'Ask who changes it there to change the booking instead. It is tried again by itself, a day later.',
+    remedy:
+      'Ask who changes it there to change the booking instead; "roomgate mail list --json" names them. It is tried again by itself.',
   };
 }
 

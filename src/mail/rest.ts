@@ -8,6 +8,7 @@ import {
   getCalendar,
   listConflicts,
   listUnreadable,
+  listUnwritten,
   mostReadingsPerMinute,
   overseeCalendars,
   readCalendarNow,
@@ -20,12 +21,19 @@ const forAdmins = { 403: 'Only an Admin sees how the calendars of the mail serve
 /** As many as a tenant may have resources. */
 const mostCalendars = 10_000;
 
-/** The records of calendars, with two statements for all of them. */
+type Of = Parameters<typeof listConflicts>;
+/** The records of calendars, with three statements for all of them. */
 async function recordsOf({ db }: Context, calendars: readonly CalendarStatus[]) {
-  const [conflicts, unreadable] = await Promise.all([listConflicts(db, calendars), listUnreadable(db, calendars)]);
-  const conflictsOf = Map.groupBy(conflicts, ({ calendarId }) => calendarId);
-  const unreadableOf = Map.groupBy(unreadable, ({ calendarId }) => calendarId);
-  return calendars.map((one) => toCalendarRecord(one, conflictsOf.get(one.id) ?? [], unreadableOf.get(one.id) ?? []));
+  const byCalendar = async <Row extends { calendarId: number }>(list: (...of: Of) => Promise<Row[]>) =>
+    Map.groupBy(await list(db, calendars), ({ calendarId }) => calendarId);
+  const [conflicts, unreadable, unwritten] = await Promise.all([
+    byCalendar(listConflicts),
+    byCalendar(listUnreadable),
+    byCalendar(listUnwritten),
+  ]);
+  return calendars.map((one) =>
+    toCalendarRecord(one, conflicts.get(one.id) ?? [], unreadable.get(one.id) ?? [], unwritten.get(one.id) ?? []),
+  );
 }
 
 export const routes: Route[] = [
@@ -34,7 +42,7 @@ export const routes: Route[] = [
     path,
     summary: 'List the calendars on the mail server',
     description:
-      'How the calendars of the tenant on its mail server are doing, by the names of their rooms, all on one page: when each was read, why it was not, and which of its items have no booking. None without a mail server. For Admins.',
+      'How the calendars of the tenant on its mail server are doing, by the names of their rooms, all on one page: when each was read, why it was not, which of its items have no booking, and which bookings do not stand there. None without a mail server. For Admins.',
     answers: {
       200: {
         description: 'The calendars.',

@@ -29,6 +29,7 @@ export {
   listConflicts,
   listStateChanges,
   listUnreadable,
+  listUnwritten,
   type MailConflict,
   most,
   overseeCalendars,
@@ -36,6 +37,7 @@ export {
   type StateChange,
   statusValues,
   type UnreadableItem,
+  type UnwrittenItem,
 } from './status.ts';
 export { forgetMailOrganizer } from './stored-items.ts';
 export { synchroniseCalendar } from './sync.ts';

@@ -9,8 +9,9 @@ import { type SubscriptionState, standing, subscriptionStates } from '../mail-su
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
 import { nextRead } from './polling.ts';
 
+const cause = ['Changed', 'Refused'] as const;
 /** The values of a status's enumerations, for GraphQL. */
-export const statusValues = { fault: faults, kind: serverKinds, state: subscriptionStates };
+export const statusValues = { fault: faults, kind: serverKinds, state: subscriptionStates, cause };
 
 export type CalendarStatus = {
   id: number;
@@ -50,7 +51,7 @@ export type CalendarStatus = {
   unreadableCount: number;
   /** Why it cannot be written, as long as that lasts. */
   writingFault: string | null;
-  /** Items that were written from here and do not stand there as written: changed there too often, or refused. */
+  /** How many items `listUnwritten` finds. */
   unwrittenCount: number;
   /** Why, of the one that comes first. */
   unwrittenReason: string | null;
@@ -81,6 +82,19 @@ export type UnreadableItem = {
   since: Date;
 };
 
+/** An item that does not stand there as it is booked: changed there too often, or refused by the mail server. */
+export type UnwrittenItem = {
+  calendarId: number;
+  bookingId: number;
+  /** Of what stands there, or was to stand there. */
+  start: Date;
+  end: Date;
+  cause: (typeof cause)[number];
+  reason: string;
+  /** When it is tried again. */
+  nextTryAt: Date;
+};
+
 export type StateChange = {
   id: number;
   calendarId: number;
@@ -93,11 +107,13 @@ export type StateChange = {
 };
 
 /** Limits of lists: for one calendar, and for all `together`. */
-export const most = { conflicts: 100, unreadable: 100, changes: 20, together: 10_000 };
+export const most = { conflicts: 100, unreadable: 100, unwritten: 100, changes: 20, together: 10_000 };
 
 /** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
 export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
   and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
+
+const isUnwritten = sql<boolean>`row.state in ('Conflict', 'Failed') and row.ends_at > now()`;
 
 /** The time of the queued reading, or else when the calendar is due. */
 const nextReading = sql<Date>`coalesce(
@@ -142,8 +158,7 @@ export async function listCalendars(
     ) as heard on true
     cross join lateral (
       select count(*)::int as count, (array_agg(reason order by starts_at))[1] as reason from mail_writing as row
-      where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
-        and row.state in ('Conflict', 'Failed') and row.ends_at > now()
+      where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id and ${isUnwritten}
     ) as unwritten
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
       and (${resourceIds}::integer[] is null or calendar.resource_id = any (${resourceIds}::integer[]))
@@ -243,6 +258,22 @@ export async function listUnreadable(db: Database, calendars: readonly CalendarS
       order by unreadable.changed_at desc, unreadable.id desc limit ${most.unreadable}
     ) as item
     order by item.calendar_id, item.changed_at desc, item.id desc limit ${most.together}`.execute(db);
+  return rows;
+}
+
+/** Lists the items of each calendar that do not stand there as they are booked, the earliest first. */
+export async function listUnwritten(db: Database, calendars: readonly CalendarStatus[]): Promise<UnwrittenItem[]> {
+  const { rows } = await sql<UnwrittenItem>`
+    select item.calendar_id as "calendarId", item.booking_id::float8 as "bookingId", item.starts_at as start,
+      item.ends_at as "end", case item.state when 'Conflict' then 'Changed' else 'Refused' end as cause, item.reason,
+      item.not_before as "nextTryAt"
+    from ${askedFor(calendars)}
+    cross join lateral (
+      select * from mail_writing as row
+      where row.mandator_id = asked.mandator_id and row.calendar_id = asked.id and ${isUnwritten}
+      order by row.starts_at, row.booking_id limit ${most.unwritten}
+    ) as item
+    order by item.calendar_id, item.starts_at, item.booking_id limit ${most.together}`.execute(db);
   return rows;
 }
 

@@ -8,6 +8,7 @@ import {
   pushWorks,
   statusValues,
   type UnreadableItem,
+  type UnwrittenItem,
 } from './service.ts';
 
 const conflict = z
@@ -36,6 +37,22 @@ const unreadable = z
   .meta({
     id: 'MailUnreadableItem',
     description: 'An item of the mail server that has no booking, because it cannot be read.',
+  });
+
+const unwritten = z
+  .object({
+    BookingId: id('booking', 'What is booked.'),
+    Start: instant('When its item begins; it is written from setup to teardown.'),
+    End: instant('When its item ends.'),
+    Cause: z.enum(statusValues.cause).meta({
+      description: 'Somebody changes or deletes it there again and again, or the mail server refuses it.',
+    }),
+    Reason: text(500, 'Why, for people.'),
+    NextTryAt: instant('When it is tried again.'),
+  })
+  .meta({
+    id: 'MailUnwrittenItem',
+    description: 'What is booked and does not stand in the calendar on the mail server as it is booked.',
   });
 
 const fault = z
@@ -76,12 +93,19 @@ export const calendarRecord = z
       .array(unreadable)
       .max(most.unreadable)
       .meta({ description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.` }),
+    WritingFault: maybeText(500, 'Why the calendar cannot be written, as long as that lasts.'),
+    UnwrittenCount: count('Items that do not stand there as they are booked, and are not over.'),
+    Unwritten: z
+      .array(unwritten)
+      .max(most.unwritten)
+      .meta({ description: `The first ${most.unwritten} of them; of all calendars together ${most.together}.` }),
   })
   .meta({ id: 'MailSubscription', description: 'How the calendar of a room on the mail server is doing.' });
 
-const [ofConflict, ofUnreadable, ofFault, ofCalendar] = [
+const [ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = [
   recordOf(conflict),
   recordOf(unreadable),
+  recordOf(unwritten),
   recordOf(fault),
   recordOf(calendarRecord),
 ];
@@ -90,6 +114,7 @@ export const toCalendarRecord = (
   calendar: CalendarStatus,
   conflicts: readonly MailConflict[],
   unreadable: readonly UnreadableItem[],
+  unwritten: readonly UnwrittenItem[],
 ) =>
   ofCalendar({
     ...calendar,
@@ -97,6 +122,7 @@ export const toCalendarRecord = (
     fault: calendar.fault && ofFault(calendar.fault),
     conflicts: conflicts.map(ofConflict),
     unreadable: unreadable.map(ofUnreadable),
+    unwritten: unwritten.map(ofUnwritten),
   });
 
 export const example = {
@@ -131,4 +157,16 @@ export const example = {
   ],
   UnreadableCount: 0,
   Unreadable: [],
+  WritingFault: null,
+  UnwrittenCount: 1,
+  Unwritten: [
+    {
+      BookingId: 4712,
+      Start: '2026-11-24T08:00:00.000Z',
+      End: '2026-11-24T09:00:00.000Z',
+      Cause: 'Changed',
+      Reason: 'It was changed or deleted there more than 3 times a day.',
+      NextTryAt: '2026-11-21T07:00:00.000Z',
+    },
+  ],
 };

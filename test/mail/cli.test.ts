@@ -10,7 +10,7 @@ import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
-import { makeCalendar, makeConflicts, makeSubscription, makeUnreadable } from './_util/rows.ts';
+import { makeCalendar, makeConflicts, makeSubscription, makeUnreadable, makeUnwritten } from './_util/rows.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let context: Context & { close(): Promise<void> };
@@ -77,9 +77,9 @@ describe('mail list', () => {
     const { code, out } = await run('mail', 'list', '--mandator', 'School');
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n')).toEqual([
-      'Mandator  Resource    Mailbox         Kind  Push    Since              Server heard       Last read          By push  By poll  Conflicts  Unreadable  Fault',
-      'school    Aula        a@mail.example  Ews   Active  2026-11-20T06:00Z  2026-11-20T08:00Z  2026-11-20T08:01Z  3        0        1          2',
-      'school    Bibliothek  b@mail.example  Ews   none                                          never              0        0        0          0',
+      'Mandator  Resource    Mailbox         Kind  Push    Since              Server heard       Last read          By push  By poll  Conflicts  Unreadable  Unwritten  Fault',
+      'school    Aula        a@mail.example  Ews   Active  2026-11-20T06:00Z  2026-11-20T08:00Z  2026-11-20T08:01Z  3        0        1          2           0',
+      'school    Bibliothek  b@mail.example  Ews   none                                          never              0        0        0          0           0',
       '',
       'Mandator  Mailbox         Unreadable item  Since              Why',
       'school    a@mail.example  uid 1            2026-11-20T07:01Z  It has no valid times.',
@@ -106,6 +106,32 @@ describe('mail list', () => {
         },
       ],
     });
+  });
+
+  test('what is booked and does not stand there is counted, and with --json each is told with its reason', async () => {
+    const { db } = context;
+    const { mandator_id: mandatorId } = await db
+      .selectFrom('mail_calendar')
+      .select('mandator_id')
+      .where('id', '=', ids[1]!)
+      .executeTakeFirstOrThrow();
+    await makeUnwritten(db, { mandatorId, calendarId: ids[1]! }, new Date('2126-11-20T09:00Z'), [4711, 4712]);
+    await sql`update mail_calendar set writing_fault = 'It may not be written.' where id = ${ids[1]}`.execute(db);
+    const [, second] = JSON.parse((await run('mail', 'list', '--json')).out) as Record<string, unknown>[];
+    const { out } = await run('mail', 'list');
+    await sql`delete from mail_writing`.execute(db);
+    await sql`update mail_calendar set writing_fault = null`.execute(db);
+    expect(second).toMatchObject({
+      ...{ ResourceName: 'Bibliothek', WritingFault: 'It may not be written.', UnwrittenCount: 2 },
+      Unwritten: [
+        {
+          ...{ BookingId: 4711, Start: '2126-11-20T09:00:00.000Z', End: '2126-11-20T10:00:00.000Z' },
+          ...{ Cause: 'Changed', Reason: 'Reason 1', NextTryAt: '2126-11-20T08:00:00.000Z' },
+        },
+        { BookingId: 4712, Start: '2126-11-21T09:00:00.000Z', Cause: 'Refused', Reason: 'Reason 2' },
+      ],
+    });
+    expect(out).toMatch(/Bibliothek .* 0 {10}0 {11}2$/m);
   });
 
   test('none: says what to set; a tenant that there is not is named', async () => {

@@ -5,7 +5,7 @@ import { examineCallback } from '../../src/mail-subscriptions/reach.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
-import { makeCalendar, makeConflicts, makeSubscription } from './_util/rows.ts';
+import { makeCalendar, makeConflicts, makeSubscription, makeUnwritten } from './_util/rows.ts';
 
 let service: Service;
 let admin: MasterData;
@@ -153,6 +153,85 @@ describe('with one', () => {
       },
     ]);
     expect(second).toMatchObject({ conflictCount: 1, conflicts: [{ subject: 'Subject 1' }] });
+  });
+
+  describe('what is booked and does not stand there', () => {
+    const unwritten = `{ mailSubscriptions { id writingFault unwrittenCount
+      unwritten { bookingId start end cause reason nextTryAt booking { subject } } } }`;
+    let bookingId: number;
+    beforeAll(async () => {
+      const { mandatorId, resources } = service.tenant;
+      const { body } = await admin.post('/bookings', {
+        ...{ ResourceId: resources[0]!.id, Start: at(2.5), End: at(3.5), Subject: 'Unseen' },
+      });
+      bookingId = Number(body['Id']);
+      const others = Array.from({ length: 102 }, (_, index) => 1_000_000 + index);
+      const place = { mandatorId, calendarId: ids[0]! };
+      await makeUnwritten(service.context.db, place, tomorrow, [bookingId, ...others]);
+      await sql`
+        update mail_writing set starts_at = '2026-11-01T08:00Z', ends_at = '2026-11-01T09:00Z'
+        where booking_id = 1000101`.execute(service.context.db);
+    });
+
+    test('the first hundred that are not over, how many there are, and each with its booking', async () => {
+      const [first, second] = await ask(admin, unwritten);
+      const items = first!['unwritten'] as Tree[];
+      expect([first!['unwrittenCount'], items.length]).toEqual([102, 100]);
+      expect(items.slice(0, 2)).toEqual([
+        {
+          ...{ bookingId: String(bookingId), start: at(0), end: at(1), cause: 'Changed', reason: 'Reason 1' },
+          ...{ nextTryAt: at(-1), booking: { subject: 'Unseen' } },
+        },
+        {
+          ...{ bookingId: '1000000', start: at(24), end: at(25), cause: 'Refused', reason: 'Reason 2' },
+          ...{ nextTryAt: at(23), booking: null },
+        },
+      ]);
+      expect(second).toMatchObject({ writingFault: null, unwrittenCount: 0, unwritten: [] });
+    });
+
+    test('REST tells the same, and refuses who is no Admin', async () => {
+      const { status, body } = await admin.get(`/mail-subscriptions/${ids[0]}`);
+      expect([status, body['WritingFault'], body['UnwrittenCount']]).toEqual([200, null, 102]);
+      const items = body['Unwritten'] as Tree[];
+      expect(items).toHaveLength(100);
+      expect(items[0]).toEqual({
+        ...{ BookingId: bookingId, Start: at(0), End: at(1), Cause: 'Changed', Reason: 'Reason 1', NextTryAt: at(-1) },
+      });
+      for (const role of ['User', 'Display'] as const) {
+        const who = masterData(service, await service.signIn(service.tenant, role));
+        expect((await who.get(`/mail-subscriptions/${ids[0]}`)).status).toBe(403);
+        const { data, errors } = await who.ask(unwritten);
+        expect([data, errors?.[0]?.['extensions']]).toMatchObject([{ mailSubscriptions: null }, { code: 'FORBIDDEN' }]);
+      }
+      expect((await admin.get('/mail-subscriptions/nothing')).status).toBe(404);
+    });
+
+    test('another tenant sees its own items, and never our booking', async () => {
+      const { db } = service.context;
+      const tenant = await makeTenant(db, { code: 'unseen', rooms: ['Geheim'] });
+      const { mandatorId, resources } = tenant;
+      const calendarId = await makeCalendar(db, { mandatorId, resourceId: resources[0]!.id });
+      await makeUnwritten(db, { mandatorId, calendarId }, tomorrow, [bookingId]);
+      const token = await service.signIn(tenant, 'Admin');
+      const who = masterData(service, token, 'unseen');
+      expect(await ask(who, unwritten)).toMatchObject([{ unwrittenCount: 1, unwritten: [{ booking: null }] }]);
+      expect((await who.get(`/mail-subscriptions/${ids[0]}`)).status).toBe(404);
+    });
+
+    test('who watches hears that one stands there again, and that a calendar cannot be written', async () => {
+      const { db, notifications } = service.context;
+      const heard = await notifications.subscribe(`mail_calendar:${service.tenant.mandatorId}`);
+      const keys = async () => [...((await heard.next())?.keys ?? [])];
+      await sql`update mail_writing set state = 'Written', reason = null, not_before = null
+        where mandator_id = ${service.tenant.mandatorId} and booking_id = ${bookingId}`.execute(db);
+      expect(await keys()).toEqual([String(ids[0])]);
+      await sql`update mail_calendar set writing_fault = 'It may not be written.' where id = ${ids[1]}`.execute(db);
+      expect(await keys()).toEqual([String(ids[1])]);
+      heard.close();
+      const [first, second] = await ask(admin, unwritten);
+      expect([first!['unwrittenCount'], second!['writingFault']]).toEqual([101, 'It may not be written.']);
+    });
   });
 
   test('the history has twenty changes at most', async () => {

@@ -77,6 +77,21 @@ export async function makeConflicts(
       lateral (select ${start}::timestamptz + day * interval '1 day' as begins) as at`.execute(db);
 }
 
+/** Bookings that do not stand in a calendar, an hour each, the first at `start` and each a day after the one before. */
+export async function makeUnwritten(
+  db: Database,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  start: Date,
+  bookingIds: readonly number[],
+): Promise<void> {
+  await sql`
+    insert into mail_writing (mandator_id, calendar_id, booking_id, state, starts_at, ends_at, subject_hash, is_private, not_before, reason)
+    select ${mandatorId}, ${calendarId}, booking, case number % 2 when 1 then 'Conflict' else 'Failed' end,
+      begins, begins + interval '1 hour', ${randomBytes(32)}, false, begins - interval '1 hour', 'Reason ' || number
+    from unnest(${bookingIds}::bigint[]) with ordinality as row (booking, number),
+      lateral (select ${start}::timestamptz + (number - 1) * interval '1 day' as begins) as at`.execute(db);
+}
+
 /** Settings that neither read nor retire a calendar of the tenant `school` whose mailbox is this one and which is no CalDav. */
 export const sparing = (mailbox: string): Record<string, string> => ({
   MailServer__school__Kind: 'CalDav',

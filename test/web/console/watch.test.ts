@@ -7,7 +7,7 @@ import { makeDisplay } from '../../_util/factories.ts';
 import { until } from '../../_util/graphql.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
 import { type Service, startService } from '../../_util/service.ts';
-import { makeCalendar, makeConflicts } from '../../mail/_util/rows.ts';
+import { makeCalendar, makeConflicts, makeUnwritten } from '../../mail/_util/rows.ts';
 import { answering, type Receiver, startReceiver, verified } from '../../webhooks/_util/receiver.ts';
 import { makeWebhook } from '../../webhooks/_util/rows.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -373,6 +373,38 @@ describeInBrowser('What Admins watch in the console', () => {
       await sql`update mail_calendar set fault = null, fault_text = null, read_at = now(), dirty_since = null, dirty_by = null
         where fault = 'AccessLost'`.execute(db());
       await row.getByText('well').waitFor();
+      await isSound(admin);
+    });
+
+    test('what is booked and does not stand in a calendar is listed with the reason, and needs attention', async () => {
+      const { page } = admin;
+      const { mandatorId } = service.tenant;
+      const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 72 * 3_600_000);
+      const { body } = await api.post('/bookings', {
+        ...{ ResourceId: roomId(1), Subject: 'Konferenz', Start: start.toISOString() },
+        End: new Date(start.getTime() + 3_600_000).toISOString(),
+      });
+      const { id: calendarId } = await db()
+        .selectFrom('mail_calendar')
+        .select('id')
+        .where('resource_id', '=', roomId(1))
+        .executeTakeFirstOrThrow();
+      await makeUnwritten(db(), { mandatorId, calendarId }, start, [Number(body['Id'])]);
+      await admin.open('?screen=mail');
+      await page.getByRole('button', { name: 'Bibliothek', exact: true }).click();
+      const sides = page.getByRole('dialog').getByRole('listitem');
+      await sides.getByText('Konferenz').waitFor();
+      await sides.getByText('Somebody changes or deletes the item there again and again').waitFor();
+      await isSound(admin);
+      await sides.getByRole('link', { name: 'Open the booking' }).click();
+      await page.getByRole('dialog').getByText('Konferenz').waitFor();
+      await admin.open('?screen=activity');
+      await page.getByText('1 booking does not stand in the calendar of Bibliothek as booked.').waitFor();
+      await sql`update mail_calendar set writing_fault = 'It may not be written.' where id = ${calendarId}`.execute(
+        db(),
+      );
+      await admin.open('?screen=activity');
+      await page.getByText('The calendar of Bibliothek cannot be written: It may not be written.').waitFor();
       await isSound(admin);
     });
   });

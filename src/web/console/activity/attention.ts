@@ -52,7 +52,8 @@ function* ofSign({ id, name, silentSince, expiresAt, revokedAt, health }: Sign):
   if (note) yield { key: `note ${id}`, level: 'warning', text: t().note(name, note), ...of };
 }
 
-function* ofCalendar({ id, resource, fault, conflictCount, unreadableCount }: Calendar): Generator<Matter> {
+function* ofCalendar(calendar: Calendar): Generator<Matter> {
+  const { id, resource, fault, conflictCount, unreadableCount, unwrittenCount, writingFault } = calendar;
   const of = { screen: 'mail', members: { calendar: id } };
   const { name } = resource;
   if (fault) {
@@ -63,6 +64,10 @@ function* ofCalendar({ id, resource, fault, conflictCount, unreadableCount }: Ca
     yield { key: `conflicts ${id}`, level: 'warning', text: t().conflicts(name, conflictCount), ...of };
   if (unreadableCount > 0)
     yield { key: `unreadable ${id}`, level: 'warning', text: t().unreadable(name, unreadableCount), ...of };
+  if (writingFault)
+    yield { key: `unwritable ${id}`, level: 'warning', text: t().unwritable(name, writingFault), ...of };
+  else if (unwrittenCount > 0)
+    yield { key: `unwritten ${id}`, level: 'warning', text: t().unwritten(name, unwrittenCount), ...of };
 }
 
 function* ofWork({ batches, bookings }: WorkToMindQuery): Generator<Matter> {

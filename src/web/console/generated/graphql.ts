@@ -693,6 +693,11 @@ export type MailSubscriptionState =
   | 'Replaced'
   | 'Suspect';
 
+/** Somebody changes or deletes it there again and again, or the mail server refuses it. */
+export type MailUnwrittenCause =
+  | 'Changed'
+  | 'Refused';
+
 /** What is made: a booking, or a block. */
 export type NewBookingKind =
   | 'Block'
@@ -1013,7 +1018,7 @@ export type SignsToMindQuery = { displays: { __typename: 'DisplayConnection', no
 export type MailToMindQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type MailToMindQuery = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, lastReadAt: string | null, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> | null };
+export type MailToMindQuery = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, lastReadAt: string | null, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> | null };
 
 export type WorkToMindQueryVariables = Exact<{
   since: string;
@@ -1323,12 +1328,12 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
-export type CalendarFragment = { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null };
+export type CalendarFragment = { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null };
 
 export type FollowCalendarsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type FollowCalendarsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> };
+export type FollowCalendarsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> };
 
 export type CalendarTroublesQueryVariables = Exact<{
   id: string | number;
@@ -1346,7 +1351,7 @@ export type CalendarTroublesQuery = { node:
     | { __typename: 'Lesson' }
     | { __typename: 'LessonJob' }
     | { __typename: 'Location' }
-    | { __typename: 'MailSubscription', id: string, conflicts: Array<{ __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, bookingId: string | null, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, start: string, end: string, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }>, unreadable: Array<{ __typename: 'MailUnreadableItem', itemId: string, uid: string | null, reason: string | null, since: string }> }
+    | { __typename: 'MailSubscription', id: string, conflicts: Array<{ __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, bookingId: string | null, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, start: string, end: string, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }>, unreadable: Array<{ __typename: 'MailUnreadableItem', itemId: string, uid: string | null, reason: string | null, since: string }>, unwritten: Array<{ __typename: 'MailUnwrittenItem', bookingId: string, start: string, end: string, cause: MailUnwrittenCause, reason: string, nextTryAt: string, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }> }
     | { __typename: 'Person' }
     | { __typename: 'Pin' }
     | { __typename: 'Policy' }
@@ -1366,7 +1371,7 @@ export type ReadCalendarMutationVariables = Exact<{
 export type ReadCalendarMutation = { readMailSubscription:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
-    | { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }
+    | { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
@@ -2404,6 +2409,8 @@ export const CalendarFragmentDoc = new TypedDocumentString(`
   nextReadAt
   conflictCount
   unreadableCount
+  unwrittenCount
+  writingFault
   resource {
     id
     name
@@ -2789,6 +2796,8 @@ export const MailToMindDocument = new TypedDocumentString(`
     }
     conflictCount
     unreadableCount
+    unwrittenCount
+    writingFault
   }
 }
     `) as unknown as TypedDocumentString<MailToMindQuery, MailToMindQueryVariables>;
@@ -3808,6 +3817,8 @@ export const FollowCalendarsDocument = new TypedDocumentString(`
   nextReadAt
   conflictCount
   unreadableCount
+  unwrittenCount
+  writingFault
   resource {
     id
     name
@@ -3848,6 +3859,23 @@ export const CalendarTroublesDocument = new TypedDocumentString(`
         reason
         since
       }
+      unwritten {
+        bookingId
+        start
+        end
+        cause
+        reason
+        nextTryAt
+        booking {
+          id
+          subject
+          kind
+          timeZone
+          organizer {
+            displayName
+          }
+        }
+      }
     }
   }
 }
@@ -3875,6 +3903,8 @@ export const ReadCalendarDocument = new TypedDocumentString(`
   nextReadAt
   conflictCount
   unreadableCount
+  unwrittenCount
+  writingFault
   resource {
     id
     name

@@ -1,4 +1,4 @@
-/** All about a calendar: why it cannot be read, which items have no booking, and what is in their way. */
+/** All about a calendar: why it cannot be read, which items have no booking, what is in their way, and what does not stand there. */
 import { act, ask } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import {
@@ -17,6 +17,7 @@ import { t } from '../texts/mail.ts';
 
 type Troubles = Extract<NonNullable<CalendarTroublesQuery['node']>, { __typename: 'MailSubscription' }>;
 type Conflict = Troubles['conflicts'][number];
+type Unwritten = Troubles['unwritten'][number];
 
 export const moment = (at: string, timeZone = ownZone): string => momentText(timeZone, Date.parse(at));
 
@@ -37,6 +38,18 @@ export async function readNow({ id, resource }: CalendarFragment): Promise<Calen
 
 const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>${value}</dd>`;
 
+type Side = Pick<NonNullable<Unwritten['booking']>, 'subject' | 'kind' | 'organizer'> & {
+  bookingId: string | null;
+  start: string;
+  end: string;
+};
+
+const bookingSide = ({ subject, kind, organizer, bookingId, start, end }: Side) => html`
+  <b>${subject ?? t().noSubject}</b> (${t().kinds[kind]})<br />${moment(start)} – ${moment(end)}
+  <br /><small>${organizer?.displayName}</small>
+  <br />${bookingId && h(ScreenLink, { screen: 'rooms', members: { booking: bookingId }, children: t().openBooking })}
+`;
+
 const conflictCard = ({ subject, start, end, organizerName, organizerEmail, booking, bookingId }: Conflict) => html`
   <li class="sides">
     <div>
@@ -46,22 +59,35 @@ const conflictCard = ({ subject, start, end, organizerName, organizerEmail, book
     </div>
     <div>
       <h4>${t().inTheWay}</h4>
-      ${
-        booking
-          ? html`<b>${booking.subject ?? t().noSubject}</b> (${t().kinds[booking.kind]})<br />${moment(booking.start)} – ${moment(booking.end)}
-            <br /><small>${booking.organizer?.displayName}</small>
-            <br />${bookingId && h(ScreenLink, { screen: 'rooms', members: { booking: bookingId }, children: t().openBooking })}`
-          : t().freeNow
-      }
+      ${booking ? bookingSide({ ...booking, bookingId }) : t().freeNow}
     </div>
   </li>
 `;
 
-function troublesOf({ conflicts, unreadable }: Troubles): Child {
+const unwrittenCard = ({ booking, bookingId, start, end, cause, reason, nextTryAt }: Unwritten) => html`
+  <li class="sides">
+    <div>
+      <h4>${t().booked}</h4>
+      ${booking ? bookingSide({ ...booking, bookingId, start, end }) : html`${moment(start)} – ${moment(end)}<br />${t().bookingGone}`}
+    </div>
+    <div>
+      <h4>${t().reason}</h4>
+      ${t().causes[cause]}
+      ${cause === 'Refused' && html`<br /><small>${t().serverSays}: ${reason}</small>`}
+      <br /><small>${t().nextTry(moment(nextTryAt))}</small>
+    </div>
+  </li>
+`;
+
+function troublesOf({ conflicts, unreadable, unwritten }: Troubles): Child {
   return html`
     ${
       conflicts.length > 0 &&
       html`<section><h3>${t().conflicts}</h3><p class="hint">${t().conflictHint}</p><ul class="cards">${conflicts.map(conflictCard)}</ul></section>`
+    }
+    ${
+      unwritten.length > 0 &&
+      html`<section><h3>${t().unwritten}</h3><p class="hint">${t().unwrittenHint}</p><ul class="cards">${unwritten.map(unwrittenCard)}</ul></section>`
     }
     ${
       unreadable.length > 0 &&
@@ -87,14 +113,16 @@ export const Details: Component<DetailsProperties> = ({ calendar, onRead, onClos
       return node?.__typename === 'MailSubscription' ? node : undefined;
     },
     // What is new there, the live calendar tells.
-    [id, calendar?.lastReadAt, calendar?.conflictCount, calendar?.unreadableCount],
+    [id, calendar?.lastReadAt, calendar?.conflictCount, calendar?.unreadableCount, calendar?.unwrittenCount],
   );
   if (!calendar) return h(Dialog, { title: t().title, onClose, children: html`<p>${t().gone}</p>` });
-  const { fault, mailbox, kind, lastReadAt, pushWorks, lastPushAt, expiresAt, state, stateText } = calendar;
+  const { fault, mailbox, kind, lastReadAt, pushWorks, lastPushAt, expiresAt, state, stateText, writingFault } =
+    calendar;
   const body = html`
     <dl class="facts">
       ${fact(t().state, stateOf(calendar))}
       ${fact(t().serverSays, fault?.text)}
+      ${fact(t().unwritable, writingFault)}
       ${fact(t().lastRead, lastReadAt ? moment(lastReadAt) : t().neverRead)}
       ${fact(t().nextRead, nextOf(calendar))}
       ${fact(t().mailbox, mailbox)}

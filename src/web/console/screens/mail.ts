@@ -1,4 +1,4 @@
-/** Mail: how the calendar of each room on the mail server is doing, live; what of it has no booking, and why. */
+/** Mail: how the calendar of each room on the mail server is doing, live; what of it has no booking, what is booked and does not stand there, and why. */
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { lostSince } from '../client.ts';
@@ -53,6 +53,7 @@ export const Screen: Component<object> = () => {
         { key: 'push', title: t().push, value: ({ pushWorks }) => (pushWorks ? t().pushes : t().noPush) },
         { key: 'conflicts', title: t().conflicts, value: ({ conflictCount }) => conflictCount, align: 'end' },
         { key: 'unreadable', title: t().unreadable, value: ({ unreadableCount }) => unreadableCount, align: 'end' },
+        { key: 'unwritten', title: t().unwritten, value: ({ unwrittenCount }) => unwrittenCount, align: 'end' },
         {
           key: 'act',
           title: t().readNow,

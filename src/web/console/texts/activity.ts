@@ -27,6 +27,9 @@ export const t = texts(
       `${n === 1 ? '1 Termin' : `${n} Termine`} im Kalender von ${name} ${n === 1 ? 'ist' : 'sind'} nicht gebucht, weil der Raum belegt ist.`,
     unreadable: (name: string, n: number) =>
       `${n === 1 ? '1 Termin' : `${n} Termine`} im Kalender von ${name} ${n === 1 ? 'ist' : 'sind'} nicht zu lesen.`,
+    unwritable: (name: string, why: string) => `In den Kalender von ${name} kann nicht geschrieben werden: ${why}`,
+    unwritten: (name: string, n: number) =>
+      `${n === 1 ? '1 Buchung steht' : `${n} Buchungen stehen`} nicht so im Kalender von ${name}, wie gebucht ist.`,
     batch: (who: string, at: string, errors: number) =>
       `Ein Import von ${who} ist am ${at} gescheitert${errors ? `, mit ${errors} ${errors === 1 ? 'Fehler' : 'Fehlern'}` : ''}.`,
     requests: (n: number, more: boolean) =>
@@ -140,6 +143,9 @@ export const t = texts(
       `${n === 1 ? '1 item' : `${n} items`} in the calendar of ${name} ${n === 1 ? 'is' : 'are'} not booked, as the room is taken.`,
     unreadable: (name: string, n: number) =>
       `${n === 1 ? '1 item' : `${n} items`} in the calendar of ${name} cannot be read.`,
+    unwritable: (name: string, why: string) => `The calendar of ${name} cannot be written: ${why}`,
+    unwritten: (name: string, n: number) =>
+      `${n === 1 ? '1 booking does' : `${n} bookings do`} not stand in the calendar of ${name} as booked.`,
     batch: (who: string, at: string, errors: number) =>
       `An import of ${who} has failed at ${at}${errors ? `, with ${errors} ${errors === 1 ? 'error' : 'errors'}` : ''}.`,
     requests: (n: number, more: boolean) =>

@@ -20,6 +20,8 @@ export const t = texts(
     noPush: 'kommen nicht; es wird nachgefragt',
     conflicts: 'Konflikte',
     unreadable: 'Unlesbar',
+    unwritten: 'Nicht eingetragen',
+    unwritable: 'Schreiben geht nicht',
     server: 'Mailserver',
     servers: {
       Ews: 'Exchange',
@@ -54,6 +56,16 @@ export const t = texts(
     since: 'Seit',
     unreadableHint:
       'Ändern oder löschen Sie diese Termine im Kalender; was wieder zu lesen ist, wird von selbst gebucht.',
+    unwrittenHint:
+      'Das ist hier gebucht, steht aber nicht so im Kalender auf dem Mailserver: Wer dort nachsieht, hält den Raum vielleicht für frei. Die Buchung selbst gilt.',
+    causes: {
+      Changed:
+        'Jemand ändert oder löscht den Termin dort immer wieder. Bitten Sie darum, stattdessen die Buchung zu ändern.',
+      Refused: 'Der Mailserver nimmt den Termin nicht an.',
+    } as Names,
+    nextTry: (at: string) => `Nächster Versuch: ${at}`,
+    booked: 'Gebucht',
+    bookingGone: 'Die Buchung gibt es nicht mehr.',
     gone: 'Diesen Kalender gibt es nicht mehr.',
     kinds: { Booking: 'Buchung', Lesson: 'Lektion', MailItem: 'anderer Termin', Block: 'Sperre' } as Names,
   },
@@ -74,6 +86,8 @@ export const t = texts(
     noPush: 'do not come; it is asked',
     conflicts: 'Conflicts',
     unreadable: 'Unreadable',
+    unwritten: 'Not entered',
+    unwritable: 'Writing does not work',
     server: 'Mail server',
     servers: {
       Ews: 'Exchange',
@@ -105,6 +119,15 @@ export const t = texts(
     reason: 'Reason',
     since: 'Since',
     unreadableHint: 'Change or delete these items in the calendar; what can be read again is booked by itself.',
+    unwrittenHint:
+      'This is booked here and does not stand so in the calendar on the mail server: who looks there may think the room is free. The booking itself holds.',
+    causes: {
+      Changed: 'Somebody changes or deletes the item there again and again. Ask them to change the booking instead.',
+      Refused: 'The mail server does not accept the item.',
+    } as Names,
+    nextTry: (at: string) => `Next try: ${at}`,
+    booked: 'Booked',
+    bookingGone: 'The booking is no longer there.',
     gone: 'This calendar is no longer there.',
     kinds: { Booking: 'booking', Lesson: 'lesson', MailItem: 'other item', Block: 'block' } as Names,
   },

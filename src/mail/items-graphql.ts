@@ -1,0 +1,68 @@
+/** Items of calendars on the mail server that have no booking, and bookings that do not stand there. */
+import type { Builder } from '../graphql/builder.ts';
+import { idField } from '../graphql/ids.ts';
+import { type MailConflict, statusValues, type UnreadableItem, type UnwrittenItem } from './service.ts';
+
+export function addConflict(builder: Builder) {
+  return builder.objectRef<MailConflict>('MailConflict').implement({
+    description: 'An item of the mail server that has no booking, because its room is taken.',
+    fields: (t) => ({
+      subject: t.exposeString('subject', { nullable: true, description: 'What it is about.' }),
+      start: t.expose('start', { type: 'DateTime', description: 'When it begins.' }),
+      end: t.expose('end', { type: 'DateTime', description: 'When it ends.' }),
+      uid: t.exposeString('uid', {
+        nullable: true,
+        description: 'Its UID (RFC 5545), which the occurrences of a series share.',
+      }),
+      reason: t.exposeString('reason', { nullable: true, description: 'Why it is not booked.' }),
+      organizerName: t.exposeString('organizerName', {
+        nullable: true,
+        description: 'Who has called it, as the mail server names them, of private ones too.',
+      }),
+      organizerEmail: t.exposeString('organizerEmail', {
+        nullable: true,
+        description: 'Their mail address.',
+      }),
+      bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, {
+        nullable: true,
+        description: 'The booking that is in the way; null when the room has just become free.',
+      }),
+    }),
+  });
+}
+
+export function addUnreadable(builder: Builder) {
+  return builder.objectRef<UnreadableItem>('MailUnreadableItem').implement({
+    description: 'An item of the mail server that has no booking, because it cannot be read.',
+    fields: (t) => ({
+      uid: t.exposeString('uid', {
+        nullable: true,
+        description: 'Its UID (RFC 5545); null where that cannot be read either.',
+      }),
+      itemId: t.exposeString('itemId', { description: 'What the mail server calls it.' }),
+      reason: t.exposeString('reason', { nullable: true, description: 'Why it cannot be read.' }),
+      since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
+    }),
+  });
+}
+
+export function addUnwritten(builder: Builder) {
+  const cause = builder.enumType('MailUnwrittenCause', {
+    description: 'Somebody changes or deletes it there again and again, or the mail server refuses it.',
+    values: statusValues.cause,
+  });
+  return builder.objectRef<UnwrittenItem>('MailUnwrittenItem').implement({
+    description: 'What is booked and does not stand in the calendar on the mail server as it is booked.',
+    fields: (t) => ({
+      bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, { description: 'What is booked.' }),
+      start: t.expose('start', {
+        type: 'DateTime',
+        description: 'When its item begins; it is written from setup to teardown.',
+      }),
+      end: t.expose('end', { type: 'DateTime', description: 'When its item ends.' }),
+      cause: t.expose('cause', { type: cause, description: 'What keeps it from standing there.' }),
+      reason: t.exposeString('reason', { description: 'Why, for people.' }),
+      nextTryAt: t.expose('nextTryAt', { type: 'DateTime', description: 'When it is tried again.' }),
+    }),
+  });
+}
