@@ -8,7 +8,6 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { growthOf } from '../_util/growth.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
 const hour = 3_600_000;
@@ -85,20 +84,26 @@ describe('who gets a place', () => {
     );
   });
 
-  test('20,000 items among 20,000 bookings, in little more than twice the time of 10,000', () => {
-    const prepare = (length: number) => {
-      const others = Array.from({ length }, (_, index) => ({ from: index * 10, to: index * 10 + 5 }));
-      const items = Array.from({ length }, (_, index) => ({
-        from: (length - 1 - index) * 10 + 4 + (index % 2),
-        to: (length - 1 - index) * 10 + 9,
-        key: `${index}`,
-        isThere: false,
-        precedence: 0,
-      }));
-      return () => planPlaces(items, others);
+  test('20,000 items among 20,000 bookings, with little more than twice the looks of 10,000', () => {
+    /** How often a place is looked at. */
+    const countLooks = (length: number) => {
+      let looks = 0;
+      const place = (from: number, to: number) => ({
+        get from() {
+          looks += 1;
+          return from;
+        },
+        to,
+      });
+      const others = Array.from({ length }, (_, index) => place(index * 10, index * 10 + 5));
+      const items = Array.from({ length }, (_, index) => {
+        const at = (length - 1 - index) * 10;
+        return Object.assign(place(at + 4 + (index % 2), at + 9), { key: `${index}`, isThere: false, precedence: 0 });
+      });
+      expect(planPlaces(items, others).filter((way) => way === null)).toHaveLength(length / 2);
+      return looks;
     };
-    expect(prepare(20_000)().filter((way) => way === null)).toHaveLength(10_000);
-    expect(growthOf(prepare, 5_000, 2)).toBeLessThan(3.5);
+    expect(countLooks(20_000) / countLooks(10_000)).toBeLessThan(2.5);
   });
 });
 
