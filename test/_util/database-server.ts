@@ -18,7 +18,14 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
   const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), directory);
   const data = path.join(directory, 'postgres');
   const pidFile = path.join(data, 'postmaster.pid');
-  const pidLines = () => (fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []);
+  /** None without the file, which may go between a look and its reading. */
+  function pidLines(): string[] {
+    try {
+      return fs.readFileSync(pidFile, 'utf8').split('\n');
+    } catch {
+      return [];
+    }
+  }
 
   /** Of its first process, whoever started it; NaN once it has ended in order. */
   const pidOf = () => Number(pidLines()[0] ?? Number.NaN);

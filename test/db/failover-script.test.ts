@@ -68,7 +68,7 @@ needsPsql('a pair', () => {
   let state = '';
   let run: ReturnType<typeof openShell>;
   /** The pair as the script is told of it, `b` following `a`. */
-  const pair = () => ['--standby', b.url, '--primary', a.url, '--state', state, '--patience', '20'];
+  const pair = () => ['--standby', b.url, '--primary', a.url, '--state', state, '--patience', '90'];
   const check = () => run('check', ...pair());
   const promote = (...further: string[]) => run('promote', ...pair(), ...further);
   const join = () =>
