@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { hold, releaseAll } from '../../_util/hold.ts';
 import { lessonClient } from '../../_util/lessons.ts';
+import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -14,6 +15,20 @@ const lesson = (LektionId: string, RessourceName: string) => ({
   Beginn: '2031-01-06T08:00:00Z',
   Ende: '2031-01-06T08:45:00Z',
 });
+
+/** In the page: how many faults the draft has that this browser keeps. */
+const readFaultsKept = () =>
+  new Promise<number>((resolve, reject) => {
+    const opening = indexedDB.open('roomgate timetables');
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const drafts = opening.result.transaction('work').objectStore('work').getAll();
+      drafts.onsuccess = () => {
+        opening.result.close();
+        resolve(drafts.result[0]?.faults.length);
+      };
+    };
+  });
 
 describeInBrowser('The screen of timetables', () => {
   let service: Service;
@@ -130,6 +145,8 @@ describeInBrowser('The screen of timetables', () => {
       await row.getByText('(geändert)').waitFor();
     }
     await page.getByText('keine mit bekanntem Fehler').waitFor();
+    // What is shown is about to be kept.
+    await until('the browser has kept it', () => page.evaluate(readFaultsKept).then((faults) => faults === 0));
     await page.reload();
     await page.getByText('keine mit bekanntem Fehler').waitFor();
     await page.getByRole('button', { name: 'Prüfen' }).click();
