@@ -95,14 +95,23 @@ read_options() {
     [[ $number =~ ^[1-9][0-9]*$ ]] || misused "$number: must be a whole number of seconds"
   done
   for url in "$standby" "$primary" "${peers[@]}"; do
-    [[ ! $url =~ ^[a-z]+://[^/?]*, ]] || misused "$(without_password "$url"): names several servers; name one"
+    ! names_several "$url" || misused "$(without_password "$url"): names several servers; name one"
   done
+}
+# Whether a URL or a line of keywords names several hosts; a comma in a password is none between them.
+names_several() {
+  local server
+  if [[ $1 = *://* ]]; then
+    server=${1#*://} server=${server%%[/?]*}
+    [[ ${server##*@} != *,* ]] || return 0
+  fi
+  [[ $1 =~ (^|[?\&\ ])host(addr)?\ *=[^\&\ ]*, ]]
 }
 need() {
   local option
   for option in "$@"; do [ -n "${!option}" ] || misused "--$option is missing"; done
 }
-without_password() { sed -E 's#^([a-z]+://)[^@/]*@#\1#; s#password=[^ &]*##' <<<"$1"; }
+without_password() { sed -E "s#^([a-z]+://)[^/?]*@#\\1#; s#password *= *('[^']*'|[^ &]*)##" <<<"$1"; }
 quoted() { printf "'%s'" "${1//\'/\'\'}"; }
 
 # ask SECONDS URL STATEMENT…: the rows, with | between fields. Errors go to where the caller leads them.
@@ -113,10 +122,10 @@ ask() {
   PGCONNECT_TIMEOUT=5 PGAPPNAME=failover PGOPTIONS='-c statement_timeout=0' timeout --kill-after=2 "$seconds" \
     psql --no-psqlrc --no-password --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 --dbname "$url" "${statements[@]}"
 }
-# Whether anything at all answers there: also a server that starts, stops, or knows no such account.
+# Whether something may answer there: also a server that starts, stops, or knows no such account, or could not be asked.
 lives() {
   timeout 10 pg_isready --quiet --timeout=5 --dbname "$1" >/dev/null 2>&1
-  [ $? -le 1 ]
+  [ $? -ne 2 ]
 }
 # comes_true SECONDS COMMAND…
 comes_true() {

@@ -7,7 +7,8 @@ import type { Database, Transaction } from '../db/database.ts';
 import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
-import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { checkRecordLimit } from '../db/record-limit.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
@@ -112,25 +113,15 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
   const read = fields.ics === undefined ? undefined : readSent(fields.ics);
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
-    await checkCount(trx, viewer.mandatorId);
+    await checkRecordLimit(trx, viewer.mandatorId, {
+      table: 'holiday_calendar',
+      noun: 'holiday calendars',
+      most: mostCalendars,
+    });
     const made = await insertCalendar(trx, viewer.mandatorId, { ...fields, read });
     await recordAct(trx, act, 'create holiday calendar', subjectOf(made), { before: null, after: toldOf(made) });
     return made;
   });
-}
-
-/** Those of a tenant are counted one creation after another. @throws Conflict */
-async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
-  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
-  const { count } = await trx
-    .selectFrom('holiday_calendar')
-    .where('mandator_id', '=', mandatorId)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
-  if (count >= mostCalendars)
-    throw new Conflict(
-      `A tenant has at most ${mostCalendars} holiday calendars; delete one that is not needed any more.`,
-    );
 }
 
 /** @throws NotFound, PreconditionFailed */

@@ -23,6 +23,7 @@ import {
   formatOf,
   type ReadingOptions,
   readOptions,
+  refuseReadingOptions,
 } from './timetable-cli.ts';
 
 export { examineBatches, examineSpool } from './service.ts';
@@ -107,6 +108,7 @@ type Told = ReturnType<typeof openProgress>;
 
 /** Sends jobs as they are. */
 async function sendJobs(client: BatchClient, files: readonly string[], options: ImportOptions, progress: Told) {
+  refuseReadingOptions(options);
   const [file = '', ...others] = files;
   if (others.length > 0) throw new CommandFailed('Send one JSON file at a time; a batch has one body.');
   const body = await openLessonFile(file);

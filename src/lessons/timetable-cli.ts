@@ -43,6 +43,19 @@ export const addReadingOptions = (command: Command): Command =>
     .option('--location <name>', 'the location, where two have rooms of the same name')
     .option('--allow-removal', 'delete more than a fifth of the stored lessons, if the files do not list them');
 
+const readingOptions: readonly (keyof ReadingOptions)[] = [
+  ...(['term', 'timeGrid', 'rooms', 'mapping', 'profile', 'saveProfile'] as const),
+  ...(['source', 'since', 'location', 'allowRemoval'] as const),
+];
+
+/** @throws CommandFailed for options that say how files are read: JSON says all itself */
+export function refuseReadingOptions(options: ReadingOptions): void {
+  const given = readingOptions.filter((name) => options[name] !== undefined);
+  if (given.length === 0) return;
+  const named = given.map((name) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+  throw new CommandFailed(`${named.join(', ')}: not for JSON, which says all of its lessons; leave it out.`);
+}
+
 /** By the name of the first file. */
 export const formatOf = ({ format }: ReadingOptions, file: string): FileFormat | undefined =>
   format ?? (path.extname(file).toLowerCase() === '.json' || path.extname(file) === '' ? 'json' : undefined);

@@ -1,6 +1,7 @@
+import type { ObjectRef } from '@pothos/core';
 import type { Context } from '../context.ts';
 import { Forbidden, LimitExceeded, NotFound } from '../errors.ts';
-import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
+import { type AddTypes, type Builder, type GraphqlCall, type Types, typeNamed } from '../graphql/builder.ts';
 import { idArgument, idField, idFields } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { resolveFrame } from '../graphql/streams.ts';
@@ -45,6 +46,15 @@ async function readTogether<Row extends { calendarId: number }>(
   known.set(read, all);
   return (await all).get(id) ?? [];
 }
+
+/** A field with what `read` finds. @param which the limit of one calendar, in words */
+const listed = <Row extends { calendarId: number }>(type: ObjectRef<Types, Row>, read: Read<Row>, which: string) => ({
+  type: [type] as [typeof type],
+  complexity: { field: 10, multiplier: 10 },
+  description: `${which}; of all calendars together ${most.together}.`,
+  resolve: (calendar: ListedCalendar, _args: object, { context }: GraphqlCall) =>
+    readTogether(calendar, context.db, read),
+});
 
 function addChange(builder: Builder) {
   const state = builder.enumType('MailSubscriptionState', {
@@ -160,21 +170,11 @@ function addSubscription(builder: Builder) {
       conflictCount: t.exposeInt('conflictCount', {
         description: 'Items that have no booking because something is in the way, and are not over.',
       }),
-      conflicts: t.field({
-        type: [conflict],
-        complexity: { field: 10, multiplier: 10 },
-        description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.`,
-        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listConflicts),
-      }),
+      conflicts: t.field(listed(conflict, listConflicts, `The first ${most.conflicts} of them`)),
       unreadableCount: t.exposeInt('unreadableCount', {
         description: 'Items that have no booking because they cannot be read.',
       }),
-      unreadable: t.field({
-        type: [unreadable],
-        complexity: { field: 10, multiplier: 10 },
-        description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.`,
-        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listUnreadable),
-      }),
+      unreadable: t.field(listed(unreadable, listUnreadable, `The newest ${most.unreadable} of them`)),
       writingFault: t.exposeString('writingFault', {
         nullable: true,
         description: 'Why the calendar cannot be written, as long as that lasts.',
@@ -182,18 +182,10 @@ function addSubscription(builder: Builder) {
       unwrittenCount: t.exposeInt('unwrittenCount', {
         description: 'Items that do not stand there as they are booked, and are not over.',
       }),
-      unwritten: t.field({
-        type: [unwritten],
-        complexity: { field: 10, multiplier: 10 },
-        description: `The first ${most.unwritten} of them; of all calendars together ${most.together}.`,
-        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listUnwritten),
-      }),
-      history: t.field({
-        type: [change],
-        complexity: { field: 10, multiplier: 10 },
-        description: `The last ${most.changes} changes of its subscriptions, newest first; of all calendars together ${most.together}.`,
-        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listStateChanges),
-      }),
+      unwritten: t.field(listed(unwritten, listUnwritten, `The first ${most.unwritten} of them`)),
+      history: t.field(
+        listed(change, listStateChanges, `The last ${most.changes} changes of its subscriptions, newest first`),
+      ),
     }),
   });
 }

@@ -7,6 +7,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
+import { checkRecordLimit } from '../db/record-limit.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate } from '../flow/database-errors.ts';
 import type { Format, reading, TimetableRequest } from './wire.ts';
@@ -87,7 +88,11 @@ export function createProfile(db: Database, act: Act, { name, reading: kept }: N
   const { viewer } = act;
   checkImporter(viewer);
   return db.transaction().execute(async (trx) => {
-    await checkCount(trx, viewer.mandatorId);
+    await checkRecordLimit(trx, viewer.mandatorId, {
+      table: 'timetable_profile',
+      noun: 'timetable profiles',
+      most: mostProfiles,
+    });
     const made = await trx
       .insertInto('timetable_profile')
       .values({ mandator_id: viewer.mandatorId, name, reading: writeReading(kept) })
@@ -97,16 +102,6 @@ export function createProfile(db: Database, act: Act, { name, reading: kept }: N
     await recordAct(trx, act, 'create timetable profile', subjectOf(made), { before: null, after: toldOf(made) });
     return made;
   });
-}
-
-/** Those of a tenant are counted one creation after another. @throws Conflict */
-async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
-  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
-  const profiles = trx.selectFrom('timetable_profile').where('mandator_id', '=', mandatorId);
-  if ((await countRows(trx, profiles)) >= mostProfiles)
-    throw new Conflict(
-      `A tenant has at most ${mostProfiles} timetable profiles; delete one that is not needed any more.`,
-    );
 }
 
 /** @throws NotFound, PreconditionFailed */

@@ -9,6 +9,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
+import { checkRecordLimit } from '../db/record-limit.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
@@ -68,18 +69,6 @@ const refuseDuplicate = (error: unknown): never => {
   throw isDuplicate(error) ? new Conflict('Another webhook has this name already; choose another.') : error;
 };
 
-/** Those of a tenant are counted one creation after another. @throws Conflict */
-async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
-  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
-  const { count } = await trx
-    .selectFrom('webhook')
-    .where('mandator_id', '=', mandatorId)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
-  if (count >= mostWebhooks)
-    throw new Conflict(`A tenant has at most ${mostWebhooks} webhooks; delete one that is not needed any more.`);
-}
-
 /** Makes a webhook, to which all is sent that happens from now on. @throws Forbidden, InvalidInput, Conflict */
 export async function createWebhook(
   { db, config }: Tools,
@@ -93,7 +82,7 @@ export async function createWebhook(
   const { position: seen_position, micros: seen_micros } = await findEnd(db, mandatorId);
   const secret = makeSecret();
   return db.transaction().execute(async (trx) => {
-    await checkCount(trx, mandatorId);
+    await checkRecordLimit(trx, mandatorId, { table: 'webhook', noun: 'webhooks', most: mostWebhooks });
     const webhook = await trx
       .insertInto('webhook')
       .values({

@@ -42,6 +42,8 @@ needsPsql(`${hasPsql ? '' : 'SKIPPED: psql is not installed: '}a wrong command l
     ['check --standby a --primary', '--primary: is unknown, or its value is missing'],
     ['check --standby a --primary b --every soon', 'soon: must be a whole number of seconds'],
     ['check --standby postgres://u:hush@a,b/d --primary c', 'postgres://a,b/d: names several servers; name one'],
+    ['check --standby host=a,b --primary c', 'host=a,b: names several servers'],
+    ['check --standby postgres:///d?host=a,b --primary c', 'names several servers'],
     ['promote --standby a --primary b', '--fence is missing: without proof that the primary is down'],
     ['promote --standby a --primary b --fence c --primary-is-off', 'one of them'],
     ['promote --standby a --primary b --loud c', '--loud: is unknown'],

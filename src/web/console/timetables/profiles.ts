@@ -96,9 +96,9 @@ export const Profiles: Component<{
       ...(location && { locationId: location.id }),
     });
   }
-  async function change(work: () => Promise<{ refused?: Refusal }>, said: string): Promise<boolean> {
+  async function change(doing: () => Promise<{ refused?: Refusal }>, said: string): Promise<boolean> {
     setBusy(true);
-    const { refused } = await work();
+    const { refused } = await doing();
     setRefusal(refused);
     setBusy(false);
     asked.reload();

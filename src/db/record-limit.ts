@@ -1,0 +1,20 @@
+import { sql } from 'kysely';
+import { Conflict } from '../errors.ts';
+import type { Transaction } from './database.ts';
+
+/**
+ * Refuses a record more than a tenant may have. The records are counted one creation after another, as each holds the tenant.
+ * @param of the table of the records, and what people call them
+ * @throws Conflict
+ */
+export async function checkRecordLimit(
+  trx: Transaction,
+  mandatorId: number,
+  { table, noun, most }: { table: 'holiday_calendar' | 'timetable_profile' | 'webhook'; noun: string; most: number },
+): Promise<void> {
+  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from ${sql.table(table)} where mandator_id = ${mandatorId}`.execute(trx);
+  if ((rows[0]?.count ?? 0) >= most)
+    throw new Conflict(`A tenant has at most ${most} ${noun}; delete one that is not needed any more.`);
+}
