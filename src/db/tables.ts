@@ -348,6 +348,20 @@ export interface MailCalendar {
   writing_not_before: Timestamp | null;
 }
 
+export interface MailDecline {
+  at: Generated<Timestamp>;
+  calendar_id: number;
+  change_key: string | null;
+  item_id: number;
+  mandator_id: number;
+  not_before: Timestamp | null;
+  reason: string | null;
+  state: string;
+  times: Generated<number>;
+  times_since: Timestamp | null;
+  version: Buffer;
+}
+
 export interface MailItem {
   booking_id: number | null;
   calendar_id: number;
@@ -579,6 +593,7 @@ export interface Resource {
   calendar_writing: string | null;
   capacity: number | null;
   check_in_minutes: number | null;
+  decline_conflicts: boolean | null;
   equipment: Generated<string[]>;
   id: Generated<number>;
   kind: Generated<string>;
@@ -723,6 +738,7 @@ export interface DB {
   lesson_job: LessonJob;
   location: Location;
   mail_calendar: MailCalendar;
+  mail_decline: MailDecline;
   mail_item: MailItem;
   mail_notification: MailNotification;
   mail_reading_page: MailReadingPage;

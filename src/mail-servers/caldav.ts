@@ -36,10 +36,7 @@ import { readPlace } from './places.ts';
 import { boundId } from './values.ts';
 import { escapeXml } from './xml.ts';
 
-const pageSize = 500;
-const mostLists = 1_000;
-const mostObjects = 50_000;
-const usualBatch = 50;
+const [pageSize, mostLists, mostObjects, usualBatch] = [500, 1_000, 50_000, 50];
 /** Lists get more time, as they cannot be asked for in parts: Radicale opens each object when it lists them first. */
 const listDeadlineMs = 120_000;
 const longestTurnMs = 20;
@@ -50,6 +47,7 @@ export function openCalDav(settings: MailServerSettings, log: Log): Connector {
     kind: 'CalDav',
     subscriptions: null,
     writes: openCalDavWrites(ask, settings),
+    invitation: null,
     pages: (calendar, from, window, signal) => read({ ask, settings, calendar, window, signal }, from),
   };
 }

@@ -128,6 +128,40 @@ export type WriteOutcome =
   /** The server refuses this item alone; the reason is for people. */
   | { is: 'Refused'; reason: string };
 
+/** Where a reading has found an item. */
+export type ItemPlace = {
+  /** As `RemoteItem.id`, and as `RemoteGroup.id`. */
+  id: string;
+  group: string;
+  occurrence: string;
+};
+
+/** How an invitation of the room stands there now. Reasons are for people. */
+export type Invitation =
+  | {
+      is: 'Open';
+      item: Pick<RemoteItem, 'start' | 'end' | 'days' | 'changeKey'>;
+      /**
+       * Declines it for the room, only as it was found; the mail server tells its organizer. Of a series one occurrence alone.
+       * @param comment for the organizer; servers that carry none leave it out
+       * @throws ServerFault where nothing was done, or it is not known what
+       */
+      decline(comment: string, signal: AbortSignal): Promise<DeclineOutcome>;
+    }
+  | { is: 'Declined' }
+  | { is: 'Gone' }
+  /** Nobody else has invited the room. */
+  | { is: 'Nobody'; reason: string }
+  /** The server sends no answers. */
+  | { is: 'Impossible'; reason: string };
+
+export type DeclineOutcome =
+  | { is: 'Done' }
+  /** Somebody has changed or deleted it since. */
+  | { is: 'Changed' }
+  /** The server refuses to decline this item alone. */
+  | { is: 'Refused'; reason: string };
+
 export type Connector = {
   kind: ServerKind;
   /** Null where the mail server's operator sets up the push (CalDav), and where there is none (ICalendar). */
@@ -172,6 +206,8 @@ export type Connector = {
       signal: AbortSignal,
     ): Promise<(WrittenPlace & { item: WrittenItem })[]>;
   };
+  /** Asks how an invitation stands there; null where none can be answered. */
+  invitation: null | ((calendar: RemoteCalendar, place: ItemPlace, signal: AbortSignal) => Promise<Invitation>);
 };
 
 /** The failure of a request to a mail server. */

@@ -48,6 +48,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'Ews',
     writes: openEwsWrites(call, view, origin),
+    invitation: null,
     subscriptions,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const none = { groups: [], removed: [], address };

@@ -35,6 +35,7 @@ export function openGoogle(settings: MailServerSettings, log: Log): Connector {
     kind: 'Google',
     subscriptions: openChannels(api),
     writes: openGoogleWrites(api),
+    invitation: null,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const begun: GooglePlace = { token: readPlace(googleCursor, cursor)?.token ?? null, page: null, pages: 0 };
       let place = readPlace(googlePlace, continuation) ?? begun;

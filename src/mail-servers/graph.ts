@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { type Connector, type ReadingWindow, type RemoteGroup, ServerFault } from './connector.ts';
 import { TimedOut } from './faults.ts';
 import { type GraphApi, openGraphApi } from './graph-api.ts';
+import { openGraphInvitations } from './graph-declines.ts';
 import { groupOf, inUtc, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
 import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
 import { openGraphWrites } from './graph-writes.ts';
@@ -55,6 +56,7 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'Graph',
     writes: openGraphWrites(api),
+    invitation: openGraphInvitations(api),
     subscriptions: openGraphSubscriptions(api),
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const room = `/${pathOf(mailbox)}`;

@@ -44,6 +44,7 @@ export function openPublished(settings: MailServerSettings, log: Log): Connector
     kind: 'ICalendar',
     subscriptions: null,
     writes: null,
+    invitation: null,
     async *pages(calendar, { cursor }, window, signal) {
       const address = addressOf(settings, calendar);
       const of = createHash('sha256').update(address.href).digest('base64url');

@@ -28,6 +28,7 @@ export {
   faults,
   type GrantedSubscription,
   hasAnswered,
+  type Invitation,
   type ReadingWindow,
   type RemoteGroup,
   type RemoteItem,

@@ -8,6 +8,7 @@ import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
 import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
+import { forgetTellings } from './decline-rows.ts';
 import { forgetSteps, noContinuation, noFault } from './reading.ts';
 import { forgetWritten } from './written-rows.ts';
 
@@ -231,7 +232,10 @@ async function begin(db: Database, calendar: WantedCalendar, old: Existing | und
     await forgetSteps(trx, mandatorId, [made.id]);
     if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
     // In another calendar nothing stands of what was written.
-    if (old && (old.mailbox !== mailbox || old.kind !== kind)) await forgetWritten(trx, mandatorId, made.id);
+    if (old && (old.mailbox !== mailbox || old.kind !== kind)) {
+      await forgetWritten(trx, mandatorId, made.id);
+      await forgetTellings(trx, mandatorId, made.id);
+    }
     await attemptSoon(trx, mandatorId, [made.id]);
     await markCalendars(trx, [made.id], 'Request');
   });

@@ -4,6 +4,7 @@ import {
   type CalendarStatus,
   listCalendarsOf,
   listConflicts,
+  listDeclined,
   listUnreadable,
   listUnwritten,
   type MailConflict,
@@ -23,13 +24,14 @@ const none = (mandator: string | undefined) =>
     `No calendar${mandator === undefined ? '' : ` of ${mandator}`} is read: set MailServer, give resources a Mailbox, and see that a worker runs.`,
   );
 
-const toConflictRecord = ({ uid, subject, start, end, reason, bookingId }: MailConflict) => ({
+const toConflictRecord = ({ uid, subject, start, end, reason, bookingId, decline }: MailConflict) => ({
   Uid: uid,
   Subject: subject,
   Start: start,
   End: end,
   Reason: reason,
   BookingId: bookingId,
+  Decline: decline && { State: decline.state, At: decline.at, Reason: decline.reason },
 });
 
 const toUnreadableRecord = ({ uid, itemId, reason, since }: UnreadableItem) => ({
@@ -51,6 +53,7 @@ const toUnwrittenRecord = ({ bookingId, start, end, cause, reason, nextTryAt }: 
 const toRecord = (
   calendar: CalendarStatus,
   conflicts: readonly MailConflict[],
+  declined: readonly MailConflict[],
   unreadable: readonly UnreadableItem[],
   unwritten: readonly UnwrittenItem[],
 ) => ({
@@ -73,6 +76,8 @@ const toRecord = (
   Fault: calendar.fault && { Kind: calendar.fault.kind, Text: calendar.fault.text },
   ConflictCount: calendar.conflictCount,
   Conflicts: conflicts.map(toConflictRecord),
+  DeclinedCount: calendar.declinedCount,
+  Declined: declined.map(toConflictRecord),
   UnreadableCount: calendar.unreadableCount,
   Unreadable: unreadable.map(toUnreadableRecord),
   WritingFault: calendar.writingFault,
@@ -143,7 +148,7 @@ export const addCommands: AddCommands = (program, action) => {
   mail
     .command('list')
     .description(
-      'how each calendar is doing: push, readings, conflicts and what is not written (with --json each of them), unreadable items, faults',
+      'how each calendar is doing: push, readings, conflicts, what was declined and what is not written (with --json each of them), unreadable items, faults',
     )
     .option('--mandator <code>', 'the tenant; all when left out')
     .addHelpText('after', example('list --mandator demo'))
@@ -153,6 +158,7 @@ export const addCommands: AddCommands = (program, action) => {
         const calendars = await listCalendarsOf(db, options.mandator);
         const told = cli.json ? calendars : [];
         const conflicts = Map.groupBy(await listConflicts(db, told), ({ calendarId }) => calendarId);
+        const declined = Map.groupBy(await listDeclined(db, told), ({ calendarId }) => calendarId);
         const unwritten = Map.groupBy(await listUnwritten(db, told), ({ calendarId }) => calendarId);
         const unreadable = Map.groupBy(await listUnreadable(db, calendars), ({ calendarId }) => calendarId);
         const text =
@@ -165,6 +171,7 @@ export const addCommands: AddCommands = (program, action) => {
             toRecord(
               calendar,
               conflicts.get(calendar.id) ?? [],
+              declined.get(calendar.id) ?? [],
               unreadable.get(calendar.id) ?? [],
               unwritten.get(calendar.id) ?? [],
             ),

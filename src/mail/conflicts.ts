@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
 import { rests } from '../db/resting.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
-import { precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
+import { isBeingDeclined, precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
 /** How long to wait for the lock of a room; the next sweep tries again. */
 const lockWithinMs = 200;
@@ -24,6 +24,7 @@ export async function bookConflicts(db: Database): Promise<number> {
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
     where ${isWaiting} and calendar.retired_at is null and not ${rests(sql`item.mandator_id`)}
+      and not ${isBeingDeclined}
       and not exists (
         select from booking
         left join mail_item as holder on holder.mandator_id = booking.mandator_id and holder.booking_id = booking.id

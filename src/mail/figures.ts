@@ -99,6 +99,16 @@ export const mailFigures = {
     help: 'Items on mail servers that have no booking because something is in the way, and are not over',
     read: (db: Database) => countItems(db, sql`item.state = 'Conflict' and upper(item.occupied) > now()`),
   },
+  roomgate_mail_declined_items: {
+    help: 'Items on mail servers whose room was taken, by what their organizers were told of it, as far as they are remembered',
+    label: 'state',
+    read: (db: Database) =>
+      countBy(
+        db,
+        ['Telling', 'Told', 'Nobody', 'Impossible', 'Refused'],
+        sql`select state as value, count(*)::int as count from mail_decline group by 1`,
+      ),
+  },
   roomgate_mail_unreadable_items: {
     help: 'Items on mail servers that have no booking because they cannot be read',
     read: (db: Database) => countItems(db, sql`item.state = 'Unreadable'`),

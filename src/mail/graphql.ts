@@ -15,6 +15,7 @@ import {
   getRoom,
   type ListedCalendar,
   listConflicts,
+  listDeclined,
   listStateChanges,
   listUnreadable,
   listUnwritten,
@@ -171,6 +172,10 @@ function addSubscription(builder: Builder) {
         description: 'Items that have no booking because something is in the way, and are not over.',
       }),
       conflicts: t.field(listed(conflict, listConflicts, `The first ${most.conflicts} of them`)),
+      declinedCount: t.exposeInt('declinedCount', {
+        description: 'Items that were declined on the mail server because something was in the way, and are not over.',
+      }),
+      declined: t.field(listed(conflict, listDeclined, `The first ${most.conflicts} of them`)),
       unreadableCount: t.exposeInt('unreadableCount', {
         description: 'Items that have no booking because they cannot be read.',
       }),

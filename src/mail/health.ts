@@ -6,19 +6,16 @@ import type { Fault, ServerKind } from '../mail-servers/service.ts';
 import { examineCallback } from '../mail-subscriptions/service.ts';
 import { listSettingsFaults } from './calendars.ts';
 import { mostDeaths } from './deaths.ts';
-import { type CalendarStatus, listCalendars, listUnreadable, pushWorks, type UnreadableItem } from './status.ts';
-
-type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
+import { listUnreadable, type UnreadableItem } from './item-lists.ts';
+import { type CalendarTrouble, itemTroubles, since } from './item-troubles.ts';
+import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
 /** Calendars of a tenant that are reported one by one. */
 const mostTold = 20;
-/** Unreadable items of a calendar that are named. */
-const mostNamed = 3;
 /** Changes found by poll from which on push is in doubt. */
 const fewChanges = 5;
 
-const since = (at: Date | null) => (at ? at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') : 'never');
 const olderThan = (at: Date | null, milliseconds: number) => at !== null && Date.now() - at.getTime() > milliseconds;
 
 const toGrant: Record<ServerKind, string> = {
@@ -57,7 +54,7 @@ function remedyOf({ kind, fault, faultUntil }: CalendarStatus): string {
 
 const whatKills = `The log of the worker tells what ended it ("uncaught", or the kernel: out of memory). Take what was put into this calendar last out of it. ${again}`;
 
-function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
+function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   const { fault, lastReadAt, dirtySince, deaths, reading } = calendar;
   if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
@@ -95,7 +92,7 @@ const noPush: Record<ServerKind, string> = {
 const isPublished = (kind: ServerKind) => kind === 'ICalendar';
 
 /** Never worse than a warning, as polls find the changes, only later. */
-function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
+function pushTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
   if (isPublished(kind)) return undefined;
   if (!pushWorks(calendar)) {
@@ -127,62 +124,15 @@ function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
   return undefined;
 }
 
-function conflictTrouble({ conflictCount }: CalendarStatus): Trouble | undefined {
-  if (conflictCount === 0) return undefined;
-  return {
-    level: 'warning',
-    text: `${conflictCount} ${conflictCount === 1 ? 'item is' : 'items are'} not booked, as something is in the way`,
-    remedy: '"roomgate mail list --json" names them; they are booked as soon as the room is free.',
-  };
-}
-
-function unreadableTrouble(
-  { unreadableCount: count }: CalendarStatus,
-  items: readonly UnreadableItem[],
-): Trouble | undefined {
-  if (count === 0) return undefined;
-  const named = items
-    .slice(0, mostNamed)
-    .map((item) => `${item.uid ?? item.itemId} since ${since(item.since)} (${item.reason})`);
-  const more = count - named.length;
-  return {
-    level: 'warning',
-    text: `${count} ${count === 1 ? 'item is' : 'items are'} not booked, as ${count === 1 ? 'it' : 'they'} cannot be read: ${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`,
-    remedy:
-      '"roomgate mail list" names them. Change or delete them in the calendar; what can be read again is booked by itself.',
-  };
-}
-
-function writingTrouble({ writingFault, unwrittenCount, unwrittenReason }: CalendarStatus): Trouble | undefined {
-  if (writingFault !== null)
-    return {
-      level: 'warning',
-      text: `cannot be written: ${writingFault}`,
-      remedy:
-        'Set CalendarWriting of the resource to Off, or let the account of MailServer write into it where docs/mail-servers.md says that such calendars are written. It is tried again by itself.',
-    };
-  if (unwrittenCount === 0) return undefined;
-  return {
-    level: 'warning',
-    text: `${unwrittenCount} ${unwrittenCount === 1 ? 'item is' : 'items are'} not as it was written: ${unwrittenReason}`,
-    remedy:
-      'Ask who changes it there to change the booking instead; "roomgate mail list --json" names them. It is tried again by itself.',
-  };
-}
-
 /** One finding for all troubles of a calendar, the worst first. */
 function examineCalendar(
   calendar: CalendarStatus,
   mandator: string,
   unreadable: readonly UnreadableItem[],
 ): Finding | undefined {
-  const troubles = [
-    readingTrouble(calendar),
-    pushTrouble(calendar),
-    conflictTrouble(calendar),
-    writingTrouble(calendar),
-    unreadableTrouble(calendar, unreadable),
-  ].flatMap((trouble) => trouble ?? []);
+  const troubles = [readingTrouble(calendar), pushTrouble(calendar), ...itemTroubles(calendar, unreadable)].flatMap(
+    (trouble) => trouble ?? [],
+  );
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
   if (!worst) return undefined;
   const others = troubles.filter((trouble) => trouble !== worst);

@@ -1,9 +1,26 @@
 /** Items of calendars on the mail server that have no booking, and bookings that do not stand there. */
 import type { Builder } from '../graphql/builder.ts';
 import { idField } from '../graphql/ids.ts';
-import { type MailConflict, statusValues, type UnreadableItem, type UnwrittenItem } from './service.ts';
+import { type Decline, type MailConflict, statusValues, type UnreadableItem, type UnwrittenItem } from './service.ts';
+
+function addDecline(builder: Builder) {
+  const state = builder.enumType('MailDeclineState', {
+    description:
+      'It waits to be declined; its organizer was told; nobody has invited the room; the mail server has no means; it refuses.',
+    values: statusValues.declineStates,
+  });
+  return builder.objectRef<Decline>('MailDecline').implement({
+    description: 'What the organizer of a conflict was told by the mail server.',
+    fields: (t) => ({
+      state: t.expose('state', { type: state, description: 'Whether it was declined there.' }),
+      at: t.expose('at', { type: 'DateTime', nullable: true, description: 'Since when; null while it waits.' }),
+      reason: t.exposeString('reason', { nullable: true, description: 'Why its organizer was not told.' }),
+    }),
+  });
+}
 
 export function addConflict(builder: Builder) {
+  const decline = addDecline(builder);
   return builder.objectRef<MailConflict>('MailConflict').implement({
     description: 'An item of the mail server that has no booking, because its room is taken.',
     fields: (t) => ({
@@ -26,6 +43,11 @@ export function addConflict(builder: Builder) {
       bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, {
         nullable: true,
         description: 'The booking that is in the way; null when the room has just become free.',
+      }),
+      decline: t.expose('decline', {
+        type: decline,
+        nullable: true,
+        description: 'What its organizer was told; null where conflicts are not declined.',
       }),
     }),
   });

@@ -54,7 +54,10 @@ const longestItemMs = 366 * dayLength;
 const longest = { uid: 1_000, email: 254, reason: 500 };
 
 /** The instants of an item; whole days begin and end at midnight in the room's zone. Null where they are invalid. */
-function instantsOf({ start, end, days }: RemoteItem, timeZone: string): { start: Date; end: Date } | null {
+export function instantsOf(
+  { start, end, days }: Pick<RemoteItem, 'start' | 'end' | 'days'>,
+  timeZone: string,
+): { start: Date; end: Date } | null {
   try {
     const instants = days
       ? { start: startOfDate(days.from, timeZone), end: startOfDate(days.to, timeZone) }

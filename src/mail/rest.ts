@@ -7,6 +7,7 @@ import {
   type CalendarStatus,
   getCalendar,
   listConflicts,
+  listDeclined,
   listUnreadable,
   listUnwritten,
   mostReadingsPerMinute,
@@ -22,17 +23,24 @@ const forAdmins = { 403: 'Only an Admin sees how the calendars of the mail serve
 const mostCalendars = 10_000;
 
 type Of = Parameters<typeof listConflicts>;
-/** The records of calendars, with three statements for all of them. */
+/** The records of calendars, with four statements for all of them. */
 async function recordsOf({ db }: Context, calendars: readonly CalendarStatus[]) {
   const byCalendar = async <Row extends { calendarId: number }>(list: (...of: Of) => Promise<Row[]>) =>
     Map.groupBy(await list(db, calendars), ({ calendarId }) => calendarId);
-  const [conflicts, unreadable, unwritten] = await Promise.all([
+  const [conflicts, declined, unreadable, unwritten] = await Promise.all([
     byCalendar(listConflicts),
+    byCalendar(listDeclined),
     byCalendar(listUnreadable),
     byCalendar(listUnwritten),
   ]);
   return calendars.map((one) =>
-    toCalendarRecord(one, conflicts.get(one.id) ?? [], unreadable.get(one.id) ?? [], unwritten.get(one.id) ?? []),
+    toCalendarRecord(
+      one,
+      conflicts.get(one.id) ?? [],
+      declined.get(one.id) ?? [],
+      unreadable.get(one.id) ?? [],
+      unwritten.get(one.id) ?? [],
+    ),
   );
 }
 

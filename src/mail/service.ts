@@ -7,6 +7,7 @@
  * Invariants:
  * - No connection to the database is held while a mail server is asked.
  * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
+ * - An organizer is told once of each version of an item that has no room, and only while it has none.
  * - An item that was written from here never becomes a booking, and is written again only where somebody has changed it.
  * - A calendar stays marked as changed until a reading that began after the mark has ended well.
  */
@@ -16,6 +17,17 @@ export { findConflictEvent } from './conflict-event.ts';
 export { bookConflicts, hasConflicts } from './conflicts.ts';
 export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
+export {
+  type Decline,
+  listConflicts,
+  listDeclined,
+  listUnreadable,
+  listUnwritten,
+  type MailConflict,
+  most,
+  type UnreadableItem,
+  type UnwrittenItem,
+} from './item-lists.ts';
 export { pollCalendars, requestReadings } from './polling.ts';
 export { getCalendar, mostReadingsPerMinute, readCalendarNow } from './requests.ts';
 export {
@@ -26,18 +38,11 @@ export {
   getRoom,
   type ListedCalendar,
   listCalendarsOf,
-  listConflicts,
   listStateChanges,
-  listUnreadable,
-  listUnwritten,
-  type MailConflict,
-  most,
   overseeCalendars,
   pushWorks,
   type StateChange,
   statusValues,
-  type UnreadableItem,
-  type UnwrittenItem,
 } from './status.ts';
 export { forgetMailOrganizer } from './stored-items.ts';
 export { synchroniseCalendar } from './sync.ts';

@@ -22,6 +22,12 @@ export type StandingItem = {
 export const precedenceOf = (item: RawBuilder<unknown>): RawBuilder<0 | 1 | 2> =>
   sql`coalesce(${item}.precedence, ${item}.is_tentative::integer)`;
 
+/** Whether the row `item` is being declined on the mail server: it gets no room until a reading has found it otherwise. */
+export const isBeingDeclined = sql<boolean>`exists (select from mail_decline as decline
+  join mail_calendar as declining on declining.mandator_id = decline.mandator_id and declining.id = decline.calendar_id
+  where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.version = item.content_hash
+    and (decline.state = 'Telling' or (decline.state = 'Told' and (declining.read_at > decline.at) is not true)))`;
+
 /**
  * Reads the items at some of these times that are booked or in conflict and have not ended.
  * @param except ids of items to leave out
@@ -39,7 +45,7 @@ export async function readStanding(
       is_private as "isPrivate", organizer_name as "organizerName", organizer_email as "organizerEmail", uid
     from mail_item as item
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state in ('Booked', 'Conflict')
-      and upper(occupied) > now() and id <> all (${except}::bigint[])
+      and upper(occupied) > now() and id <> all (${except}::bigint[]) and not (state = 'Conflict' and ${isBeingDeclined})
       and occupied && (select range_agg(tstzrange(start, "end"))
         from jsonb_to_recordset(${JSON.stringify(times)}) as time(start timestamptz, "end" timestamptz))
       and exists (select from mail_calendar as calendar
@@ -62,7 +68,7 @@ function toBooking(row: Omit<StandingItem, 'key' | 'bookingId'>): MailBooking {
 }
 
 /** For people; without a subject or organizer, as these may be private. */
-export function describeConflict({ kind, start, end }: InTheWay): string {
+export function describeConflict({ kind, start, end }: Omit<InTheWay, 'bookingId'>): string {
   const what = { Booking: 'a booking', Lesson: 'a lesson', MailItem: 'another item', Block: 'a block' }[kind];
   return `The room is occupied by ${what} from ${start.toISOString()} to ${end.toISOString()}.`;
 }

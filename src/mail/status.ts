@@ -7,11 +7,11 @@ import { answerPerParent } from '../db/per-parent.ts';
 import { type Fault, faults, type ServerKind, serverKinds } from '../mail-servers/service.ts';
 import { type SubscriptionState, standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
+import { askedFor, cause, declineStates, isDeclined, isUnwritten, most } from './item-lists.ts';
 import { nextRead } from './polling.ts';
 
-const cause = ['Changed', 'Refused'] as const;
 /** The values of a status's enumerations, for GraphQL. */
-export const statusValues = { fault: faults, kind: serverKinds, state: subscriptionStates, cause };
+export const statusValues = { fault: faults, kind: serverKinds, state: subscriptionStates, cause, declineStates };
 
 export type CalendarStatus = {
   id: number;
@@ -47,6 +47,12 @@ export type CalendarStatus = {
   /** Workers that have died in a row while they read it. */
   deaths: number;
   conflictCount: number;
+  /** How many items `listDeclined` finds. */
+  declinedCount: number;
+  /** Conflicts whose organizers cannot be told, though they are to be. */
+  untoldCount: number;
+  /** Why, of the one that is nearest. */
+  untoldReason: string | null;
   /** Items that cannot be read and so have no booking. */
   unreadableCount: number;
   /** Why it cannot be written, as long as that lasts. */
@@ -55,44 +61,6 @@ export type CalendarStatus = {
   unwrittenCount: number;
   /** Why, of the one that comes first. */
   unwrittenReason: string | null;
-};
-
-export type MailConflict = {
-  id: number;
-  calendarId: number;
-  uid: string | null;
-  subject: string | null;
-  start: Date;
-  end: Date;
-  reason: string | null;
-  /** As the mail server names the organizer; for private items too, as only Admins see conflicts. */
-  organizerName: string | null;
-  organizerEmail: string | null;
-  /** The booking in the way now; null where the room has become free. */
-  bookingId: number | null;
-};
-
-export type UnreadableItem = {
-  id: number;
-  calendarId: number;
-  uid: string | null;
-  /** The mail server's id. */
-  itemId: string;
-  reason: string | null;
-  since: Date;
-};
-
-/** An item that does not stand there as it is booked: changed there too often, or refused by the mail server. */
-export type UnwrittenItem = {
-  calendarId: number;
-  bookingId: number;
-  /** Of what stands there, or was to stand there. */
-  start: Date;
-  end: Date;
-  cause: (typeof cause)[number];
-  reason: string;
-  /** When it is tried again. */
-  nextTryAt: Date;
 };
 
 export type StateChange = {
@@ -106,14 +74,9 @@ export type StateChange = {
   at: Date;
 };
 
-/** Limits of lists: for one calendar, and for all `together`. */
-export const most = { conflicts: 100, unreadable: 100, unwritten: 100, changes: 20, together: 10_000 };
-
 /** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
 export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
   and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
-
-const isUnwritten = sql<boolean>`row.state in ('Conflict', 'Failed') and row.ends_at > now()`;
 
 /** The time of the queued reading, or else when the calendar is due. */
 const nextReading = sql<Date>`coalesce(
@@ -142,6 +105,11 @@ export async function listCalendars(
       (select count(*)::int from mail_item as item
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Conflict'
           and upper(item.occupied) > now()) as "conflictCount",
+      (select count(*)::int from mail_decline as decline
+        join mail_item as item on item.mandator_id = decline.mandator_id and item.id = decline.item_id
+        where decline.mandator_id = calendar.mandator_id and decline.calendar_id = calendar.id and ${isDeclined})
+        as "declinedCount",
+      untold.count as "untoldCount", untold.reason as "untoldReason",
       (select count(*)::int from mail_item as item
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Unreadable')
         as "unreadableCount",
@@ -160,6 +128,14 @@ export async function listCalendars(
       select count(*)::int as count, (array_agg(reason order by starts_at))[1] as reason from mail_writing as row
       where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id and ${isUnwritten}
     ) as unwritten
+    cross join lateral (
+      select count(*)::int as count, (array_agg(decline.reason order by item.occupied))[1] as reason
+      from mail_decline as decline
+      join mail_item as item on item.mandator_id = decline.mandator_id and item.id = decline.item_id
+      where decline.mandator_id = calendar.mandator_id and decline.calendar_id = calendar.id
+        and decline.state in ('Impossible', 'Refused') and decline.version = item.content_hash and item.state = 'Conflict'
+        and upper(item.occupied) > now()
+    ) as untold
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
       and (${resourceIds}::integer[] is null or calendar.resource_id = any (${resourceIds}::integer[]))
       and (${ids}::integer[] is null or calendar.id = any (${ids}::integer[]))
@@ -218,64 +194,6 @@ export async function findCalendar(db: Database, viewer: Viewer, id: number): Pr
 
 /** Whether pushes are expected to come. */
 export const pushWorks = ({ state }: CalendarStatus): boolean => state === 'Active';
-
-const askedFor = (calendars: readonly CalendarStatus[]) => sql`
-  unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
-    as asked (mandator_id, id)`;
-
-/** Lists the conflicts of each calendar that are not over, the earliest first. */
-export async function listConflicts(db: Database, calendars: readonly CalendarStatus[]): Promise<MailConflict[]> {
-  const { rows } = await sql<MailConflict>`
-    select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.subject, lower(item.occupied) as start,
-      upper(item.occupied) as "end", item.reason, item.organizer_name as "organizerName",
-      item.organizer_email as "organizerEmail", (
-        select booking.id::float8 from booking
-        where booking.mandator_id = calendar.mandator_id and booking.resource_id = calendar.resource_id
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
-        order by lower(booking.occupied) limit 1) as "bookingId"
-    from ${askedFor(calendars)}
-    join mail_calendar as calendar using (mandator_id, id)
-    cross join lateral (
-      select * from mail_item as conflict
-      where conflict.mandator_id = calendar.mandator_id and conflict.calendar_id = calendar.id
-        and conflict.state = 'Conflict' and upper(conflict.occupied) > now()
-      order by lower(conflict.occupied), conflict.id limit ${most.conflicts}
-    ) as item
-    order by item.calendar_id, lower(item.occupied), item.id limit ${most.together}`.execute(db);
-  return rows;
-}
-
-/** Lists the unreadable items of each calendar, the newest first; without their content, as they may be private. */
-export async function listUnreadable(db: Database, calendars: readonly CalendarStatus[]): Promise<UnreadableItem[]> {
-  const { rows } = await sql<UnreadableItem>`
-    select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.item_id as "itemId", item.reason,
-      item.changed_at as since
-    from ${askedFor(calendars)}
-    cross join lateral (
-      select * from mail_item as unreadable
-      where unreadable.mandator_id = asked.mandator_id and unreadable.calendar_id = asked.id
-        and unreadable.state = 'Unreadable'
-      order by unreadable.changed_at desc, unreadable.id desc limit ${most.unreadable}
-    ) as item
-    order by item.calendar_id, item.changed_at desc, item.id desc limit ${most.together}`.execute(db);
-  return rows;
-}
-
-/** Lists the items of each calendar that do not stand there as they are booked, the earliest first. */
-export async function listUnwritten(db: Database, calendars: readonly CalendarStatus[]): Promise<UnwrittenItem[]> {
-  const { rows } = await sql<UnwrittenItem>`
-    select item.calendar_id as "calendarId", item.booking_id::float8 as "bookingId", item.starts_at as start,
-      item.ends_at as "end", case item.state when 'Conflict' then 'Changed' else 'Refused' end as cause, item.reason,
-      item.not_before as "nextTryAt"
-    from ${askedFor(calendars)}
-    cross join lateral (
-      select * from mail_writing as row
-      where row.mandator_id = asked.mandator_id and row.calendar_id = asked.id and ${isUnwritten}
-      order by row.starts_at, row.booking_id limit ${most.unwritten}
-    ) as item
-    order by item.calendar_id, item.starts_at, item.booking_id limit ${most.together}`.execute(db);
-  return rows;
-}
 
 /** Lists the state changes of each calendar's subscriptions, the newest first. */
 export async function listStateChanges(db: Database, calendars: readonly CalendarStatus[]): Promise<StateChange[]> {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
+import { declinesOf, hasToTell } from './decline-rows.ts';
 import type { CalendarKey } from './reading.ts';
 import type { FollowingBooking } from './take-over.ts';
 import { subjectFor, type WantedItem, type WritingMode } from './written.ts';
@@ -18,6 +19,8 @@ export type WrittenCalendar = CalendarKey & {
   writing: WritingMode;
   /** Whose word counts when somebody changes an item there. */
   edits: 'PutBack' | 'TakeOver';
+  /** Whether items whose room is taken here are declined there. */
+  declines: boolean;
   /** Milliseconds for which the server wants nothing more to be written. */
   restMs: number;
   failures: number;
@@ -36,13 +39,17 @@ export async function readWritten(
       mandator.uid as "mandatorUid", resource_id as "resourceId", calendar.kind, calendar.mailbox, address,
       location.time_zone as "timeZone", ${writingOf} as writing,
       coalesce(resource.calendar_edits, mandator.parameters ->> 'CalendarEdits', 'PutBack') as edits,
+      ${declinesOf} as declines,
       coalesce(greatest(0, extract(epoch from writing_not_before - now()) * 1000), 0)::float8 as "restMs", writing_failures as failures
     from ${joined} join location on (location.mandator_id, location.id) = (resource.mandator_id, resource.location_id)
     where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(db);
   return rows[0];
 }
 
-/** The calendars in which not all may stand that shall: their setting is new, or nobody has compared them for an hour. */
+/**
+ * The calendars in which not all may stand that shall, as their setting is new or nobody has compared them for an hour; and those
+ * with items to decline.
+ */
 export async function toWrite(db: Database): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select calendar.id from ${joined}
@@ -51,7 +58,8 @@ export async function toWrite(db: Database): Promise<number[]> {
       or (${writingOf} <> 'Off' and (compared_at > now() - interval '1 hour') is not true)
       or exists (select from mail_writing as row
         where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
-          and row.state in ('Writing', 'Deleting', 'Doubtful', 'Overruled')))`.execute(db);
+          and row.state in ('Writing', 'Deleting', 'Doubtful', 'Overruled'))
+      or ${hasToTell})`.execute(db);
   return rows.map(({ id }) => id);
 }
 

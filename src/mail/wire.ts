@@ -11,6 +11,17 @@ import {
   type UnwrittenItem,
 } from './service.ts';
 
+const decline = z
+  .object({
+    State: z.enum(statusValues.declineStates).meta({
+      description:
+        'It waits to be declined; its organizer was told; nobody has invited the room; the mail server has no means; it refuses.',
+    }),
+    At: maybeInstant('Since when; null while it waits.'),
+    Reason: maybeText(500, 'Why its organizer was not told.'),
+  })
+  .meta({ id: 'MailDecline', description: 'What the organizer of a conflict was told by the mail server.' });
+
 const conflict = z
   .object({
     Subject: maybeText(4_000, 'What it is about.'),
@@ -21,6 +32,9 @@ const conflict = z
     OrganizerName: maybeText(500, 'Who has called it, as the mail server names them, of private ones too.'),
     OrganizerEmail: maybeText(500, 'Their mail address.'),
     BookingId: maybeId('booking', 'The booking that is in the way; null when the room has just become free.'),
+    Decline: decline
+      .nullable()
+      .meta({ description: 'What its organizer was told; null where conflicts are not declined.' }),
   })
   .meta({
     id: 'MailConflict',
@@ -88,6 +102,13 @@ export const calendarRecord = z
       .array(conflict)
       .max(most.conflicts)
       .meta({ description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.` }),
+    DeclinedCount: count(
+      'Items that were declined on the mail server because something was in the way, and are not over.',
+    ),
+    Declined: z
+      .array(conflict)
+      .max(most.conflicts)
+      .meta({ description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.` }),
     UnreadableCount: count('Items that have no booking because they cannot be read.'),
     Unreadable: z
       .array(unreadable)
@@ -102,7 +123,8 @@ export const calendarRecord = z
   })
   .meta({ id: 'MailSubscription', description: 'How the calendar of a room on the mail server is doing.' });
 
-const [ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = [
+const [ofDecline, ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = [
+  recordOf(decline),
   recordOf(conflict),
   recordOf(unreadable),
   recordOf(unwritten),
@@ -110,9 +132,13 @@ const [ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = [
   recordOf(calendarRecord),
 ];
 
+const toConflictRecord = ({ decline: told, ...item }: MailConflict) =>
+  ofConflict({ ...item, decline: told && ofDecline(told) });
+
 export const toCalendarRecord = (
   calendar: CalendarStatus,
   conflicts: readonly MailConflict[],
+  declined: readonly MailConflict[],
   unreadable: readonly UnreadableItem[],
   unwritten: readonly UnwrittenItem[],
 ) =>
@@ -120,7 +146,8 @@ export const toCalendarRecord = (
     ...calendar,
     pushWorks: pushWorks(calendar),
     fault: calendar.fault && ofFault(calendar.fault),
-    conflicts: conflicts.map(ofConflict),
+    conflicts: conflicts.map(toConflictRecord),
+    declined: declined.map(toConflictRecord),
     unreadable: unreadable.map(ofUnreadable),
     unwritten: unwritten.map(ofUnwritten),
   });
@@ -153,8 +180,11 @@ export const example = {
       OrganizerName: 'Ada Admin',
       OrganizerEmail: 'ada@school.example',
       BookingId: 4711,
+      Decline: null,
     },
   ],
+  DeclinedCount: 0,
+  Declined: [],
   UnreadableCount: 0,
   Unreadable: [],
   WritingFault: null,

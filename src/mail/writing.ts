@@ -11,6 +11,7 @@ import type { Turn } from '../flow/turns.ts';
 import { type Connector, hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
 import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
+import { tellOrganizers } from './declines.ts';
 import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
 import { takeOver } from './take-over.ts';
@@ -83,14 +84,18 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const { config, work, once } = context;
   const settings = config.MailServer[calendar.mandator];
   if (settings?.Kind !== calendar.kind) return null;
-  const { writes } = once(openConnectors)(settings);
-  if (writes === null) return await tellUnwritable(work, calendar);
+  const { writes, invitation } = once(openConnectors)(settings);
   const until = performance.now() + jobMs;
+  const signal = AbortSignal.any([context.signal, turn.signal]);
+  const telling = { work, calendar, invitation, turn, signal, until };
+  if (writes === null) {
+    await tellOrganizers(telling);
+    return await tellUnwritable(work, calendar);
+  }
   const read = async () => {
     const bookings = await readWanted(work, calendar, settings.FutureDays);
     return new Map(bookings.map((booking) => [booking.bookingId, booking]));
   };
-  const signal = AbortSignal.any([context.signal, turn.signal]);
   const session: Session = { context, calendar, writes, wanted: await read(), signal };
   const doubted = (await readRows(work, calendar)).filter(isUnsettled);
   if (doubted.length > 0) turn.begin();
@@ -118,6 +123,8 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   if (!isWhole) return 0;
   if (next.length < steps.length) return restAfterMs;
   if (rows.some(isUnsettled)) return laterMs;
+  const told = await tellOrganizers(telling);
+  if (told > 0) context.log.info({ mandator: calendar.mandator, mailbox: calendar.mailbox, told }, 'items declined');
   await sql`
     update mail_calendar set writing_failures = 0, writing_fault = null, writing_not_before = null, compared_at = now(),
       compared_as = ${calendar.writing}

@@ -33,6 +33,10 @@ export const calendarEdits = z.enum(['PutBack', 'TakeOver'], 'must be PutBack or
   description:
     'What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back.',
 });
+export const declineConflicts = z.boolean('must be true or false').meta({
+  description:
+    'Whether the organizer of an item in the calendar of a room on the mail server, which is not booked because its room is taken here, is told so: the item is declined there.',
+});
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
@@ -62,6 +66,7 @@ export const resourceFields = {
     .nullable(),
   CalendarWriting: calendarWriting.nullable(),
   CalendarEdits: calendarEdits.nullable(),
+  DeclineConflicts: declineConflicts.nullable(),
 };
 
 /** What a new resource has where nothing is said. */
@@ -73,6 +78,7 @@ export const resourceDefaults = {
   CheckInMinutes: null,
   CalendarWriting: null,
   CalendarEdits: null,
+  DeclineConflicts: null,
 };
 
 export const personFields = {

@@ -1,7 +1,7 @@
 /** The parameters of a tenant (specification 5.2, "global parameter"): their names, types and defaults. */
 import { z } from 'zod';
 import { InvalidInput } from '../errors.ts';
-import { calendarEdits, calendarWriting } from './fields.ts';
+import { calendarEdits, calendarWriting, declineConflicts } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 
 const flag = z.boolean('must be true or false');
@@ -12,6 +12,7 @@ export const parameterTypes = {
   UsersMayImport: flag,
   CalendarWriting: calendarWriting,
   CalendarEdits: calendarEdits,
+  DeclineConflicts: declineConflicts,
 };
 
 const parameters = z.object(parameterTypes).partial();
@@ -20,6 +21,7 @@ const unset: Required<z.output<typeof parameters>> = {
   UsersMayImport: false,
   CalendarWriting: 'Off',
   CalendarEdits: 'PutBack',
+  DeclineConflicts: false,
 };
 
 export type Parameters = typeof unset;

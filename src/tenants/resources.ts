@@ -26,6 +26,8 @@ export type Resource = {
   /** What stands in its calendar on the mail server, and whose word counts there; null: as the tenant says. */
   calendarWriting: 'Off' | 'Busy' | 'Full' | null;
   calendarEdits: 'PutBack' | 'TakeOver' | null;
+  /** Whether items of that calendar are declined there whose room is taken here; null: as the tenant says. */
+  declineConflicts: boolean | null;
   /** Whose rules count for it; null: everybody of the tenant sees and books it. */
   policyId: number | null;
   active: boolean;
@@ -55,6 +57,7 @@ const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
   ...(['mailbox', 'check_in_minutes as checkInMinutes'] as const),
   ...(['calendar_writing as calendarWriting', 'calendar_edits as calendarEdits'] as const),
+  'decline_conflicts as declineConflicts' as const,
   ...(['policy_id as policyId', 'active', 'version'] as const),
 ] as const;
 const kind: RecordKind = {

@@ -21,6 +21,7 @@ const parameters = {
   }),
   CalendarWriting: parameterTypes.CalendarWriting,
   CalendarEdits: parameterTypes.CalendarEdits,
+  DeclineConflicts: parameterTypes.DeclineConflicts,
 } satisfies typeof parameterTypes;
 
 export const tenantParameters = z

@@ -31,6 +31,8 @@ const told = {
       'Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in.',
     CalendarWriting: 'What of its bookings stands in its calendar on the mail server; null where the tenant says so.',
     CalendarEdits: 'What becomes of a booking that somebody changes there; null where the tenant says so.',
+    DeclineConflicts:
+      'Whether items of that calendar are declined there, for which it is not booked as it is taken here; null where the tenant says so.',
     PolicyId: 'The policy that says who may see and book it; null where everybody may.',
     Active: 'Whether it can be booked; resources are retired, never deleted.',
   },
@@ -62,6 +64,7 @@ export const resourceRecord = z
     CheckInMinutes: z.int().min(1).max(240).nullable().meta({ description: told.resource.CheckInMinutes }),
     CalendarWriting: calendarWriting.nullable().meta({ description: told.resource.CalendarWriting }),
     CalendarEdits: calendarEdits.nullable().meta({ description: told.resource.CalendarEdits }),
+    DeclineConflicts: z.boolean().nullable().meta({ description: told.resource.DeclineConflicts }),
     PolicyId: id('policy', told.resource.PolicyId).nullable(),
     Active: flag(told.resource.Active),
     Version: version,
@@ -131,6 +134,7 @@ export const newResource = z
     CheckInMinutes: resourceMembers.CheckInMinutes.default(resourceDefaults.CheckInMinutes),
     CalendarWriting: resourceMembers.CalendarWriting.default(null),
     CalendarEdits: resourceMembers.CalendarEdits.default(null),
+    DeclineConflicts: resourceMembers.DeclineConflicts.default(null),
     PolicyId: resourceMembers.PolicyId.default(null),
   })
   .meta({ id: 'NewResource', description: 'A resource to be made.' });

@@ -24,7 +24,7 @@ const record: Record<string, string> = {
   Batch: '`BatchEntry`, as `GET /v2.0/jobs/batches` lists it',
   Booking: '`Booking`',
   Display: '`Display`',
-  Mail: 'the mail item: the members of `MailConflict` with `Id`, `ResourceId`, `ResourceName` and `Mailbox`',
+  Mail: 'the mail item: the members of `MailConflict` but `Decline`, with `Id`, `ResourceId`, `ResourceName` and `Mailbox`',
   Test: 'the `Id` and the `Name` of the webhook',
 };
 const recordOfKind = (kind: string) => record[/^[A-Z][a-z]+/.exec(kind)?.[0] ?? ''] ?? '';

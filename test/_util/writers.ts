@@ -14,7 +14,7 @@ const owners: Record<string, readonly string[]> = {
   holidays: ['holiday', 'holiday_calendar'],
   identity: ['pepper', 'pin', 'pin_failure', 'session', 'signing_key'],
   lessons: ['batch', 'batch_error', 'batch_job', 'lesson', 'lesson_job'],
-  mail: ['mail_calendar', 'mail_item', 'mail_reading_page', 'mail_writing'],
+  mail: ['mail_calendar', 'mail_decline', 'mail_item', 'mail_reading_page', 'mail_writing'],
   'mail-inbox': ['mail_notification'],
   'mail-subscriptions': ['mail_server', 'mail_subscription', 'mail_subscription_history'],
   'opening-hours': ['opening_exception', 'opening_rule'],

@@ -362,6 +362,7 @@ describe('a calendar', () => {
       roomgate_mail_subscriptions_expiring: 0,
       roomgate_mail_subscriptions_silent_seconds: 0,
       roomgate_mail_written_items: Object.fromEntries(writtenStates.map((state) => [state, 0])),
+      roomgate_mail_declined_items: { Telling: 0, Told: 0, Nobody: 0, Impossible: 0, Refused: 0 },
       roomgate_mail_writes: { Written: 0, PutBack: 0, TakenOver: 0 },
       roomgate_mail_echoes: 0,
     });

@@ -30,7 +30,7 @@ describe('the tenant', () => {
     const { status, body, headers } = await user.get('/tenant');
     const Parameters = {
       ...{ PinAuthenticationAllowed: true, UsersMayImport: true },
-      ...{ CalendarWriting: 'Off', CalendarEdits: 'PutBack' },
+      ...{ CalendarWriting: 'Off', CalendarEdits: 'PutBack', DeclineConflicts: false },
     };
     expect([status, body]).toEqual([
       200,
@@ -141,7 +141,7 @@ describe('the tenant', () => {
 
   test('is the same over GraphQL', async () => {
     const members =
-      'mandator name parameters { pinAuthenticationAllowed usersMayImport calendarWriting calendarEdits } colour logo version';
+      'mandator name parameters { pinAuthenticationAllowed usersMayImport calendarWriting calendarEdits declineConflicts } colour logo version';
     const change = `mutation ($version: Int!, $input: ChangeTenantInput!) { changeTenant(version: $version, input: $input) {
       __typename ... on Tenant { ${members} } ... on Problem { code } ... on ValidationProblem { errors { code pointer } } } }`;
     const version = await versionOf();

@@ -57,12 +57,14 @@ describe('parameter get', () => {
         'UsersMayImport            false',
         'CalendarWriting           Off',
         'CalendarEdits             PutBack',
+        'DeclineConflicts          false',
       ].join('\n'),
       record: {
         PinAuthenticationAllowed: false,
         UsersMayImport: false,
         CalendarWriting: 'Off',
         CalendarEdits: 'PutBack',
+        DeclineConflicts: false,
       },
     });
   });
@@ -78,7 +80,7 @@ describe('parameter get', () => {
   test('names what is wrong', async () => {
     await expect(run('get', '--mandator', 'nobody')).rejects.toThrow(NotFound);
     await expect(run('get', '--mandator', 'school', 'Colour')).rejects.toThrow(
-      'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed, UsersMayImport, CalendarWriting, CalendarEdits',
+      'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed, UsersMayImport, CalendarWriting, CalendarEdits, DeclineConflicts',
     );
   });
 });
@@ -97,6 +99,7 @@ describe('parameter set', () => {
       UsersMayImport: false,
       CalendarWriting: 'Off',
       CalendarEdits: 'PutBack',
+      DeclineConflicts: false,
     });
   });
 

@@ -40,7 +40,7 @@ describe('POST resources', () => {
     const record = {
       ...{ Id: expect.any(Number), LocationId, Name: 'A 1', Kind: 'Room', Capacity: null, Equipment: [] },
       ...{ Mailbox: null, CheckInMinutes: null, PolicyId: null, Active: true, Version: 1 },
-      ...{ CalendarWriting: null, CalendarEdits: null },
+      ...{ CalendarWriting: null, CalendarEdits: null, DeclineConflicts: null },
     };
     expect([answer.status, answer.body]).toEqual([201, record]);
     expect(answer.headers.get('etag')).toBe('"1"');
@@ -266,7 +266,7 @@ describe('GET resources', () => {
 
 describe('GraphQL', () => {
   const record =
-    'id locationId name kind capacity equipment mailbox checkInMinutes calendarWriting calendarEdits policyId active version';
+    'id locationId name kind capacity equipment mailbox checkInMinutes calendarWriting calendarEdits declineConflicts policyId active version';
 
   test('answers the values of REST, in camel case', async () => {
     const { id } = service.tenant.resources[0]!;

@@ -29,7 +29,7 @@ function faultsOf(json: unknown) {
 
 describe('each fault names its path, its value and what is allowed', () => {
   const members =
-    'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, CalendarWriting, CalendarEdits, Policy, Active, OpeningRules, OpeningExceptions';
+    'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, CalendarWriting, CalendarEdits, DeclineConflicts, Policy, Active, OpeningRules, OpeningExceptions';
   const table: [json: unknown, code: string, pointer: string, field: string | null, message: string][] = [
     [7, 'InvalidType', '', null, 'the file: is 7; must be an object in braces'],
     [[], 'InvalidType', '', null, 'the file: is []; must be an object in braces'],
@@ -90,7 +90,7 @@ describe('each fault names its path, its value and what is allowed', () => {
       'UnknownField',
       '/Parameters/Pin',
       'Pin',
-      'Parameters.Pin: is not known here; the members here are PinAuthenticationAllowed, UsersMayImport, CalendarWriting, CalendarEdits',
+      'Parameters.Pin: is not known here; the members here are PinAuthenticationAllowed, UsersMayImport, CalendarWriting, CalendarEdits, DeclineConflicts',
     ],
     [file({ Locations: {} }), 'InvalidType', '/Locations', 'Locations', 'Locations: is {}; must be a list in brackets'],
     [

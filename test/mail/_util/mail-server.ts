@@ -7,7 +7,7 @@ import type { Invited, WrittenAppointment, WrittenChange } from '../simulator/ad
 import type { Delivery } from '../simulator/deliveries.ts';
 import type { Chances, Once } from '../simulator/faults.ts';
 import type { Truth } from '../simulator/ledger.ts';
-import type { RoomSettings } from '../simulator/mailboxes.ts';
+import type { RoomSettings, SentAnswer } from '../simulator/mailboxes.ts';
 import type { Options } from '../simulator/world.ts';
 
 const main = path.join(import.meta.dirname, '..', 'simulator', 'main.ts');
@@ -74,7 +74,7 @@ export async function startMailServer(options: Partial<Options> = {}) {
         address,
         ...settings,
       }),
-    setRoom: (address: string, settings: RoomSettings & { isAccessible?: boolean }) =>
+    setRoom: (address: string, settings: RoomSettings & { isAccessible?: boolean; isReadOnly?: boolean }) =>
       ask('PATCH', `mailboxes/${address}`, settings),
     /** In one room, as somebody from outside unless it is said who. */
     async appoint(room: string, written: WrittenAppointment & { uid?: string }): Promise<Invited> {
@@ -91,6 +91,8 @@ export async function startMailServer(options: Partial<Options> = {}) {
     remove: (id: string, originalStart?: string, soft = false) =>
       ask('POST', named(id, '/delete'), { originalStart, soft }),
     move: (id: string, room: string) => ask<Invited[]>('POST', named(id, '/move'), { room }),
+    /** What organizers were answered for a room by its client. */
+    answers: (room: string) => ask<SentAnswer[]>('GET', `answers/${room}`),
     truth: (room: string, from?: Date, to?: Date) =>
       ask<Truth[]>(
         'GET',

@@ -162,10 +162,12 @@ export function openAdmin(parts: {
     'GET options': () => options,
     'PATCH options': ({ body }) => Object.assign(options, body as Partial<Options>),
     'GET mailboxes': () =>
-      mailboxes.all().map(({ items, log, ...mailbox }) => ({ ...mailbox, items: items.size, changes: log.length })),
+      mailboxes
+        .all()
+        .map(({ items, log, answers: _, ...mailbox }) => ({ ...mailbox, items: items.size, changes: log.length })),
     'POST mailboxes': ({ body }) => {
       const { address, ...settings } = body as RoomSettings & { address: string };
-      const { items: _, log: __, ...mailbox } = mailboxes.add(address, settings);
+      const { items: _, log: __, answers: ___, ...mailbox } = mailboxes.add(address, settings);
       return mailbox;
     },
     'PATCH mailboxes/:': ({ parts: [address], body }) => {
@@ -187,6 +189,7 @@ export function openAdmin(parts: {
       return {};
     },
     'POST appointments/:/move': ({ parts: [name], body }) => move(name, (body as { room: string }).room),
+    'GET answers/:': ({ parts: [address] }) => room(address).answers,
     'GET ledger/:': ({ parts: [address], query }) => {
       const time = (name: string, otherwise: number) => (query.has(name) ? Date.parse(query.get(name)!) : otherwise);
       return truthOf(room(address), time('from', 0), time('to', 8.64e15));

@@ -223,16 +223,18 @@ export function openCalendars(world: World) {
     return { status: 200, body: { value: found.map((item) => expanded(call, item, write(item))) } };
   }
 
-  function event(call: Call, mailbox: Mailbox, id: string, isInstances: boolean): Reply {
+  function event(call: Call, mailbox: Mailbox, id: string, act: string | undefined): Reply {
     const found = mailboxes.item(mailbox, id);
     if (!found) return refusal(404, 'ErrorItemNotFound', 'The specified object was not found in the store.');
     const { appointment, occurrence } = found;
     const zone = zoneOf(call);
+    if (act === '/decline')
+      return writes.decline(call, mailbox, appointment, occurrence?.originalStart ?? null) ?? { status: 202 };
     if (call.method === 'PATCH' || call.method === 'DELETE') {
       const refused = writes.change(call, mailbox, appointment, occurrence?.originalStart ?? null);
       if (refused || call.method === 'DELETE') return refused ?? { status: 204 };
     } else if (call.method !== 'GET') return noMethod();
-    if (!isInstances) {
+    if (act !== '/instances') {
       const event = writeEvent(mailbox, appointment, occurrence, zone);
       return { status: 200, body: expanded(call, appointment, event) };
     }
@@ -250,7 +252,10 @@ export function openCalendars(world: World) {
   /** @returns undefined for what is no such path */
   return function answer(call: Call, mailbox: Mailbox, rest: string): Reply | undefined {
     if (rest === '/events' && (call.method === 'GET' || call.method === 'POST')) return events(call, mailbox);
-    if (call.method !== 'GET' && !/^\/events\/[^/]+$/.test(rest)) return noMethod();
+    if (call.method !== 'GET' && mailbox.isReadOnly)
+      return refusal(403, 'ErrorAccessDenied', 'Access is denied. Check credentials and try again.');
+    const isDecline = call.method === 'POST' && /^\/events\/[^/]+\/decline$/.test(rest);
+    if (call.method !== 'GET' && !isDecline && !/^\/events\/[^/]+$/.test(rest)) return noMethod();
     const path = rest.replace(/^\/(calendar|calendars\/[^/]+)(?=\/)/, '');
     if (rest === '')
       return { status: 200, body: { id: mailbox.userId, mail: mailbox.address, displayName: mailbox.name } };
@@ -265,7 +270,7 @@ export function openCalendars(world: World) {
       };
     if (/^\/calendarView\/(microsoft\.graph\.)?delta(\(\))?$/i.test(path)) return delta(call, mailbox);
     if (/^\/calendarView$/i.test(path)) return view(call, mailbox);
-    const [, id, instances] = /^\/events\/([^/]+)(\/instances)?$/.exec(path) ?? [];
-    return id === undefined ? undefined : event(call, mailbox, decodeURIComponent(id), instances !== undefined);
+    const [, id, act] = /^\/events\/([^/]+)(\/instances|\/decline)?$/.exec(path) ?? [];
+    return id === undefined ? undefined : event(call, mailbox, decodeURIComponent(id), act);
   };
 }

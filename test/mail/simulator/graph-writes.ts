@@ -106,6 +106,19 @@ export function openWrites(world: World) {
       mailboxes.change(mailbox, item, facts, originalStart);
       return undefined;
     },
+    /** @returns undefined when it is done */
+    decline(call: Call, mailbox: Mailbox, item: Appointment, originalStart: number | null): Reply | undefined {
+      const { comment = '', sendResponse = true, ...others } = JSON.parse(call.body) as Record<string, unknown>;
+      const isForm = typeof comment === 'string' && typeof sendResponse === 'boolean';
+      const unknown = Object.keys(others).filter((name) => name !== 'proposedNewTime');
+      if (!isForm || unknown.length > 0)
+        return refusal(400, 'BadRequest', 'The value of a parameter is not of the type that it has.');
+      // Whoever has called a meeting cannot decline it.
+      if (item.organizer === null)
+        return refusal(404, 'ErrorItemNotFound', 'The specified object was not found in the store.');
+      mailboxes.decline(mailbox, item, originalStart, { comment, isSent: sendResponse, keeps: false });
+      return undefined;
+    },
     /** The events that `$filter` asks for by an extended property; undefined for any other filter. */
     filtered(mailbox: Mailbox, filter: string): Appointment[] | undefined {
       const form =

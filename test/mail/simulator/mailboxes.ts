@@ -59,6 +59,16 @@ export type RoomSettings = {
   removePrivate?: boolean;
 };
 
+/** An answer to an invitation, as its organizer gets it. */
+export type SentAnswer = {
+  to: string;
+  uid: string;
+  /** Of the occurrence that it is about; null: all there is. */
+  originalStart: string | null;
+  start: string;
+  comment: string;
+};
+
 export type Mailbox = Required<RoomSettings> & {
   address: string;
   /** What Graph calls the user. */
@@ -70,6 +80,10 @@ export type Mailbox = Required<RoomSettings> & {
   log: { number: number; id: string; what: 'created' | 'updated' | 'deleted' }[];
   /** Impersonation and tokens reach it. */
   isAccessible: boolean;
+  /** And may only read it. */
+  isReadOnly: boolean;
+  /** What its client has had it answer to organizers, oldest first. */
+  answers: SentAnswer[];
 };
 
 export type Change = {
@@ -181,7 +195,7 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
           calendarId: makeId(24),
           deletedItemsId: makeId(24),
         },
-        ...{ items: new Map(), log: [], isAccessible: true },
+        ...{ items: new Map(), log: [], isAccessible: true, isReadOnly: false, answers: [] },
       };
       boxes.set(box.address, box);
       return box;
@@ -240,6 +254,24 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
       if (originalStart === null) Object.assign(item, facts, { subject: `Canceled: ${item.subject}` });
       else item.exceptions.set(originalStart, { ...item.exceptions.get(originalStart), ...facts });
       item.sequence += 1;
+      write('updated', box, item);
+    },
+    /** The client answers for the room. @param keeps whether the calendar keeps what is declined */
+    decline(
+      box: Mailbox,
+      item: Appointment,
+      originalStart: number | null,
+      { comment, isSent, keeps }: { comment: string; isSent: boolean; keeps: boolean },
+    ): void {
+      const start = occurrencesOf(item).find((one) => one.originalStart === originalStart)?.start ?? item.start;
+      if (isSent && item.organizer)
+        box.answers.push({
+          ...{ to: item.organizer.email, uid: item.uid, comment, start: new Date(start).toISOString() },
+          originalStart: originalStart === null ? null : new Date(originalStart).toISOString(),
+        });
+      if (!keeps) return void room.remove(box, item, originalStart, true);
+      if (originalStart === null) item.answer = 'declined';
+      else item.exceptions.set(originalStart, { ...item.exceptions.get(originalStart), answer: 'declined' });
       write('updated', box, item);
     },
     remove(box: Mailbox, item: Appointment, originalStart: number | null = null, toDeletedItems = false): void {

@@ -254,6 +254,8 @@ export type ChangeResourceInput = {
   capacity?: number | null | undefined;
   /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
   checkInMinutes?: number | null | undefined;
+  /** Whether items of that calendar are declined there, for which it is not booked as it is taken here; null where the tenant says so. */
+  declineConflicts?: boolean | null | undefined;
   /** What is there. */
   equipment?: Array<string> | null | undefined;
   /** What it is: Room, Hall, Laboratory, … */
@@ -286,6 +288,8 @@ export type ChangeTenantParametersInput = {
   calendarEdits?: CalendarEdits | null | undefined;
   /** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
   calendarWriting?: CalendarWriting | null | undefined;
+  /** Whether the organizer of an item in the calendar of a room on the mail server, which is not booked because its room is taken here, is told so: the item is declined there. */
+  declineConflicts?: boolean | null | undefined;
   /** Whether PINs count. Only whoever runs the server changes it. */
   pinAuthenticationAllowed?: boolean | null | undefined;
   /** Whether Users send, change and delete lessons, too. */
@@ -453,6 +457,8 @@ export type CreateResourceInput = {
   capacity?: number | null | undefined;
   /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
   checkInMinutes?: number | null | undefined;
+  /** Whether items of that calendar are declined there, for which it is not booked as it is taken here; null where the tenant says so. */
+  declineConflicts?: boolean | null | undefined;
   /** What is there. */
   equipment?: Array<string> | null | undefined;
   /** What it is: Room, Hall, Laboratory, … */

@@ -168,6 +168,8 @@ export type ChangeTenantParametersInput = {
   calendarEdits?: CalendarEdits | null | undefined;
   /** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
   calendarWriting?: CalendarWriting | null | undefined;
+  /** Whether the organizer of an item in the calendar of a room on the mail server, which is not booked because its room is taken here, is told so: the item is declined there. */
+  declineConflicts?: boolean | null | undefined;
   /** Whether PINs count. Only whoever runs the server changes it. */
   pinAuthenticationAllowed?: boolean | null | undefined;
   /** Whether Users send, change and delete lessons, too. */
@@ -1042,16 +1044,16 @@ export type ReadLessonByIdQueryVariables = Exact<{
 
 export type ReadLessonByIdQuery = { lesson: { status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null };
 
-export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, policyId: string | null, active: boolean, version: number };
+export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, policyId: string | null, active: boolean, version: number };
 
 export type UpcomingMembersFragment = { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null };
 
-export type TenantMembersFragment = { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } };
+export type TenantMembersFragment = { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } };
 
 export type ReadTenantQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ReadTenantQuery = { tenant: { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } } };
+export type ReadTenantQuery = { tenant: { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } } };
 
 export type ChangeTenantMutationVariables = Exact<{
   version: number;
@@ -1061,7 +1063,7 @@ export type ChangeTenantMutationVariables = Exact<{
 
 export type ChangeTenantMutation = { result:
     | { code: string, message: string }
-    | { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } }
+    | { mandator: string, name: string, colour: string | null, logo: string | null, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -1087,7 +1089,7 @@ export type PreviewRetirementQueryVariables = Exact<{
 }>;
 
 
-export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, digest: string, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, policyId: string | null, active: boolean, version: number } } | null };
+export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, digest: string, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, policyId: string | null, active: boolean, version: number } } | null };
 
 export type RetireResourceMutationVariables = Exact<{
   id: string | number;
@@ -1100,7 +1102,7 @@ export type RetireResourceMutation = { result:
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
-    | { cancelled: number, moved: number, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, policyId: string | null, active: boolean, version: number }, kept: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null }, conflicts: Array<{ bookingId: string, resourceId: string, kind: BookingKind, subject: string | null, start: string, end: string, wantedStart: string }> }
+    | { cancelled: number, moved: number, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, policyId: string | null, active: boolean, version: number }, kept: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null }, conflicts: Array<{ bookingId: string, resourceId: string, kind: BookingKind, subject: string | null, start: string, end: string, wantedStart: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -1532,6 +1534,7 @@ export const ResourceMembersFragmentDoc = new TypedDocumentString(`
   checkInMinutes
   calendarWriting
   calendarEdits
+  declineConflicts
   policyId
   active
   version
@@ -1556,6 +1559,7 @@ export const TenantMembersFragmentDoc = new TypedDocumentString(`
     usersMayImport
     calendarWriting
     calendarEdits
+    declineConflicts
   }
   colour
   logo
@@ -3187,6 +3191,7 @@ export const ReadTenantDocument = new TypedDocumentString(`
     usersMayImport
     calendarWriting
     calendarEdits
+    declineConflicts
   }
   colour
   logo
@@ -3212,6 +3217,7 @@ export const ChangeTenantDocument = new TypedDocumentString(`
     usersMayImport
     calendarWriting
     calendarEdits
+    declineConflicts
   }
   colour
   logo
@@ -3267,6 +3273,7 @@ export const PreviewRetirementDocument = new TypedDocumentString(`
   checkInMinutes
   calendarWriting
   calendarEdits
+  declineConflicts
   policyId
   active
   version
@@ -3311,6 +3318,7 @@ export const RetireResourceDocument = new TypedDocumentString(`
   checkInMinutes
   calendarWriting
   calendarEdits
+  declineConflicts
   policyId
   active
   version

@@ -1,0 +1,191 @@
+/** The rows of what organizers are told of items whose room is taken, and what asks for them. */
+import { sql } from 'kysely';
+import { lockRooms } from '../bookings/service.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { transactWithin } from '../db/lock-timeout.ts';
+import { isLockTimeout } from '../flow/database-errors.ts';
+import type { CalendarKey } from './reading.ts';
+import { describeConflict } from './standing.ts';
+
+/** Seconds for which an item rests first: the room's own answer may come, or the room may become free. */
+const restSeconds = 60;
+/** How often a day one item is declined that something accepts again. */
+const mostTimes = 3;
+const lockWithinMs = 1_000;
+
+/** Whether conflicts in the calendar of the row `resource` are declined. */
+export const declinesOf = sql`coalesce(resource.decline_conflicts, (mandator.parameters ->> 'DeclineConflicts')::boolean, false)`;
+/** What keeps an item from its room, if it is booked here: among items of the mail server that server itself decides. */
+const inTheWay = sql`from booking as taking
+  where taking.mandator_id = item.mandator_id and taking.resource_id = calendar.resource_id and taking.kind <> 'MailItem'
+    and taking.status in ('Confirmed', 'Tentative') and taking.occupied && item.occupied`;
+/** Whether the row `item` of the row `calendar` is one whose organizer is to hear of it. */
+export const isToTell = sql<boolean>`(item.state = 'Conflict' and lower(item.occupied) > now() and exists (select ${inTheWay}))`;
+/** Whether the organizer of `item` was told, or cannot be, or is not to be asked about now. */
+const isTold = sql`exists (select from mail_decline as decline
+  where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.version = item.content_hash
+    and (decline.state in ('Told', 'Nobody', 'Impossible') or decline.not_before > now()))`;
+const isTelling = sql`exists (select from mail_decline as decline
+  where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.state = 'Telling')`;
+/** Whether there is something to tell of the row `item`, if its calendar is one of which is told. */
+const isDue = sql`(${isToTell} and item.changed_at < now() - make_interval(secs => ${restSeconds}) and not ${isTold})`;
+
+/** Whether the row `calendar` has items to tell of, or of which it is not known whether their organizers were told. */
+export const hasToTell = sql<boolean>`(
+  exists (select from mail_decline as decline where decline.mandator_id = calendar.mandator_id
+    and decline.calendar_id = calendar.id and decline.state = 'Telling')
+  or (${declinesOf} and exists (select from mail_item as item where item.mandator_id = calendar.mandator_id
+    and item.calendar_id = calendar.id and ${isDue})))`;
+
+export type ItemToTell = {
+  id: number;
+  itemId: string;
+  groupId: string;
+  occurrence: string;
+  version: Buffer;
+  /** Null where it has become unreadable. */
+  start: Date | null;
+  end: Date | null;
+  /** Whether an earlier attempt has an unknown outcome. */
+  isTelling: boolean;
+};
+
+/** Lists the nearest items to tell of, and those whose outcome is unknown. @param most of the former */
+export async function listToTell(
+  db: Database,
+  { mandatorId, calendarId, declines }: CalendarKey & { declines: boolean },
+  most: number,
+): Promise<ItemToTell[]> {
+  const { rows } = await sql<ItemToTell>`
+    select item.id, item.item_id as "itemId", group_id as "groupId", occurrence, content_hash as version,
+      lower(item.occupied) as start, upper(item.occupied) as end, ${isTelling} as "isTelling"
+    from mail_item as item
+    join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+    where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId}
+      and (${isTelling} or (${declines} and item.state = 'Conflict' and upper(item.occupied) > now() and ${isDue}))
+    order by ${isTelling} desc, lower(item.occupied), item.id limit ${most}`.execute(db);
+  return rows;
+}
+
+/** How many organizers were told in the last minute, or tried to. */
+export async function countTold(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from mail_decline
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and times > 0 and at > now() - interval '1 minute'`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export type DeclineAnswer = {
+  state: 'Told' | 'Nobody' | 'Impossible' | 'Refused';
+  changeKey?: string | null;
+  reason?: string | null;
+  /** Of Refused. */
+  restMs?: number;
+};
+
+/** Stores the answer. What was in the way stays known where none else is given. */
+export async function keepAnswer(
+  trx: Database | Transaction,
+  { mandatorId, calendarId }: CalendarKey,
+  { id, version }: Pick<ItemToTell, 'id' | 'version'>,
+  { state, changeKey = null, reason = null, restMs }: DeclineAnswer,
+): Promise<void> {
+  const isTold = state === 'Told';
+  const notBefore = restMs === undefined ? null : new Date(Date.now() + restMs);
+  await sql`
+    insert into mail_decline as decline (mandator_id, item_id, calendar_id, version, state, change_key, reason, not_before,
+      times, times_since)
+    select ${mandatorId}, id, calendar_id, ${version}, ${state}, ${changeKey}, ${reason?.slice(0, 500) ?? null}, ${notBefore},
+      ${isTold ? 1 : 0}, case when ${isTold} then now() end
+    from mail_item where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id = ${id}
+    on conflict (mandator_id, item_id) do update set version = excluded.version, state = excluded.state, at = now(),
+      change_key = coalesce(excluded.change_key, decline.change_key), reason = coalesce(excluded.reason, decline.reason),
+      not_before = excluded.not_before,
+      times = case when excluded.times = 0 then decline.times
+        when decline.times_since > now() - interval '1 day' then decline.times + 1 else 1 end,
+      times_since = case when excluded.times = 0 then decline.times_since
+        when decline.times_since > now() - interval '1 day' then decline.times_since else now() end`.execute(trx);
+}
+
+const isUninvited = sql`(coalesce(organizer_email, organizer_name) is null or lower(organizer_email) = lower(calendar.mailbox))`;
+
+/** Writes down at once of whom nobody can be told: of all that is due where the server has no means. */
+export async function keepUntellable(
+  db: Database,
+  { mandatorId, calendarId }: CalendarKey,
+  state: 'Nobody' | 'Impossible',
+  reason: string,
+): Promise<void> {
+  await sql`
+    insert into mail_decline as decline (mandator_id, item_id, calendar_id, version, state, reason)
+    select item.mandator_id, item.id, item.calendar_id, item.content_hash, ${state}, ${reason}
+    from mail_item as item
+    join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+    where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.state = 'Conflict'
+      and upper(item.occupied) > now() and ${isDue} and not ${isTelling} and (${state === 'Impossible'} or ${isUninvited})
+    on conflict (mandator_id, item_id) do update set version = excluded.version, state = excluded.state, at = now(),
+      reason = excluded.reason, not_before = null`.execute(db);
+}
+
+/** Forgets an attempt that has come to nothing. */
+export async function forgetTelling(
+  db: Database,
+  { mandatorId }: CalendarKey,
+  { id }: Pick<ItemToTell, 'id'>,
+): Promise<void> {
+  await sql`
+    delete from mail_decline where mandator_id = ${mandatorId} and item_id = ${id} and state = 'Telling'`.execute(db);
+}
+
+/** Forgets the attempts in a calendar, as another takes its place. */
+export async function forgetTellings(trx: Transaction, mandatorId: number, calendarId: number): Promise<void> {
+  await sql`
+    delete from mail_decline
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Telling'`.execute(trx);
+}
+
+export type Claim = { resource: string; kind: 'Booking' | 'Lesson' | 'Block'; start: Date; end: Date };
+
+/**
+ * Notes that an organizer is about to be told, under the lock of the room: nobody gives the item its room meanwhile.
+ * @returns what is in the way; undefined: it is not to be told any more; 'TooOften': others accept it again and again; 'Later':
+ * others hold the room
+ */
+export async function claim(
+  db: Database,
+  { mandatorId, calendarId, resourceId, declines }: CalendarKey & { resourceId: number; declines: boolean },
+  { id, version }: ItemToTell,
+  changeKey: string | null,
+): Promise<Claim | 'TooOften' | 'Later' | undefined> {
+  if (!declines) return undefined;
+  const attempt = transactWithin(db, lockWithinMs, async (trx) => {
+    await lockRooms(trx, mandatorId, [resourceId]);
+    const { rows } = await sql<Claim & { isTooOften: boolean }>`
+      select resource.name as resource, first.kind, lower(first.occupied) as start, upper(first.occupied) as end,
+        exists (select from mail_decline where mandator_id = ${mandatorId} and item_id = ${id} and times >= ${mostTimes}
+          and times_since > now() - interval '1 day') as "isTooOften"
+      from mail_item as item
+      join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+      join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
+      cross join lateral (select taking.kind, taking.occupied ${inTheWay} order by lower(taking.occupied) limit 1) as first
+      where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.id = ${id}
+        and item.content_hash = ${version} and calendar.retired_at is null and ${isToTell}`.execute(trx);
+    const [found] = rows;
+    if (!found) return undefined;
+    const { isTooOften, ...claimed } = found;
+    if (isTooOften) return 'TooOften';
+    const reason = describeConflict(claimed);
+    await sql`
+      insert into mail_decline (mandator_id, item_id, calendar_id, version, state, change_key, reason)
+      values (${mandatorId}, ${id}, ${calendarId}, ${version}, 'Telling', ${changeKey}, ${reason})
+      on conflict (mandator_id, item_id) do update set version = excluded.version, state = 'Telling', at = now(),
+        change_key = excluded.change_key, reason = excluded.reason, not_before = null`.execute(trx);
+    return claimed;
+  });
+  return await attempt.catch((error: unknown) => {
+    if (!isLockTimeout(error)) throw error;
+    return 'Later' as const;
+  });
+}
