@@ -25,6 +25,8 @@ const [mostOrganizers, organizersFor] = [20_000, dayLength];
 export type EwsView = {
   /** The items of the calendar that carry one of these marks. */
   findMarked(mailbox: string, origins: readonly string[], signal: AbortSignal): Promise<FoundItem[]>;
+  /** One item by its id; undefined where it is gone. */
+  getItem(mailbox: string, id: string, signal: AbortSignal): Promise<FoundItem | undefined>;
   /** Reads the items of the window from `place` on, slice by slice. */
   find(
     mailbox: string,
@@ -132,6 +134,14 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
 
   return {
     findMarked,
+    async getItem(mailbox, id, signal) {
+      const body = `${shape(itemProperties, markUri)}<m:ItemIds><t:ItemId Id="${escapeXml(id)}"/></m:ItemIds>`;
+      const [response] = await call('GetItem', mailbox, '', body, signal);
+      if (/^Error(ItemNotFound|InvalidId.*)$/.test(codeOf(response!))) return undefined;
+      refuseError(response!, origin);
+      const element = childOf(response, messages, 'Items')?.children[0];
+      return element && readFound(element);
+    },
     async *find(mailbox, window, place, signal) {
       for await (const slice of readSlices(window, place, mostFound, async (times) => {
         const found = await findSlice(mailbox, times, signal);

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Connector, ServerFault } from './connector.ts';
+import { openEwsInvitations } from './ews-declines.ts';
 import { groupFound } from './ews-items.ts';
 import { messages, openEwsCalls, refuseError } from './ews-soap.ts';
 import { calendarFolder, openEwsView } from './ews-view.ts';
@@ -48,7 +49,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'Ews',
     writes: openEwsWrites(call, view, origin),
-    invitation: null,
+    invitation: openEwsInvitations(call, view, origin),
     subscriptions,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const none = { groups: [], removed: [], address };

@@ -17,13 +17,15 @@ const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 const erika = 'erika@contoso.test';
 
 type Kind = {
-  kind: 'Graph';
+  kind: 'Graph' | 'Ews';
   settings(server: MailServer, url: string): Record<string, string>;
   /** Whether a request declines. */
   isDecline(one: { method: string; path: string; body: string }): boolean;
   /** Whether what is declined stays in the calendar. */
   keeps: boolean;
   operation: string;
+  /** What the server answers to who may only read. */
+  refusal: string;
 };
 
 const kinds: Kind[] = [
@@ -35,368 +37,386 @@ const kinds: Kind[] = [
     isDecline: ({ body }) => body.includes('/decline"'),
     keeps: false,
     operation: '/decline',
+    refusal: '403',
+  },
+  {
+    kind: 'Ews',
+    settings: ({ user, password }, url) => ({
+      ...{ Kind: 'Ews', Url: `${url}/EWS/Exchange.asmx`, User: user, Password: password },
+    }),
+    isDecline: ({ body }) => body.includes('DeclineItem'),
+    keeps: false,
+    operation: 'CreateItem',
+    refusal: 'ErrorAccessDenied',
   },
 ];
 
-describe.each(kinds)('a conflict in a calendar of $kind', ({ settings, isDecline, keeps, operation }) => {
-  let server: MailServer;
-  let relay: Relay;
-  let desk: WritingDesk;
-  let used = 0;
-  let room: { id: number; mailbox: string; mandatorId: number; calendarId: number };
+describe.each(kinds)(
+  'a conflict in a calendar of $kind',
+  ({ kind, settings, isDecline, keeps, operation, refusal }) => {
+    let server: MailServer;
+    let relay: Relay;
+    let desk: WritingDesk;
+    let used = 0;
+    let room: { id: number; mailbox: string; mandatorId: number; calendarId: number };
 
-  beforeAll(async () => {
-    server = await startMailServer();
-    relay = await startRelay(server.url);
-    for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
-    const told = Object.entries(settings(server, relay.url));
-    desk = await openWritingDesk(
-      Object.fromEntries(told.map(([name, value]) => [`MailServer__school__${name}`, value])),
-      rooms,
-    );
-    await desk.tell();
-    await desk.settle();
-  });
-  afterAll(async () => {
-    await desk?.close();
-    await relay?.stop();
-    await server?.stop();
-  });
-  beforeEach(async () => {
-    const { id, name } = desk.tenant.resources[used]!;
-    room = { id, mailbox: mailboxOf(name), ...(await desk.keys())[used]! };
-    used += 1;
-    expect((await desk.admin.patch(`/resources/${room.id}`, { DeclineConflicts: true })).status).toBe(200);
-    relay.asked.length = 0;
-  });
-  afterEach(async () => {
-    relay.lose();
-    await server.clearFaults();
-  });
-
-  async function book(days: number, more: object = {}): Promise<number> {
-    const made = await desk.user.post('/bookings', {
-      ...{ ResourceId: room.id, Subject: 'Exam of Ada', Start: at(days, 9), End: at(days, 10), ...more },
+    beforeAll(async () => {
+      server = await startMailServer();
+      relay = await startRelay(server.url);
+      for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
+      const told = Object.entries(settings(server, relay.url));
+      desk = await openWritingDesk(
+        Object.fromEntries(told.map(([name, value]) => [`MailServer__school__${name}`, value])),
+        rooms,
+      );
+      await desk.tell();
+      await desk.settle();
     });
-    expect(made.status).toBe(201);
-    return made.body['Id'] as number;
-  }
-  const free = async (id: number) => expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
-  const invite = async (days: number, more: object = {}) =>
-    (await server.appoint(room.mailbox, { ...span(days), subject: 'Board', ...more })).itemId!;
-  async function read(): Promise<void> {
-    await desk.tell([room.calendarId]);
-    await desk.settle();
-  }
-  /** As if what was read had been there for two minutes, and the sweep came. */
-  async function pass(): Promise<void> {
-    await sql`update mail_item set changed_at = now() - interval '2 minutes'
+    afterAll(async () => {
+      await desk?.close();
+      await relay?.stop();
+      await server?.stop();
+    });
+    beforeEach(async () => {
+      const { id, name } = desk.tenant.resources[used]!;
+      room = { id, mailbox: mailboxOf(name), ...(await desk.keys())[used]! };
+      used += 1;
+      expect((await desk.admin.patch(`/resources/${room.id}`, { DeclineConflicts: true })).status).toBe(200);
+      relay.asked.length = 0;
+    });
+    afterEach(async () => {
+      relay.lose();
+      await server.clearFaults();
+    });
+
+    async function book(days: number, more: object = {}): Promise<number> {
+      const made = await desk.user.post('/bookings', {
+        ...{ ResourceId: room.id, Subject: 'Exam of Ada', Start: at(days, 9), End: at(days, 10), ...more },
+      });
+      expect(made.status).toBe(201);
+      return made.body['Id'] as number;
+    }
+    const free = async (id: number) => expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
+    const invite = async (days: number, more: object = {}) =>
+      (await server.appoint(room.mailbox, { ...span(days), subject: 'Board', ...more })).itemId!;
+    async function read(): Promise<void> {
+      await desk.tell([room.calendarId]);
+      await desk.settle();
+    }
+    /** As if what was read had been there for two minutes, and the sweep came. */
+    async function pass(): Promise<void> {
+      await sql`update mail_item set changed_at = now() - interval '2 minutes'
       where calendar_id = ${room.calendarId} and changed_at > now() - interval '1 minute'`.execute(desk.db);
-    await desk.sweep();
-    await desk.settle();
-  }
-  async function readAndPass(): Promise<void> {
-    await read();
-    await pass();
-  }
-  const declines = () => relay.asked.filter(isDecline);
-  const answers = () => server.answers(room.mailbox);
-  type Told = { State: string; At: string | null; Reason: string | null } | null;
-  type Listed = { Start: string; Reason: string | null; BookingId: number | null; Decline: Told };
-  type Lists = {
-    ConflictCount: number;
-    Conflicts: Listed[];
-    DeclinedCount: number;
-    Declined: Listed[];
-    WritingFault: string | null;
-  };
-  const lists = async () => (await desk.admin.get(`/mail-subscriptions/${room.calendarId}`)).body as unknown as Lists;
-  const states = async () => {
-    const { rows } = await sql<{ item: string; told: string | null }>`
+      await desk.sweep();
+      await desk.settle();
+    }
+    async function readAndPass(): Promise<void> {
+      await read();
+      await pass();
+    }
+    const declines = () => relay.asked.filter(isDecline);
+    const answers = () => server.answers(room.mailbox);
+    type Told = { State: string; At: string | null; Reason: string | null } | null;
+    type Listed = { Start: string; Reason: string | null; BookingId: number | null; Decline: Told };
+    type Lists = {
+      ConflictCount: number;
+      Conflicts: Listed[];
+      DeclinedCount: number;
+      Declined: Listed[];
+      WritingFault: string | null;
+    };
+    const lists = async () => (await desk.admin.get(`/mail-subscriptions/${room.calendarId}`)).body as unknown as Lists;
+    const states = async () => {
+      const { rows } = await sql<{ item: string; told: string | null }>`
       select item.state as item, decline.state as told from mail_item as item
       left join mail_decline as decline on decline.mandator_id = item.mandator_id and decline.item_id = item.id
       where item.calendar_id = ${room.calendarId} order by item.occupied`.execute(desk.db);
-    return rows.map(({ item, told }) => `${item} ${told}`);
-  };
-  const findings = async () =>
-    (await examineMail(desk.service.context)).filter(
-      ({ text }) => text.includes(room.mailbox) && /not booked|declined|written/.test(text),
-    );
+      return rows.map(({ item, told }) => `${item} ${told}`);
+    };
+    const findings = async () =>
+      (await examineMail(desk.service.context)).filter(
+        ({ text }) => text.includes(room.mailbox) && /not booked|declined|written/.test(text),
+      );
 
-  test('is told to its organizer once, and stays in the lists as declined', async () => {
-    const bookingId = await book(1);
-    await invite(1);
-    await read();
-    expect((await lists()).Conflicts).toMatchObject([{ Decline: { State: 'Waiting', At: null, Reason: null } }]);
-    expect(await answers()).toEqual([]);
-    await pass();
-    expect(await answers()).toMatchObject([{ to: erika, originalStart: null, start: at(1, 9) }]);
-    expect(await states()).toEqual(['Gone Told']);
-    const { ConflictCount, Conflicts, DeclinedCount, Declined } = await lists();
-    expect([ConflictCount, Conflicts, DeclinedCount]).toEqual([0, [], 1]);
-    expect(Declined).toMatchObject([
-      {
-        ...{ Subject: 'Board', Start: at(1, 9), OrganizerEmail: erika, BookingId: bookingId },
-        Reason: `The room is occupied by a booking from ${at(1, 9)} to ${at(1, 10)}.`,
-        Decline: { State: 'Told', At: expect.stringMatching(/^\d{4}-/), Reason: null },
-      },
-    ]);
-    expect(await findings()).toEqual([]);
-    await readAndPass();
-    await readAndPass();
-    expect(declines()).toHaveLength(1);
-    expect(await server.truth(room.mailbox)).toHaveLength(keeps ? 1 : 0);
-  });
-
-  test('is told with the room and the time alone, whoever may see what is in the way', async () => {
-    await book(1, { IsPrivate: true, SetupMinutes: 30 });
-    await invite(1);
-    await readAndPass();
-    const { comment = '' } = (await answers())[0] ?? {};
-    const { name } = desk.tenant.resources[used - 1]!;
-    const [german, english, ...others] = comment.split('\n');
-    expect(others).toEqual([]);
-    const zone = /\(([^)]+)\)\.$/.exec(english!)?.[1];
-    const clock = (instant: string) =>
-      new Date(instant).toLocaleTimeString('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
-    expect(english).toContain(`${name} is already taken: `);
-    expect(german).toContain(`${name} ist schon belegt: `);
-    for (const line of [german, english]) {
-      expect(line).toContain(clock(at(1, 8.5)));
-      expect(line).toContain(clock(at(1, 10)));
-    }
-    for (const one of declines()) expect(one.body).not.toMatch(/Exam|Ada|User/);
-  });
-
-  test('is told to nobody unless the tenant or the room says so', async () => {
-    const set = (path: string, body: object) => desk.admin.patch(path, body);
-    expect((await desk.admin.get('/tenant')).body).toMatchObject({ Parameters: { DeclineConflicts: false } });
-    await set(`/resources/${room.id}`, { DeclineConflicts: null });
-    await book(1);
-    await invite(1);
-    await readAndPass();
-    expect((await lists()).Conflicts).toMatchObject([{ Decline: null }]);
-    await set('/tenant', { Parameters: { DeclineConflicts: true } });
-    await set(`/resources/${room.id}`, { DeclineConflicts: false });
-    await pass();
-    expect(declines()).toEqual([]);
-    await set(`/resources/${room.id}`, { DeclineConflicts: null });
-    await pass();
-    await set('/tenant', { Parameters: { DeclineConflicts: false } });
-    expect(await answers()).toHaveLength(1);
-  });
-
-  test('rests for a minute: one that is resolved meanwhile is booked, and nothing is sent', async () => {
-    const bookingId = await book(1);
-    await invite(1);
-    await read();
-    await desk.sweep();
-    await desk.settle();
-    expect(declines()).toEqual([]);
-    await free(bookingId);
-    await pass();
-    expect(declines()).toEqual([]);
-    expect(await bookConflicts(desk.db)).toBe(1);
-    expect(await states()).toEqual(['Booked null']);
-  });
-
-  test('is declined also where the room has accepted it, and not where the mail server itself has two of them', async () => {
-    await server.setRoom(room.mailbox, { autoAccept: false });
-    await invite(1, { subject: 'First', answer: 'accepted' });
-    await invite(1, { subject: 'Second', answer: 'accepted', organizer: { name: 'Otto', email: 'otto@contoso.test' } });
-    await readAndPass();
-    expect((await lists()).Conflicts).toMatchObject([{ Decline: null }]);
-    expect(declines()).toEqual([]);
-  });
-
-  test('that nobody has invited the room to is only listed', async () => {
-    await book(1);
-    await invite(1, { organizer: null });
-    await readAndPass();
-    expect((await lists()).Conflicts).toMatchObject([{ Decline: { State: 'Nobody', Reason: expect.any(String) } }]);
-    await pass();
-    expect(declines()).toEqual([]);
-    expect(await server.truth(room.mailbox)).toHaveLength(1);
-  });
-
-  test('is not told twice after an answer that was lost', async () => {
-    await book(1);
-    await invite(1);
-    await read();
-    let lost = 0;
-    relay.lose((one) => isDecline(one) && lost++ === 0);
-    await pass();
-    expect(lost).toBeGreaterThan(0);
-    expect(await states()).toEqual(['Gone Told']);
-    await readAndPass();
-    expect(await answers()).toHaveLength(1);
-    expect(declines()).toHaveLength(1);
-    expect((await lists()).Declined).toHaveLength(1);
-  });
-
-  test('is not told twice after a worker that was killed, and is told once where it was killed before', async () => {
-    await book(1);
-    await book(2);
-    await invite(1);
-    await read();
-    await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
-    const killed = new AbortController();
-    relay.lose((one) => {
-      if (isDecline(one)) killed.abort();
-      return isDecline(one);
+    test('is told to its organizer once, and stays in the lists as declined', async () => {
+      const bookingId = await book(1);
+      await invite(1);
+      await read();
+      expect((await lists()).Conflicts).toMatchObject([{ Decline: { State: 'Waiting', At: null, Reason: null } }]);
+      expect(await answers()).toEqual([]);
+      await pass();
+      expect(await answers()).toMatchObject([{ to: erika, originalStart: null, start: at(1, 9) }]);
+      expect(await states()).toEqual(['Gone Told']);
+      const { ConflictCount, Conflicts, DeclinedCount, Declined } = await lists();
+      expect([ConflictCount, Conflicts, DeclinedCount]).toEqual([0, [], 1]);
+      expect(Declined).toMatchObject([
+        {
+          ...{ Subject: 'Board', Start: at(1, 9), OrganizerEmail: erika, BookingId: bookingId },
+          Reason: `The room is occupied by a booking from ${at(1, 9)} to ${at(1, 10)}.`,
+          Decline: { State: 'Told', At: expect.stringMatching(/^\d{4}-/), Reason: null },
+        },
+      ]);
+      expect(await findings()).toEqual([]);
+      await readAndPass();
+      await readAndPass();
+      expect(declines()).toHaveLength(1);
+      expect(await server.truth(room.mailbox)).toHaveLength(keeps ? 1 : 0);
     });
-    await desk.takeJobs();
-    await desk.write(room, killed.signal);
-    expect(killed.signal.aborted).toBe(true);
-    expect(await states()).toEqual(['Conflict Telling']);
-    relay.lose();
-    await pass();
-    expect(await states()).toEqual(['Gone Told']);
-    expect(declines()).toHaveLength(1);
-    // Killed before it asked: the row alone says that it was about to.
-    await invite(2);
-    await read();
-    await sql`
+
+    test('is told with the room and the time alone, whoever may see what is in the way', async () => {
+      await book(1, { IsPrivate: true, SetupMinutes: 30 });
+      await invite(1);
+      await readAndPass();
+      const { comment = '' } = (await answers())[0] ?? {};
+      const { name } = desk.tenant.resources[used - 1]!;
+      const [german, english, ...others] = comment.split('\n');
+      expect(others).toEqual([]);
+      const zone = /\(([^)]+)\)\.$/.exec(english!)?.[1];
+      const clock = (instant: string) =>
+        new Date(instant).toLocaleTimeString('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
+      expect(english).toContain(`${name} is already taken: `);
+      expect(german).toContain(`${name} ist schon belegt: `);
+      for (const line of [german, english]) {
+        expect(line).toContain(clock(at(1, 8.5)));
+        expect(line).toContain(clock(at(1, 10)));
+      }
+      for (const one of declines()) expect(one.body).not.toMatch(/Exam|Ada|User/);
+    });
+
+    test('is told to nobody unless the tenant or the room says so', async () => {
+      const set = (path: string, body: object) => desk.admin.patch(path, body);
+      expect((await desk.admin.get('/tenant')).body).toMatchObject({ Parameters: { DeclineConflicts: false } });
+      await set(`/resources/${room.id}`, { DeclineConflicts: null });
+      await book(1);
+      await invite(1);
+      await readAndPass();
+      expect((await lists()).Conflicts).toMatchObject([{ Decline: null }]);
+      await set('/tenant', { Parameters: { DeclineConflicts: true } });
+      await set(`/resources/${room.id}`, { DeclineConflicts: false });
+      await pass();
+      expect(declines()).toEqual([]);
+      await set(`/resources/${room.id}`, { DeclineConflicts: null });
+      await pass();
+      await set('/tenant', { Parameters: { DeclineConflicts: false } });
+      expect(await answers()).toHaveLength(1);
+    });
+
+    test('rests for a minute: one that is resolved meanwhile is booked, and nothing is sent', async () => {
+      const bookingId = await book(1);
+      await invite(1);
+      await read();
+      await desk.sweep();
+      await desk.settle();
+      expect(declines()).toEqual([]);
+      await free(bookingId);
+      await pass();
+      expect(declines()).toEqual([]);
+      expect(await bookConflicts(desk.db)).toBe(1);
+      expect(await states()).toEqual(['Booked null']);
+    });
+
+    test('is declined also where the room has accepted it, and not where the mail server itself has two of them', async () => {
+      await server.setRoom(room.mailbox, { autoAccept: false });
+      await invite(1, { subject: 'First', answer: 'accepted' });
+      await invite(1, {
+        subject: 'Second',
+        answer: 'accepted',
+        organizer: { name: 'Otto', email: 'otto@contoso.test' },
+      });
+      await readAndPass();
+      expect((await lists()).Conflicts).toMatchObject([{ Decline: null }]);
+      expect(declines()).toEqual([]);
+    });
+
+    test('that nobody has invited the room to is only listed', async () => {
+      await book(1);
+      await invite(1, { organizer: null });
+      await readAndPass();
+      expect((await lists()).Conflicts).toMatchObject([{ Decline: { State: 'Nobody', Reason: expect.any(String) } }]);
+      await pass();
+      expect(declines()).toEqual([]);
+      expect(await server.truth(room.mailbox)).toHaveLength(1);
+    });
+
+    test('is not told twice after an answer that was lost', async () => {
+      await book(1);
+      await invite(1);
+      await read();
+      let lost = 0;
+      relay.lose((one) => isDecline(one) && lost++ === 0);
+      await pass();
+      expect(lost).toBeGreaterThan(0);
+      expect(await states()).toEqual(['Gone Told']);
+      await readAndPass();
+      expect(await answers()).toHaveLength(1);
+      expect(declines()).toHaveLength(1);
+      expect((await lists()).Declined).toHaveLength(1);
+    });
+
+    test('is not told twice after a worker that was killed, and is told once where it was killed before', async () => {
+      await book(1);
+      await book(2);
+      await invite(1);
+      await read();
+      await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
+      const killed = new AbortController();
+      relay.lose((one) => {
+        if (isDecline(one)) killed.abort();
+        return isDecline(one);
+      });
+      await desk.takeJobs();
+      await desk.write(room, killed.signal);
+      expect(killed.signal.aborted).toBe(true);
+      expect(await states()).toEqual(['Conflict Telling']);
+      relay.lose();
+      await pass();
+      expect(await states()).toEqual(['Gone Told']);
+      expect(declines()).toHaveLength(1);
+      // Killed before it asked: the row alone says that it was about to.
+      await invite(2);
+      await read();
+      await sql`
       insert into mail_decline (mandator_id, item_id, calendar_id, version, state)
       select mandator_id, id, calendar_id, content_hash, 'Telling' from mail_item
       where calendar_id = ${room.calendarId} and state = 'Conflict'`.execute(desk.db);
-    await pass();
-    expect(await answers()).toHaveLength(2);
-  });
+      await pass();
+      expect(await answers()).toHaveLength(2);
+    });
 
-  test('whose telling has come to nothing is booked as soon as its room is free', async () => {
-    const bookingId = await book(1);
-    await invite(1);
-    await read();
-    await sql`
+    test('whose telling has come to nothing is booked as soon as its room is free', async () => {
+      const bookingId = await book(1);
+      await invite(1);
+      await read();
+      await sql`
       insert into mail_decline (mandator_id, item_id, calendar_id, version, state)
       select mandator_id, id, calendar_id, content_hash, 'Telling' from mail_item
       where calendar_id = ${room.calendarId}`.execute(desk.db);
-    await free(bookingId);
-    // It may have been declined.
-    expect(await bookConflicts(desk.db)).toBe(0);
-    await pass();
-    expect(await bookConflicts(desk.db)).toBe(1);
-    expect(declines()).toEqual([]);
-    expect(await states()).toEqual(['Booked null']);
-  });
+      await free(bookingId);
+      // It may have been declined.
+      expect(await bookConflicts(desk.db)).toBe(0);
+      await pass();
+      expect(await bookConflicts(desk.db)).toBe(1);
+      expect(declines()).toEqual([]);
+      expect(await states()).toEqual(['Booked null']);
+    });
 
-  test('is told by one of two jobs that come together', async () => {
-    await book(1);
-    await invite(1);
-    await read();
-    await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
-    await desk.takeJobs();
-    await desk.write(room);
-    await desk.write(room);
-    expect(declines()).toHaveLength(1);
-  });
+    test('is told by one of two jobs that come together', async () => {
+      await book(1);
+      await invite(1);
+      await read();
+      await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
+      await desk.takeJobs();
+      await desk.write(room);
+      await desk.write(room);
+      expect(declines()).toHaveLength(1);
+    });
 
-  test('that its organizer moves is taken up again: booked where the room is free, and told again where it is not', async () => {
-    await book(1);
-    await book(2);
-    const itemId = await invite(1);
-    await readAndPass();
-    const again = async (days: number) => {
-      if (keeps) return void (await server.change(itemId, { ...span(days), answer: 'none' }));
-      const truth = await server.truth(room.mailbox);
-      for (const one of truth) await server.remove(one.itemId);
-      await invite(days, { uid: 'the-same' });
-    };
-    await again(2);
-    await readAndPass();
-    expect((await answers()).map(({ start }) => start)).toEqual([at(1, 9), at(2, 9)]);
-    await again(3);
-    await readAndPass();
-    expect(await states()).toContain('Booked null');
-    await again(2);
-    await readAndPass();
-    expect((await answers()).map(({ start }) => start)).toEqual([at(1, 9), at(2, 9), at(2, 9)]);
-  });
+    test('that its organizer moves is taken up again: booked where the room is free, and told again where it is not', async () => {
+      await book(1);
+      await book(2);
+      const itemId = await invite(1);
+      await readAndPass();
+      const again = async (days: number) => {
+        if (keeps) return void (await server.change(itemId, { ...span(days), answer: 'none' }));
+        const truth = await server.truth(room.mailbox);
+        for (const one of truth) await server.remove(one.itemId);
+        await invite(days, { uid: 'the-same' });
+      };
+      await again(2);
+      await readAndPass();
+      expect((await answers()).map(({ start }) => start)).toEqual([at(1, 9), at(2, 9)]);
+      await again(3);
+      await readAndPass();
+      expect(await states()).toContain('Booked null');
+      await again(2);
+      await readAndPass();
+      expect((await answers()).map(({ start }) => start)).toEqual([at(1, 9), at(2, 9), at(2, 9)]);
+    });
 
-  test('that has changed there since it was read is not declined', async () => {
-    await book(1);
-    const itemId = await invite(1);
-    await read();
-    await server.change(itemId, span(4));
-    await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
-    await desk.takeJobs();
-    await desk.write(room);
-    expect(declines()).toEqual([]);
-    await readAndPass();
-    expect(await states()).toEqual(['Booked null']);
-  });
+    test('that has changed there since it was read is not declined', async () => {
+      await book(1);
+      const itemId = await invite(1);
+      await read();
+      await server.change(itemId, span(4));
+      await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
+      await desk.takeJobs();
+      await desk.write(room);
+      expect(declines()).toEqual([]);
+      await readAndPass();
+      expect(await states()).toEqual(['Booked null']);
+    });
 
-  test('of a series is declined alone', async () => {
-    await book(2);
-    await invite(1, { repeat: { every: 'day', count: 3 } });
-    await readAndPass();
-    expect(await answers()).toMatchObject([{ to: erika, originalStart: at(2, 9) }]);
-    const open = (await server.truth(room.mailbox)).filter(({ answer }) => answer !== 'declined');
-    expect(open.map(({ start }) => start)).toEqual([at(1, 9), at(3, 9)]);
-    expect(await states()).toEqual(['Booked null', 'Gone Told', 'Booked null']);
-  });
+    test('of a series is declined alone', async () => {
+      await book(2);
+      await invite(1, { repeat: { every: 'day', count: 3 } });
+      await readAndPass();
+      expect(await answers()).toMatchObject([{ to: erika, originalStart: at(2, 9) }]);
+      const open = (await server.truth(room.mailbox)).filter(({ answer }) => answer !== 'declined');
+      expect(open.map(({ start }) => start)).toEqual([at(1, 9), at(3, 9)]);
+      expect(await states()).toEqual(['Booked null', 'Gone Told', 'Booked null']);
+    });
 
-  test('on whole days is declined, too', async () => {
-    await book(1);
-    await invite(1, { start: at(1, 0).slice(0, 10), end: at(2, 0).slice(0, 10), isWholeDay: true });
-    await readAndPass();
-    expect(await answers()).toHaveLength(1);
-  });
+    test('on whole days is declined, too', async () => {
+      await book(1);
+      await invite(1, { start: at(1, 0).slice(0, 10), end: at(2, 0).slice(0, 10), isWholeDay: true });
+      await readAndPass();
+      expect(await answers()).toHaveLength(1);
+    });
 
-  test('is told later where the server wants a rest, and the list says why where it may not be declined', async () => {
-    await book(1);
-    await invite(1);
-    await read();
-    await server.chances({ retryAfterSeconds: 600 });
-    await server.fault({ fault: 'busy', face: 'Graph', operation });
-    await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
-    await desk.sweep();
-    await desk.runQueued();
-    const { rows } = await sql<{ rest: number; reads: boolean }>`
+    test('is told later where the server wants a rest, and the list says why where it may not be declined', async () => {
+      await book(1);
+      await invite(1);
+      await read();
+      await server.chances({ retryAfterSeconds: 600 });
+      await server.fault({ fault: 'busy', face: kind, operation });
+      await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
+      await desk.sweep();
+      await desk.runQueued();
+      const { rows } = await sql<{ rest: number; reads: boolean }>`
       select extract(epoch from writing_not_before - now())::int as rest, not_before is null as reads
       from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
-    expect(rows).toEqual([{ rest: expect.any(Number), reads: true }]);
-    expect(rows[0]!.rest).toBeGreaterThan(500);
-    await server.setRoom(room.mailbox, { isReadOnly: true });
-    await desk.runQueued();
-    const { WritingFault, Conflicts } = await lists();
-    expect(WritingFault).toContain('403');
-    expect(Conflicts).toMatchObject([{ Decline: { State: 'Waiting' } }]);
-    expect(await findings()).toMatchObject([{ level: 'warning', remedy: expect.any(String) }]);
-    await server.setRoom(room.mailbox, { isReadOnly: false });
-    await pass();
-    expect((await lists()).WritingFault).toBeNull();
-    expect(await answers()).toHaveLength(1);
-  });
+      expect(rows).toEqual([{ rest: expect.any(Number), reads: true }]);
+      expect(rows[0]!.rest).toBeGreaterThan(500);
+      await server.setRoom(room.mailbox, { isReadOnly: true });
+      await desk.runQueued();
+      const { WritingFault, Conflicts } = await lists();
+      expect(WritingFault).toContain(refusal);
+      expect(Conflicts).toMatchObject([{ Decline: { State: 'Waiting' } }]);
+      expect(await findings()).toMatchObject([{ level: 'warning', remedy: expect.any(String) }]);
+      await server.setRoom(room.mailbox, { isReadOnly: false });
+      await pass();
+      expect((await lists()).WritingFault).toBeNull();
+      expect(await answers()).toHaveLength(1);
+    });
 
-  test('is one of twenty a minute, the nearest first; readings go on', async () => {
-    await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=25' });
-    for (let days = 25; days >= 1; days -= 1) await invite(days);
-    await readAndPass();
-    await pass();
-    const told = async () => (await answers()).map(({ start }) => start);
-    const first = Array.from({ length: 20 }, (_, index) => at(index + 1, 9));
-    expect((await told()).toSorted()).toEqual(first);
-    expect((await lists()).DeclinedCount).toBe(20);
-    await sql`update mail_decline set at = at - interval '2 minutes'`.execute(desk.db);
-    await pass();
-    expect(await told()).toHaveLength(25);
-  });
+    test('is one of twenty a minute, the nearest first; readings go on', async () => {
+      await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=25' });
+      for (let days = 25; days >= 1; days -= 1) await invite(days);
+      await readAndPass();
+      await pass();
+      const told = async () => (await answers()).map(({ start }) => start);
+      const first = Array.from({ length: 20 }, (_, index) => at(index + 1, 9));
+      expect((await told()).toSorted()).toEqual(first);
+      expect((await lists()).DeclinedCount).toBe(20);
+      await sql`update mail_decline set at = at - interval '2 minutes'`.execute(desk.db);
+      await pass();
+      expect(await told()).toHaveLength(25);
+    });
 
-  test('that something accepts again and again is left to people after three times a day', async () => {
-    await book(1);
-    await invite(1);
-    await read();
-    await sql`
+    test('that something accepts again and again is left to people after three times a day', async () => {
+      await book(1);
+      await invite(1);
+      await read();
+      await sql`
       insert into mail_decline (mandator_id, item_id, calendar_id, version, state, times, times_since)
       select mandator_id, id, calendar_id, '', 'Told', 3, now() from mail_item
       where calendar_id = ${room.calendarId}`.execute(desk.db);
-    await pass();
-    expect(declines()).toEqual([]);
-    expect((await lists()).Conflicts).toMatchObject([
-      { Decline: { State: 'Refused', Reason: expect.stringContaining('several times a day') } },
-    ]);
-    expect((await findings())[0]?.text).toContain('1 of them is not declined there: It was declined several times');
-  });
-});
+      await pass();
+      expect(declines()).toEqual([]);
+      expect((await lists()).Conflicts).toMatchObject([
+        { Decline: { State: 'Refused', Reason: expect.stringContaining('several times a day') } },
+      ]);
+      expect((await findings())[0]?.text).toContain('1 of them is not declined there: It was declined several times');
+    });
+  },
+);

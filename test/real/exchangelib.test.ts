@@ -24,6 +24,7 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       const room = 'room1@contoso.test';
       await server.addRoom(room);
       const writtenRoom = 'room2@contoso.test';
+      const invitedRoom = 'room3@contoso.test';
       await server.addRoom(writtenRoom);
       const { itemId } = await server.appoint(room, {
         ...{ subject: 'Seminar', start: '2026-12-07T09:00:00', end: '2026-12-07T10:00:00' },
@@ -53,7 +54,21 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       }));
       const [truth] = await server.truth(writtenRoom, items[0]!.start, items[0]!.end);
       const [mark] = Object.keys(truth!.extended);
+      // One invitation is declined by the service, and another by exchangelib.
+      await server.addRoom(invitedRoom, { allowConflicts: true });
+      for (const hour of [10, 12]) {
+        const times = { start: `2027-02-01T${hour}:00:00Z`, end: `2027-02-01T${hour + 1}:00:00Z` };
+        await server.appoint(invitedRoom, { ...times, subject: 'Board' });
+      }
+      const comment = 'Taken: "1" & <2>\n09:00 – 10:00';
+      const [ours] = await server.truth(invitedRoom);
+      const place = { id: ours!.id, group: ours!.uid, occurrence: '' };
+      const invited = { mailbox: invitedRoom, address: null };
+      const found = await connector.invitation!(invited, place, AbortSignal.timeout(20_000));
+      if (found.is !== 'Open') throw new Error(found.is);
+      expect(await found.decline(comment, AbortSignal.timeout(20_000))).toEqual({ is: 'Done' });
       const told = {
+        ...{ invitedRoom, comment },
         ews,
         user,
         password,
@@ -66,6 +81,10 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       const { stdout } = await promisify(execFile)(python!, [script, JSON.stringify(told)], {
         timeout: 60_000,
       });
+      const [one, other] = await server.answers(invitedRoom);
+      expect(one).toMatchObject({ to: 'erika@contoso.test', comment });
+      expect({ ...other, uid: '', start: '' }).toEqual({ ...one, uid: '', start: '' });
+      expect(await server.truth(invitedRoom)).toEqual([]);
       const { heard } = JSON.parse(stdout) as { heard: string[] };
       expect(heard[0]).toBe('StatusEvent');
       process.stderr.write(`exchangelib: understood ${heard.length} events: ${[...new Set(heard)].join(', ')}\n`);

@@ -109,6 +109,11 @@ wanted = sorted(
 )
 assert seen == wanted, (seen, wanted)
 
+# What the service has declined it does not see any more; it declines the other one alike.
+[invitation] = account(IMPERSONATION, told["invitedRoom"]).calendar.view(start=EWSDateTime(2027, 2, 1, tzinfo=UTC), end=EWSDateTime(2027, 2, 2, tzinfo=UTC))
+assert invitation.my_response_type != "Decline", invitation
+invitation.decline(message_disposition="SendOnly", body=told["comment"])
+
 try:
     list(Unsubscribe(account=room).call(subscription_id=subscription_id))
     raise AssertionError("a push subscription was ended")

@@ -27,7 +27,9 @@ const models: Record<string, RegExp> = {
   'm:FolderIds': /^(t:(FolderId|DistinguishedFolderId) )+$/,
   'm:CreateItem': /^(m:SavedItemFolderId )?m:Items $/,
   'm:UpdateItem': /^(m:SavedItemFolderId )?m:ItemChanges $/,
-  'm:Items': /^(t:CalendarItem )+$/,
+  'm:Items': /^(t:(CalendarItem|DeclineItem) )+$/,
+  't:DeclineItem':
+    /^(t:ItemClass )?(t:Sensitivity )?(t:Body )?(t:Attachments )?(t:InternetMessageHeaders )?(t:Sender )?(t:ToRecipients )?(t:CcRecipients )?(t:BccRecipients )?(t:IsReadReceiptRequested )?(t:IsDeliveryReceiptRequested )?(t:ReferenceItemId )?(t:ProposedStart )?(t:ProposedEnd )?$/,
   't:CalendarItem':
     /^(t:ItemId )?(t:ParentFolderId )?(t:ItemClass )?(t:Subject )?(t:Sensitivity )?(t:Body )?(t:Categories )?(t:Importance )?(t:ReminderDueBy )?(t:ReminderIsSet )?(t:ReminderMinutesBeforeStart )?(t:ExtendedProperty )*(t:Culture )?(t:UID )?(t:RecurrenceId )?(t:Start )?(t:End )?(t:OriginalStart )?(t:IsAllDayEvent )?(t:LegacyFreeBusyStatus )?(t:Location )?(t:When )?(t:IsMeeting )?(t:IsCancelled )?(t:\w+ )*$/,
   't:ExtendedProperty': /^t:ExtendedFieldURI t:(Value|Values) $/,
@@ -50,6 +52,8 @@ const attributes: Record<string, Record<string, RegExp>> = {
       /^(item|folder|calendar|message|meeting|meetingRequest|task|contacts|postitem|conversation|persona|distributionlist):\w+(:\w+)?$/,
   },
   't:ItemId': { Id: /./ },
+  't:ReferenceItemId': { Id: /./ },
+  't:Body': { BodyType: /^(HTML|Text)$/ },
   'm:FindItem': { Traversal: /^(Shallow|SoftDeleted|Associated)$/ },
   'm:CalendarView': { StartDate: /^\d{4}-\d\d-\d\dT\d\d:\d\d/, EndDate: /^\d{4}-\d\d-\d\dT\d\d:\d\d/ },
   't:ExtendedFieldURI': { PropertyType: /^(String|Integer|Boolean|SystemTime|Binary|StringArray)$/ },

@@ -183,10 +183,31 @@ export function openEws(world: World, push: Push) {
     });
   }
 
+  /** What is declined is among the deleted items afterwards, as another item. */
+  function decline(call: Call, answer: Element): string[] {
+    if (!/^(SendOnly|SendAndSaveCopy)$/.test(call.request.attributes['MessageDisposition'] ?? ''))
+      throw new Refused('ErrorMessageDispositionRequired', 'MessageDisposition is required for this operation.');
+    const reference = child(answer, 't:ReferenceItemId');
+    const { appointment, occurrence } = itemOf(call, reference);
+    const { ChangeKey } = reference!.attributes;
+    if (ChangeKey !== undefined && ChangeKey !== changeKeyOf(appointment.revision))
+      throw new Refused('ErrorStaleObject', 'The ChangeKey attribute does not match the current change key.');
+    if (appointment.organizer === null)
+      throw new Refused('ErrorCalendarIsOrganizerForDecline', 'The organizer cannot decline the meeting.');
+    if (appointment.isCancelled)
+      throw new Refused('ErrorCalendarIsCancelledForDecline', 'The meeting has been cancelled.');
+    const comment = child(answer, 't:Body')?.text ?? '';
+    const at = occurrence?.originalStart ?? null;
+    mailboxes.decline(call.mailbox, appointment, at, { comment, isSent: true, keeps: false });
+    const deleted = { Id: `${call.mailbox.deletedItemsId}${appointment.revision}`, ChangeKey: 'CwAAAA==' };
+    return [el('m:Items', {}, el('t:CalendarItem', {}, el('t:ItemId', deleted)))];
+  }
+
   function createItem(call: Call): string[] {
     const folder = child(call.request, 'm:SavedItemFolderId')?.children[0];
     if (folder) folderOf(call, folder);
     return perItem('CreateItem', child(call.request, 'm:Items')!.children, (item) => {
+      if (item.name === 't:DeclineItem') return decline(call, item);
       const { start, end, ...others } = readItem(item, call.mailbox);
       if (start === undefined || end === undefined || end < start)
         throw new Refused('ErrorCalendarEndDateIsEarlierThanStartDate', 'The end date is earlier than the start date.');
@@ -292,6 +313,8 @@ export function openEws(world: World, push: Push) {
     const call: Call = { ...whoseCall(root), request, version: asked, after };
     let told: string[];
     try {
+      if (call.mailbox.isReadOnly && /^(Create|Update|Delete)Item$/.test(operation))
+        throw new Refused('ErrorAccessDenied', 'Access is denied. Check credentials and try again.');
       told = await perform(call);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
