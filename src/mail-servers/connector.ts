@@ -84,8 +84,22 @@ export type CalendarPage = Omit<CalendarChanges, 'whole' | 'cursor'> & {
   cursor: string;
 };
 
-/** Where a reading begins: at the changes since `cursor`, or with the whole window (null); or at the `continuation` of another. */
-export type ReadingStart = { cursor: string | null; continuation: string | null };
+/** What is stored of a calendar, for servers that tell changes by ids alone. Ids and groups are as they are stored. */
+export type KnownItems = {
+  /** Of these ids those of items that were written from here, with the change keys of what stands there. */
+  written(ids: readonly string[]): Promise<Map<string, string | null>>;
+  /** The items of these ids, and all of these groups. */
+  stored(ids: readonly string[], groups: readonly string[]): Promise<KnownItem[]>;
+  /** Whether there are items of series that have not ended, or any that cannot be read. */
+  hasSeries(): Promise<boolean>;
+};
+export type KnownItem = { id: string; group: string; occurrence: string; isGone: boolean };
+
+/**
+ * Where a reading begins: at the changes since `cursor`, or with the whole window (null); or at the `continuation` of another.
+ * Without `known` a server that tells ids alone is asked for the whole window whatever has changed.
+ */
+export type ReadingStart = { cursor: string | null; continuation: string | null; known?: KnownItems };
 
 export type SubscriptionTerms = {
   /** The callback URL with its secret. */

@@ -90,9 +90,11 @@ function responseOf(text: (name: string) => string | undefined): RemoteItem['res
   return known ?? (text('IsMeeting') === 'false' ? 'Organizer' : 'None');
 }
 
-/** Groups all items of a view by UID; an item without one is a group of its own. */
+/** The group of an item: its UID, or without one its id. */
+export const groupOf = ({ uid, id }: FoundItem): string => uid ?? boundId(id);
+
+/** Groups all items of a view. */
 export function groupFound(found: readonly FoundItem[]): RemoteGroup[] {
-  const groupOf = ({ uid, id }: FoundItem) => uid ?? boundId(id);
   const expanded = new Set(found.filter((one) => !isMaster(one)).map(groupOf));
   return groupItems(
     found
@@ -103,6 +105,10 @@ export function groupFound(found: readonly FoundItem[]): RemoteGroup[] {
 
 const typeOf = ({ element }: FoundItem) => textOf(element, types, 'CalendarItemType') ?? 'Single';
 const isMaster = (found: FoundItem) => typeOf(found) === 'RecurringMaster';
+
+/** Whether the item is an appointment of its own, and not of a series, nor one of whose series the room has only this. */
+export const isAlone = (found: FoundItem): boolean =>
+  typeOf(found) === 'Single' && textOf(found.element, types, 'RecurrenceId') === undefined;
 
 /** Whether the item is an exception whose original start FindItem has not returned, so that GetItem is needed. */
 export function lacksPlace(found: FoundItem): boolean {

@@ -1,4 +1,4 @@
-/** Reads the items of a calendar of Exchange, and whether anything has changed there. */
+/** Reads the items of a calendar of Exchange, and which of them have changed. */
 import { LRUCache } from 'lru-cache';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
@@ -11,7 +11,7 @@ import {
   readOrganizer,
   readPlace,
 } from './ews-items.ts';
-import { type CallEws, codeOf, messages, refuseError, types } from './ews-soap.ts';
+import { type CallEws, codeOf, messages, refusalOf, refuseError, types } from './ews-soap.ts';
 import { readSlices, type SlicePlace, type TimeSlice } from './slices.ts';
 import { childOf, escapeXml, textOf, type XmlElement } from './xml.ts';
 
@@ -34,13 +34,18 @@ export type EwsView = {
     place: SlicePlace,
     signal: AbortSignal,
   ): AsyncIterable<TimeSlice<FoundItem>>;
+  /** The items of these ids, without those that are gone; undefined where one cannot be read by itself. */
+  get(mailbox: string, ids: readonly string[], signal: AbortSignal): Promise<FoundItem[] | undefined>;
   /** Asks for some of the changes since `state`; without one, of all items. */
   sync(
     mailbox: string,
     state: string | null,
     signal: AbortSignal,
-  ): Promise<{ state: string; isLast: boolean; hasChanged: boolean }>;
+  ): Promise<{ state: string; isLast: boolean; changes: EwsChanges }>;
 };
+
+/** What has changed: of a series its master alone. */
+export type EwsChanges = { changed: { id: string; changeKey: string | null }[]; removed: string[] };
 
 /** Names the mailbox as well, in case the server ignores the impersonation. */
 export function calendarFolder(mailbox: string): string {
@@ -100,18 +105,33 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
     return items.map(readFound).filter((item) => item !== undefined);
   }
 
-  async function getItems(mailbox: string, ids: readonly string[], signal: AbortSignal) {
-    const elements: (XmlElement | undefined)[] = [];
+  /** Responses have the order of the ids; an item may be gone meanwhile. */
+  async function getItems(mailbox: string, ids: readonly string[], asked: string, signal: AbortSignal) {
+    const found: { element: XmlElement | undefined; response: XmlElement | undefined }[] = [];
     for (let at = 0; at < ids.length; at += itemsAtOnce) {
       const some = ids.slice(at, at + itemsAtOnce);
       const items = some.map((id) => `<t:ItemId Id="${escapeXml(id)}"/>`).join('');
-      const properties = ['calendar:RecurrenceId', 'calendar:OriginalStart', 'calendar:Organizer'];
-      const body = `${shape(properties)}<m:ItemIds>${items}</m:ItemIds>`;
-      const responses = await call('GetItem', mailbox, '', body, signal);
-      // Responses have the order of the request; an item may be gone meanwhile.
-      elements.push(...some.map((_, index) => childOf(responses[index], messages, 'Items')?.children[0]));
+      const responses = await call('GetItem', mailbox, '', `${asked}<m:ItemIds>${items}</m:ItemIds>`, signal);
+      for (const [index] of some.entries()) {
+        const response = responses[index];
+        found.push({ response, element: childOf(response, messages, 'Items')?.children[0] });
+      }
     }
-    return elements;
+    return found;
+  }
+
+  async function get(mailbox: string, ids: readonly string[], signal: AbortSignal) {
+    const found: FoundItem[] = [];
+    for (const { element, response } of await getItems(mailbox, ids, shape(itemProperties, markUri), signal)) {
+      const code = response && codeOf(response);
+      if (code === 'ErrorItemNotFound') continue;
+      const fault = code === 'NoError' ? undefined : response && refusalOf(response, origin);
+      if (fault && fault.fault !== 'Unreadable') throw fault;
+      if (!element) return undefined;
+      const one = readFound(element);
+      if (one) found.push(one);
+    }
+    return found;
   }
 
   /** Adds what FindItem does not return: organizers' addresses and the original starts of exceptions. */
@@ -122,7 +142,8 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
     for (const one of found) if (isUnknown(one)) asked.set(keyOf(one), one);
     const all = [...new Set([...asked.values(), ...found.filter(lacksPlace)])];
     const ids = all.map(({ id }) => id);
-    for (const [index, element] of (await getItems(mailbox, ids, signal)).entries()) {
+    const lacking = shape(['calendar:RecurrenceId', 'calendar:OriginalStart', 'calendar:Organizer']);
+    for (const [index, { element }] of (await getItems(mailbox, ids, lacking, signal)).entries()) {
       const one = all[index]!;
       if (element && lacksPlace(one)) one.place = readPlace(element);
       if (asked.get(keyOf(one)) === one)
@@ -142,6 +163,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
       const element = childOf(response, messages, 'Items')?.children[0];
       return element && readFound(element);
     },
+    get,
     async *find(mailbox, window, place, signal) {
       for await (const slice of readSlices(window, place, mostFound, async (times) => {
         const found = await findSlice(mailbox, times, signal);
@@ -157,11 +179,25 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
       refuseError(response!, origin);
       const next = textOf(response, messages, 'SyncState') ?? '';
       const isLast = textOf(response, messages, 'IncludesLastItemInRange') !== 'false';
-      const hasChanged = (childOf(response, messages, 'Changes')?.children.length ?? 0) > 0;
       if (next === '') throw new ServerFault('Unreadable', `${origin} answers without a SyncState.`);
       if (next.length > longestState) throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
       if (!isLast && next === state) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
-      return { state: next, isLast, hasChanged };
+      return { state: next, isLast, changes: readChanges(childOf(response, messages, 'Changes'), origin) };
     },
   };
+}
+
+function readChanges(told: XmlElement | undefined, origin: string): EwsChanges {
+  const changes: EwsChanges = { changed: [], removed: [] };
+  for (const change of told?.children ?? []) {
+    // Whether an item was read or not is of no matter.
+    if (change.name === 'ReadFlagChange') continue;
+    const [item] = change.children;
+    const named = (item?.name === 'ItemId' ? item : childOf(item, types, 'ItemId'))?.attributes;
+    const id = named?.get('Id');
+    if (!id) throw new ServerFault('Unreadable', `${origin} tells a change without an id.`);
+    if (change.name === 'Delete') changes.removed.push(id);
+    else changes.changed.push({ id, changeKey: named?.get('ChangeKey') ?? null });
+  }
+  return changes;
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Connector, ServerFault } from './connector.ts';
+import { openEwsChanges } from './ews-changes.ts';
 import { openEwsInvitations } from './ews-declines.ts';
 import { groupFound } from './ews-items.ts';
 import { messages, openEwsCalls, refuseError } from './ews-soap.ts';
@@ -17,7 +18,7 @@ import { firstSlice, slicePlace } from './slices.ts';
 import { escapeXml, textOf } from './xml.ts';
 
 const events = ['CreatedEvent', 'DeletedEvent', 'ModifiedEvent', 'MovedEvent'];
-/** Views of all items, repeated while changes come meanwhile, as a view may miss an item that moves. */
+/** Views of all items, repeated while others change some meanwhile, as a view may miss an item that moves. */
 const mostViews = 3;
 /** Calls of SyncFolderItems in a row. */
 const mostRounds = 1_000;
@@ -26,6 +27,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
   const { origin } = new URL(settings.Url);
   const call = openEwsCalls(settings, openHttp(settings, log));
   const view = openEwsView(call, origin);
+  const takeChanges = openEwsChanges(view);
 
   const subscriptions: Connector['subscriptions'] = {
     heartbeat: true,
@@ -51,7 +53,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
     writes: openEwsWrites(call, view, origin),
     invitation: openEwsInvitations(call, view, origin),
     subscriptions,
-    async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
+    async *pages({ mailbox, address }, { cursor, continuation, known }, window, signal) {
       const none = { groups: [], removed: [], address };
       let place = readPlace(ewsPlace, continuation) ?? beginAt(readPlace(ewsCursor, cursor)?.syncState ?? null);
       const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
@@ -62,30 +64,32 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
             yield { ...none, ...goesOn(), groups: groupFound(items), isSlice: true };
           }
         }
-        const { state, isLast, hasChanged } = await view.sync(mailbox, place.state, signal);
+        const { state, isLast, changes } = await view.sync(mailbox, place.state, signal);
         if (place.rounds === mostRounds) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
-        place = { ...place, state, rounds: place.rounds + 1, hasChanged: place.hasChanged || hasChanged };
+        const isView = place.views > 0;
+        const taken = place.hasChanged ? null : await takeChanges(mailbox, changes, { known, isView }, signal);
+        place = { ...place, state, rounds: place.rounds + 1, hasChanged: taken === null };
         if (isLast && (!place.hasChanged || place.views === mostViews)) {
           // The next reading finds what has changed since the last view began.
           const reached = place.hasChanged ? (place.viewed as string) : state;
-          yield { ...none, whole: place.views > 0, isLast: true, cursor: writeCursor(reached) };
+          yield { ...none, ...taken, whole: isView, isLast: true, cursor: writeCursor(reached) };
           return;
         }
         if (isLast) {
           const slice = firstSlice(window);
           place = { viewed: state, state, rounds: 0, hasChanged: false, views: place.views + 1, slice };
         }
-        yield { ...none, ...goesOn(), restarts: isLast };
+        yield { ...none, ...taken, ...goesOn(), restarts: isLast };
       }
     },
   };
 }
 
-/** How far a reading has come: it asks for changes; if there are any, it views all items and asks again. */
+/** How far a reading has come: it asks for changes; if these are not enough, it views all items and asks again. */
 const ewsPlace = z.strictObject({
   /** The state before the last view, which may have missed later changes. */
   viewed: z.string().nullable(),
-  /** The state up to which changes are known, with the rounds since the last view, and whether these had any. */
+  /** The state up to which changes are known, with the rounds since the last view, and whether these ask for another view. */
   state: z.string().nullable(),
   rounds: z.int(),
   hasChanged: z.boolean(),
@@ -95,7 +99,7 @@ const ewsPlace = z.strictObject({
 });
 type EwsPlace = z.infer<typeof ewsPlace>;
 
-/** Without a state, everything counts as changed. */
+/** Without a state, all items are viewed. */
 const beginAt = (state: string | null): EwsPlace => ({
   viewed: null,
   state,

@@ -29,6 +29,8 @@ export {
   type GrantedSubscription,
   hasAnswered,
   type Invitation,
+  type KnownItem,
+  type KnownItems,
   type ReadingWindow,
   type RemoteGroup,
   type RemoteItem,

@@ -64,7 +64,9 @@ export async function doubtWritten(
     const { bookingId, generation, nativeId } = row;
     // Others of the same mark are copies.
     const copies = named.get(`${bookingId} ${generation}`) ?? [];
-    const item = (copies.find(({ item: { id } }) => id === nativeId) ?? copies[0])?.item;
+    const own = copies.find(({ item: { id } }) => id === nativeId);
+    // What tells changes alone tells nothing of an item by its copies.
+    const item = (own ?? (whole || nativeId === null ? copies[0] : undefined))?.item;
     // A write that was given up has arrived late.
     if (row.state === 'Absent') {
       if (item && !item.isCancelled) doubted.push(bookingId);

@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import {
   type CalendarPage,
   type Connector,
+  type KnownItems,
   type ReadingWindow,
   ServerFault,
   withoutVoid,
@@ -49,6 +50,7 @@ export function itemsSoFar(calendar: Calendar, step: Step): number {
 export async function readStep(
   { pages }: Connector,
   calendar: Calendar,
+  known: KnownItems,
   days: { PastDays: number; FutureDays: number },
   signal: AbortSignal,
   answered: () => void,
@@ -59,8 +61,8 @@ export async function readStep(
 
   async function read(step: Step): Promise<Step> {
     const from = step.isAnew
-      ? { cursor: null, continuation: null }
-      : { cursor, continuation: continuation?.place ?? null };
+      ? { cursor: null, continuation: null, known }
+      : { cursor, continuation: continuation?.place ?? null, known };
     try {
       for await (const page of pages(calendar, from, step.window, signal)) {
         answered();

@@ -21,6 +21,7 @@ import {
 } from '../mail-servers/service.ts';
 import { type DirtyBy, type MailJob, type MailWork, markCalendars } from '../mail-subscriptions/service.ts';
 import { openNotes } from './deaths.ts';
+import { knownItems } from './known.ts';
 import { type Calendar, type CalendarKey, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
@@ -146,10 +147,12 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
     isAnew: false,
   };
   const within = AbortSignal.any([signal, turn.signal]);
-  const step = await contain(() => readStep(connector, calendar, settings, within, turn.answered)).catch(
+  const known = knownItems(work, calendar);
+  const step = await contain(() => readStep(connector, calendar, known, settings, within, turn.answered)).catch(
     (fault: unknown): Step => ({ ...nothing, fault }),
   );
   if (signal.aborted) return;
+  if (!(step.fault instanceof ServerFault) && isOutage(step.fault)) throw step.fault;
   if (step.fault === undefined || hasAnswered(step.fault)) turn.answered();
   // Pages that came before the turn ended are kept; the next turn goes on from there.
   if (turn.signal.aborted && step.pages.length > 0) delete step.fault;

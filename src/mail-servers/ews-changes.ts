@@ -1,0 +1,59 @@
+/**
+ * Takes over changes that Exchange tells by their ids. What was written from here and stands as it was written is not asked for;
+ * appointments of others are, by their ids. All else is viewed: of a series Exchange tells the master alone.
+ */
+import type { KnownItems, RemoteGroup } from './connector.ts';
+import { type FoundItem, groupFound, groupOf, isAlone } from './ews-items.ts';
+import type { EwsChanges, EwsView } from './ews-view.ts';
+import { boundId } from './values.ts';
+
+/** Where others have changed more, a view of all costs less. */
+const mostAskedFor = 200;
+
+type Taken = { groups: RemoteGroup[]; removed: string[] };
+
+const nothing: Taken = { groups: [], removed: [] };
+
+/**
+ * Returns a function that takes over changes; it returns null where all items are to be viewed.
+ * `isView`: a view has just been done, which lacks nothing but what was written from here since.
+ */
+export function openEwsChanges(view: EwsView) {
+  return async function takeChanges(
+    mailbox: string,
+    { changed, removed }: EwsChanges,
+    { known, isView }: { known: KnownItems | undefined; isView: boolean },
+    signal: AbortSignal,
+  ): Promise<Taken | null> {
+    if (changed.length + removed.length === 0) return nothing;
+    if (!known) return null;
+    const written = await known.written([...changed.map(({ id }) => id), ...removed]);
+    const foreign = changed.filter(({ id, changeKey }) => changeKey === null || written.get(id) !== changeKey);
+    if (foreign.length + removed.length === 0) return nothing;
+    if (isView || foreign.length > mostAskedFor) return null;
+    const found = await view.get(
+      mailbox,
+      foreign.map(({ id }) => id),
+      signal,
+    );
+    if (!found?.every(isAlone)) return null;
+    const gone = removed.filter((id) => !written.has(id)).map(boundId);
+    if (!(await areSingle(found, gone, known))) return null;
+    return { groups: groupFound(found), removed: removed.map(boundId) };
+  };
+}
+
+/**
+ * Whether these items and ids are about appointments alone: nothing else is stored of them, and no id may be that of a series.
+ * @param gone ids of what was not written from here
+ */
+async function areSingle(found: readonly FoundItem[], gone: readonly string[], known: KnownItems): Promise<boolean> {
+  const groups = new Map(found.map((one) => [groupOf(one), boundId(one.id)]));
+  if (groups.size < found.length) return false;
+  const stored = await known.stored([...gone, ...groups.values()], [...groups.keys()]);
+  const left = new Set(gone);
+  const others = stored.filter(({ id, isGone }) => !isGone && !left.has(id));
+  if (others.some(({ id, group, occurrence }) => occurrence !== '' || groups.get(group) !== id)) return false;
+  for (const { id } of stored) left.delete(id);
+  return left.size === 0 || !(await known.hasSeries());
+}
