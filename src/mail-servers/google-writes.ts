@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
-import { type GoogleAnswer, type GoogleApi, type GoogleQuestion, pathOf } from './google-api.ts';
+import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
 import { markName, readEvent } from './google-events.ts';
 import { openPace } from './pace.ts';
 import { standingAs } from './standing.ts';
@@ -30,12 +30,19 @@ const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
     extendedProperties: { private: { [markName]: origin } },
   }) satisfies calendar_v3.Schema$Event;
 
-export function openGoogleWrites(api: GoogleApi): NonNullable<Connector['writes']> {
+/** Leaves room for readings. */
+export function openPaced(api: GoogleApi): GoogleApi {
   const pace = openPace(perSecond);
-  async function call(question: GoogleQuestion, signal: AbortSignal): Promise<GoogleAnswer> {
-    await pace(signal);
-    return await api.call(question, signal);
-  }
+  return {
+    ...api,
+    async call(question, signal) {
+      await pace(signal);
+      return await api.call(question, signal);
+    },
+  };
+}
+
+export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['writes']> {
   const pathOfEvent = (mailbox: string, id: string) => `${pathOf(mailbox)}/events/${encodeURIComponent(id)}`;
 
   async function find(mailbox: string, origin: string, signal: AbortSignal) {

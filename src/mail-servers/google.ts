@@ -9,8 +9,9 @@ import { dayLength } from '../time/days.ts';
 import { type Connector, type ReadingWindow, ServerFault } from './connector.ts';
 import { type GoogleApi, openGoogleApi, pathOf } from './google-api.ts';
 import { openChannels } from './google-channels.ts';
+import { openGoogleInvitations } from './google-declines.ts';
 import { members, readEvent } from './google-events.ts';
-import { openGoogleWrites } from './google-writes.ts';
+import { openGoogleWrites, openPaced } from './google-writes.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
@@ -31,11 +32,12 @@ const listSchema = z.object({
 
 export function openGoogle(settings: MailServerSettings, log: Log): Connector {
   const api = openGoogleApi(settings, openHttp(settings, log));
+  const paced = openPaced(api);
   return {
     kind: 'Google',
     subscriptions: openChannels(api),
-    writes: openGoogleWrites(api),
-    invitation: null,
+    writes: openGoogleWrites(paced),
+    invitation: openGoogleInvitations(paced),
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const begun: GooglePlace = { token: readPlace(googleCursor, cursor)?.token ?? null, page: null, pages: 0 };
       let place = readPlace(googlePlace, continuation) ?? begun;

@@ -17,8 +17,8 @@ const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 const erika = 'erika@contoso.test';
 
 type Kind = {
-  kind: 'Graph' | 'Ews';
-  settings(server: MailServer, url: string): Record<string, string>;
+  kind: 'Graph' | 'Ews' | 'Google';
+  settings(server: MailServer, url: string): Record<string, string> | Promise<Record<string, string>>;
   /** Whether a request declines. */
   isDecline(one: { method: string; path: string; body: string }): boolean;
   /** Whether what is declined stays in the calendar. */
@@ -49,6 +49,17 @@ const kinds: Kind[] = [
     operation: 'CreateItem',
     refusal: 'ErrorAccessDenied',
   },
+  {
+    kind: 'Google',
+    settings: async (server, url) => ({
+      ...{ Kind: 'Google', Url: `${url}/calendar/v3`, TokenUrl: server.googleToken },
+      ServiceAccountKey: JSON.stringify(await server.googleKey()),
+    }),
+    isDecline: ({ method, body }) => method === 'PATCH' && body.includes('declined'),
+    keeps: true,
+    operation: 'PATCH',
+    refusal: '403',
+  },
 ];
 
 describe.each(kinds)(
@@ -64,7 +75,7 @@ describe.each(kinds)(
       server = await startMailServer();
       relay = await startRelay(server.url);
       for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
-      const told = Object.entries(settings(server, relay.url));
+      const told = Object.entries(await settings(server, relay.url));
       desk = await openWritingDesk(
         Object.fromEntries(told.map(([name, value]) => [`MailServer__school__${name}`, value])),
         rooms,
@@ -114,7 +125,10 @@ describe.each(kinds)(
       await read();
       await pass();
     }
-    const declines = () => relay.asked.filter(isDecline);
+    const declines = () => {
+      const ours = room.mailbox.split('@', 1)[0]!;
+      return relay.asked.filter((one) => isDecline(one) && `${one.path}${one.body}`.includes(ours));
+    };
     const answers = () => server.answers(room.mailbox);
     type Told = { State: string; At: string | null; Reason: string | null } | null;
     type Listed = { Start: string; Reason: string | null; BookingId: number | null; Decline: Told };
@@ -376,7 +390,8 @@ describe.each(kinds)(
       select extract(epoch from writing_not_before - now())::int as rest, not_before is null as reads
       from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
       expect(rows).toEqual([{ rest: expect.any(Number), reads: true }]);
-      expect(rows[0]!.rest).toBeGreaterThan(500);
+      // Google says not how long.
+      if (kind !== 'Google') expect(rows[0]!.rest).toBeGreaterThan(500);
       await server.setRoom(room.mailbox, { isReadOnly: true });
       await desk.runQueued();
       const { WritingFault, Conflicts } = await lists();
@@ -392,14 +407,21 @@ describe.each(kinds)(
     test('is one of twenty a minute, the nearest first; readings go on', async () => {
       await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=25' });
       for (let days = 25; days >= 1; days -= 1) await invite(days);
-      await readAndPass();
+      await read();
+      const told = async () => (await answers()).map(({ start }) => start).toSorted();
+      /** Passes until so many are told; a job may end before. */
+      const passUntil = async (count: number, before = 'now()') => {
+        for (let round = 0; round < 100 && (await told()).length < count; round += 1) {
+          await sql`update mail_decline set at = ${sql.raw(before)}`.execute(desk.db);
+          await pass();
+        }
+      };
+      await passUntil(20);
+      await sql`update mail_decline set at = now()`.execute(desk.db);
       await pass();
-      const told = async () => (await answers()).map(({ start }) => start);
-      const first = Array.from({ length: 20 }, (_, index) => at(index + 1, 9));
-      expect((await told()).toSorted()).toEqual(first);
+      expect(await told()).toEqual(Array.from({ length: 20 }, (_, index) => at(index + 1, 9)));
       expect((await lists()).DeclinedCount).toBe(20);
-      await sql`update mail_decline set at = at - interval '2 minutes'`.execute(desk.db);
-      await pass();
+      await passUntil(25, "now() - interval '2 minutes'");
       expect(await told()).toHaveLength(25);
     });
 

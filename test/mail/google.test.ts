@@ -420,4 +420,33 @@ describe("Google's own client", () => {
       start: { dateTime: '2026-12-01T08:00:00Z' },
     });
   });
+
+  test('declines for a room as we do: the others who are invited stay as they are', async () => {
+    const calendarId = room.mailbox;
+    await appoint('01T08', {});
+    await appoint('02T08', {});
+    const [theirs, ours] = (await api.events.list({ calendarId, singleEvents: true })).data.items!;
+    const decline = (sendUpdates: string, attendeesOmitted: boolean) => {
+      const attendees = [{ email: calendarId, responseStatus: 'declined', comment: 'Taken.' }];
+      const requestBody = { attendeesOmitted, attendees };
+      return api.events.patch({ calendarId, eventId: theirs!.id!, sendUpdates, requestBody });
+    };
+    expect(await statusOf(decline('all', false))).toBe(403);
+    expect((await decline('all', true)).data.attendees).toMatchObject([
+      { organizer: true, responseStatus: 'accepted' },
+      { email: calendarId, self: true, responseStatus: 'declined' },
+    ]);
+    const place = { id: ours!.id!, group: ours!.id!, occurrence: '' };
+    const look = () => open().invitation!(room, place, soon());
+    const found = await look();
+    if (found.is !== 'Open') throw new Error(found.is);
+    expect(await found.decline('Taken.', soon())).toEqual({ is: 'Done' });
+    // Under an ETag that has gone.
+    expect(await found.decline('Taken.', soon())).toEqual({ is: 'Changed' });
+    expect(await look()).toEqual({ is: 'Declined' });
+    const answers = await server.answers(calendarId);
+    expect(answers.map(({ to, comment }) => [to, comment])).toEqual(Array(2).fill([answers[0]!.to, 'Taken.']));
+    const { data } = await api.events.get({ calendarId, eventId: ours!.id! });
+    expect(data.attendees).toMatchObject([{ responseStatus: 'accepted' }, { responseStatus: 'declined' }]);
+  });
 });

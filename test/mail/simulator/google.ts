@@ -169,6 +169,21 @@ export function openGoogle(world: World, channels: Channels) {
     return { status: 200, body: write(mailbox, occurrencesOf(item)[0]!) };
   }
 
+  /** The answer of the calendar itself; nobody else may change who is invited. @returns undefined when it is done */
+  function answer(call: Call, mailbox: Mailbox, found: Occurrence, wanted: GoogleEvent): Reply | undefined {
+    const { appointment, originalStart } = found;
+    const attendees = wanted.attendees ?? [];
+    const others = attendees.filter(({ email }) => email !== mailbox.address);
+    const own = attendees.find(({ email }) => email === mailbox.address);
+    const isAll = others.some(({ email }) => email === appointment.organizer?.email);
+    if (!appointment.organizer || !own || (wanted.attendeesOmitted !== true && !isAll))
+      return refusal(403, 'forbiddenForNonOrganizer', 'Shared properties can only be changed by the organizer.');
+    if (own.responseStatus !== 'declined') return refusal(400, 'invalid', 'Only declining is kept here.');
+    const isSent = ['all', 'externalOnly'].includes(call.query.get('sendUpdates') ?? 'none');
+    mailboxes.decline(mailbox, appointment, originalStart, { comment: own.comment ?? '', isSent, keeps: true });
+    return undefined;
+  }
+
   function one(call: Call, mailbox: Mailbox, id: string): Reply {
     const found = occurrences(mailbox).find((each) => idOfOccurrence(ownOf(each.appointment), each) === id);
     const deleted = found ? undefined : taken.get(mailbox.address)?.get(id);
@@ -188,10 +203,16 @@ export function openGoogle(world: World, channels: Channels) {
     }
     if (call.method === 'PATCH') {
       const wanted = JSON.parse(call.body) as GoogleEvent;
-      Object.assign(ownOf(appointment).properties, wanted.extendedProperties?.private);
-      mailboxes.change(mailbox, appointment, factsOf(wanted), found.originalStart);
+      if (wanted.attendees) {
+        const refused = answer(call, mailbox, found, wanted);
+        if (refused) return refused;
+      } else {
+        Object.assign(ownOf(appointment).properties, wanted.extendedProperties?.private);
+        mailboxes.change(mailbox, appointment, factsOf(wanted), found.originalStart);
+      }
     }
-    return { status: 200, body: write(mailbox, occurrencesOf(appointment)[0]!) };
+    const now = occurrencesOf(appointment).find((each) => each.originalStart === found.originalStart);
+    return { status: 200, body: write(mailbox, now!) };
   }
 
   function perform(call: Call): Reply {
@@ -200,6 +221,8 @@ export function openGoogle(world: World, channels: Channels) {
     const [, name, rest = ''] = /^\/calendars\/([^/]+)\/events(\/.*)?$/.exec(path) ?? [];
     const mailbox = name === undefined ? undefined : mailboxes.find(decodeURIComponent(name));
     if (!mailbox?.isAccessible) return refusal(404, 'notFound', 'Not Found');
+    if (call.method !== 'GET' && rest !== '/watch' && mailbox.isReadOnly)
+      return refusal(403, 'requiredAccessLevel', 'You need to have writer access to this calendar.');
     if (rest === '/watch' && call.method === 'POST') return channels.watch(mailbox, call.body);
     if (rest === '') return call.method === 'POST' ? insert(call, mailbox) : list(call, mailbox);
     return one(call, mailbox, decodeURIComponent(rest.slice(1)));
