@@ -92,11 +92,18 @@ const leaseSettings = {
   client_connection_check_interval: 2_000,
 };
 
-/** How to open a connection; the time-out bounds the wait on a dead network. */
+/**
+ * Milliseconds for a connection to be free, or to be opened and set up; as long as a statement waits for a lock. It bounds the
+ * wait on a dead network. It is far longer than a process with little of a processor, which loads a part of the program at its
+ * first request, leaves an answer unread.
+ */
+const connectTimeout = 10_000;
+
+/** How to open a connection. */
 export const connecting = (url: string) => ({
   connectionString: url,
   application_name: 'roomgate',
-  connectionTimeoutMillis: 5_000,
+  connectionTimeoutMillis: connectTimeout,
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
 });
@@ -115,7 +122,7 @@ export async function setUpSession(client: pg.ClientBase, settings: Record<strin
       select pid, backend_start::text as started, version
       from version, pg_stat_get_activity(pg_backend_pid()), (select count(*) from setting) as done`,
     values: [entries.map(([name]) => name), entries.map(([, value]) => String(value)), leastPostgres],
-    query_timeout: 5_000,
+    query_timeout: connectTimeout,
   } as pg.QueryConfig);
   const { version, ...backend } = rows[0]!;
   if (version >= leastPostgres) return backend;

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 type Upstream = { url: string; agent: http.Agent; isReady: boolean; isOut: boolean };
@@ -28,8 +29,8 @@ export async function startBalancer() {
       await sleep(lookEvery);
     }
   }
-  function fail(request: http.IncomingMessage, response: http.ServerResponse, text: string): void {
-    counts.failed.push(`${request.method} ${request.url}: ${text}`);
+  function fail(request: http.IncomingMessage, response: http.ServerResponse, why: string): void {
+    counts.failed.push(`${request.method} ${request.url}: ${why}`);
     if (response.headersSent) response.destroy();
     else response.writeHead(502).end();
   }
@@ -42,7 +43,7 @@ export async function startBalancer() {
     const asked = http.request(new URL(url ?? '/', chosen.url), { method, headers, agent: chosen.agent });
     asked.on('response', (answer) => {
       const status = answer.statusCode ?? 0;
-      if (status >= 500) counts.failed.push(`${method} ${url}: ${status}`);
+      if (status >= 500) void text(answer).then((body) => counts.failed.push(`${method} ${url}: ${status} ${body}`));
       const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...kept } = answer.headers;
       response.writeHead(status, kept);
       answer.pipe(response);
