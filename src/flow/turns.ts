@@ -10,6 +10,8 @@
  *
  * Spare work, such as the writing of a term into many calendars, has turns of its own beside the others of its tenant.
  *
+ * Of a tenant's bulk work what is urgent goes first: while some of it waits, other bulk work gets a turn only after 30 s.
+ *
  * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A
  * turn ends by a signal that all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
  * begins with its first request, so that a slow database of ours makes no tenant slow. Work whose turn ended only because no
@@ -26,6 +28,11 @@ const laterMs = 10_000;
 /** So much spare work asks again soon; where more waits it asks later, as asking costs nearly as much as a turn. */
 const fewSpare = 16;
 
+/** When urgent work asks again, and how much of it; where more waits it asks later. */
+const [urgentAgainMs, fewUrgent] = [250, 4];
+/** After so long bulk work is as urgent as any. Urgent work that has not asked for so long has been given up. */
+const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
+
 const mostOfTenant = 3;
 const mostOfSlowTenant = 2;
 const mostSpareOfTenant = 3;
@@ -37,6 +44,8 @@ export type TurnWork = {
   name: string;
   /** Work that may be plentiful: it leaves one of the tenant's turns to other work. */
   isBulk?: boolean;
+  /** Bulk work that somebody waits for: it goes before the other. */
+  isUrgent?: boolean;
   /** Work that may be long: it comes beside the tenant's other turns, and takes half of the places at most. */
   isSpare?: boolean;
 };
@@ -73,8 +82,10 @@ type TenantStanding = {
   /** Consecutive turns without an answer. */
   rests: number;
   restsUntil: number;
-  /** Spare work that was refused for want of a place and has had no turn since: by name, when it was refused. */
+  /** Work that was refused for want of a place and has had no turn since, by name: spare work, and when it was refused last. */
   waiting: Map<string, number>;
+  /** Bulk work, and when it was refused first and last. */
+  bulk: Map<string, { since: number; asked: number; isUrgent: boolean }>;
 };
 
 /** @param places how many turns may run at a time */
@@ -88,7 +99,14 @@ export function openTurns(places: number): Turns {
   function standingOf(tenant: number): TenantStanding {
     const known = standings.get(tenant);
     if (known) return known;
-    const fresh = { isSlow: false, answeredAt: Number.NEGATIVE_INFINITY, rests: 0, restsUntil: 0, waiting: new Map() };
+    const fresh = {
+      isSlow: false,
+      answeredAt: Number.NEGATIVE_INFINITY,
+      rests: 0,
+      restsUntil: 0,
+      waiting: new Map(),
+      bulk: new Map(),
+    };
     standings.set(tenant, fresh);
     return fresh;
   }
@@ -102,7 +120,7 @@ export function openTurns(places: number): Turns {
   }
 
   function refusalOf(
-    { tenant, name, isBulk = false, isSpare = false }: TurnWork,
+    { tenant, name, isBulk = false, isSpare = false, isUrgent = false }: TurnWork,
     isSlowWork: boolean,
   ): Refusal | undefined {
     const { isSlow, restsUntil } = standingOf(tenant);
@@ -115,8 +133,31 @@ export function openTurns(places: number): Turns {
     const hasNone = isSpare
       ? spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
       : own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1);
-    if (runs.size < places && !hasNone) return undefined;
+    const hasPlace = runs.size < places && !hasNone;
+    if (isBulk && !isSpare) return refusalOfBulk(standingOf(tenant), name, isUrgent, hasPlace);
+    if (hasPlace) return undefined;
     return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
+  }
+
+  function refusalOfBulk(
+    { bulk }: TenantStanding,
+    name: string,
+    isAsked: boolean,
+    hasPlace: boolean,
+  ): Refusal | undefined {
+    const now = performance.now();
+    for (const [other, { asked }] of bulk) if (other !== name && asked < now - slowWithinMs) bulk.delete(other);
+    const since = bulk.get(name)?.since ?? now;
+    const isUrgent = isAsked || since < now - patienceMs;
+    const urgent = [...bulk].filter(
+      ([other, one]) => other !== name && one.isUrgent && one.asked > now - forgottenAfterMs,
+    ).length;
+    if (hasPlace && (isUrgent || urgent === 0)) return undefined;
+    bulk.set(name, { since, asked: now, isUrgent });
+    const againMs = isUrgent
+      ? urgentAgainMs * Math.max(1, urgent / fewUrgent)
+      : soonMs * Math.max(1, (bulk.size - urgent) / fewSpare);
+    return { againMs, isForAll: false };
   }
 
   function spareAgainMs(tenant: number, name: string): number {
@@ -167,6 +208,7 @@ export function openTurns(places: number): Turns {
       const run: Run = { tenant, isBulk, isSpare, beganAt: Number.POSITIVE_INFINITY, isSlow };
       runs.add(run);
       standingOf(tenant).waiting.delete(of.name);
+      standingOf(tenant).bulk.delete(of.name);
       const end = new AbortController();
       const cut = (ms: number) => end.abort(new Error(`no answer within ${ms / 1_000} s`));
       const timers: NodeJS.Timeout[] = [];

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Fault } from '../mail-servers/service.ts';
+import { hasBegun, isDue } from '../worker/queue.ts';
 
 /** What said that a calendar may have changed. */
 export type DirtyBy = 'Push' | 'Poll' | 'Request';
@@ -20,12 +21,18 @@ export async function markCalendars(
   await sql`select mark_mail_calendars(${calendarIds}::integer[], ${by}, ${spreadSeconds})`.execute(db);
 }
 
-/** Marks all calendars, as notifications may have been missed: after a start, or while nothing could be recorded. */
+/**
+ * Marks all calendars, as notifications may have been missed: after a start, or while nothing could be recorded. Those whose
+ * reading is about to begin are left alone, as a mark would put it off; those whose reading had begun come at once.
+ */
 export async function markAllCalendars(db: Database): Promise<void> {
+  const job = sql`'mail calendar ' || calendar.id`;
   // Readings begin at ten a second, or faster where that would take longer than ten seconds.
   await sql`
-    select mark_mail_calendars(array_agg(id), 'Poll', least(count(*) / 10, 10)::integer)
-    from mail_calendar where retired_at is null having count(*) > 0`.execute(db);
+    select mark_mail_calendars(array_agg(id), 'Poll', case when "hasBegun" then 0 else least(count(*) / 10, 10)::integer end)
+    from (select calendar.id, dirty_since is not null and ${hasBegun(job)} as "hasBegun" from mail_calendar as calendar
+      where retired_at is null and not (dirty_since is not null and ${isDue(job)})) as calendar
+    group by "hasBegun"`.execute(db);
 }
 
 /** Has all calendars of a tenant that wait after `fault` read now, except `calendarId`. */

@@ -59,7 +59,10 @@ class RoomHeld extends Error {}
 export async function synchroniseCalendar(context: MailJob, key: CalendarKey): Promise<void> {
   const { work, signal, turns, once } = context;
   const notes = once(openNotes);
-  const turnWork = { tenant: key.mandatorId, name: `calendar ${key.calendarId}`, isBulk: true };
+  const dirtyBy = await readDirtyBy(work, key);
+  if (dirtyBy === null) return;
+  const isUrgent = dirtyBy === 'Push';
+  const turnWork = { tenant: key.mandatorId, name: `calendar ${key.calendarId}`, isBulk: true, isUrgent };
   const refusal = await turns.take(turnWork, async (turn) => {
     try {
       await notes.endLeft(work);
@@ -74,7 +77,18 @@ export async function synchroniseCalendar(context: MailJob, key: CalendarKey): P
     }
   });
   if (refusal?.isForAll) await putOffAll(work, key.mandatorId, refusal.againMs);
-  else if (refusal) await putOff(work, key, refusal.againMs * jitter());
+  else if (refusal && isUrgent) await putOff(work, key, refusal.againMs * jitter());
+  // A push may bring it earlier.
+  else if (refusal) await markCalendars(work, [key.calendarId], dirtyBy, Math.ceil((2 * refusal.againMs) / 1_000));
+}
+
+/** What has marked a calendar; null of one that is not dirty. */
+async function readDirtyBy(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<DirtyBy | null> {
+  const { rows } = await sql<{ dirtyBy: DirtyBy | null }>`
+    select dirty_by as "dirtyBy" from mail_calendar where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(
+    db,
+  );
+  return rows[0]?.dirtyBy ?? null;
 }
 
 /** Has a calendar read later. */

@@ -41,9 +41,10 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
  * Ends the sessions that worked for runners that are dead, and releases their jobs, except those taken less than 2 s ago: a
  * runner may be just starting. Each job waits as after a failure, since it may have caused its worker's death.
  * @param own the names of the calling runners
+ * @returns whether there are such jobs, so that it is worth to come again soon
  */
-export async function releaseTheDead(session: Kysely<DB>, own: readonly string[], log: Log): Promise<void> {
-  const { rows } = await sql<{ ended: number[]; pools: string[] }>`
+export async function releaseTheDead(session: Kysely<DB>, own: readonly string[], log: Log): Promise<boolean> {
+  const { rows } = await sql<{ ended: number[]; pools: string[]; isLeft: boolean }>`
     with working as materialized (select * from ${heldLocks(lockClasses.work)} as held),
     alive as materialized (select * from ${heldLocks(lockClasses.runner)} as held),
     orphan as materialized (
@@ -51,13 +52,16 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
     ), ended as materialized (
       select pid, pg_terminate_backend(pid) from orphan
     ), owner as materialized (
-      select locked_by as pool from graphile_worker._private_jobs
-      where locked_by <> all (${own}::text[]) group by 1 having max(locked_at) < now() - interval '2 seconds'
+      select locked_by as pool, max(locked_at) >= now() - interval '2 seconds' as is_new
+      from graphile_worker._private_jobs where locked_by <> all (${own}::text[]) group by 1
     ), dead as materialized (
-      select pool from owner where pg_try_advisory_xact_lock(${lockClasses.runner}, hashtext(pool))
+      select pool from owner where not is_new and pg_try_advisory_xact_lock(${lockClasses.runner}, hashtext(pool))
     )
-    select array(select pid from ended) as ended, array(select pool from dead) as pools`.execute(session);
-  const { ended, pools } = rows[0]!;
+    select array(select pid from ended) as ended, array(select pool from dead) as pools,
+      exists (select from owner where is_new and hashtext(pool) not in (select number from alive)) as "isLeft"`.execute(
+    session,
+  );
+  const { ended, pools, isLeft } = rows[0]!;
   if (pools.length > 0) {
     await sql`
       update graphile_worker._private_jobs
@@ -66,4 +70,5 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
     await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
   }
   if (pools.length > 0 || ended.length > 0) log.warn({ pools, ended }, 'jobs of dead workers released');
+  return isLeft;
 }

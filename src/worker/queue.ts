@@ -67,6 +67,14 @@ const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   return rows[0]?.n ?? 0;
 };
 
+/** Whether a job of this key is about to begin: its time has come, and it waits for its first run. */
+export const isDue = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
+  select from graphile_worker._private_jobs where key = ${key} and locked_at is null and attempts = 0 and run_at <= now())`;
+
+/** Whether a job of this key has begun: it runs, its worker has died, or it waits after a failure. */
+export const hasBegun = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
+  select from graphile_worker._private_jobs where key = ${key} and attempts > 0)`;
+
 /** A job that is queued again while it runs loses its key to the new job. If it then fails, it would stay for ever. */
 const isReplaced = sql<boolean>`key is null and locked_at is null`;
 const isOvercounted = sql<boolean>`attempts > ${mostCounted} and key is not null and locked_at is null`;

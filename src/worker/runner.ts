@@ -66,7 +66,7 @@ const lanes: Record<Lane, { places: number }> = {
 };
 /** Milliseconds after which each place looks for jobs by itself: rarely, since the alarm tells when there are some. */
 const pollInterval = 120_000;
-const tidyEvery = 5_000;
+const [tidyEvery, tidySoon] = [5_000, 500];
 /** Milliseconds for tasks to return their jobs, and for sweeps to end. */
 const stopTimeout = 5_000;
 /** Milliseconds within which the queue library must start, and look for jobs again; else it is started again. */
@@ -210,8 +210,8 @@ async function tidyUntilEnd(
   for (let beatAt = performance.now(); !context.signal.aborted; ) {
     if (isBeating()) beatAt = performance.now();
     if (performance.now() - beatAt > mostIdle) throw new Error('the queue library looks for no jobs any more');
-    await releaseTheDead(session, own, context.log);
-    await pause(tidyEvery, context.signal);
+    const isLeft = await releaseTheDead(session, own, context.log);
+    await pause(isLeft ? tidySoon : tidyEvery, context.signal);
   }
 }
 

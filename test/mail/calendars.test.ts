@@ -404,6 +404,40 @@ describe('what is read without anybody having said so', () => {
     expect((await calendarOf(0)).cursor).toBe(null);
   });
 
+  /** Milliseconds from the beginning of `since` to its job. */
+  async function jobAfter(since: Date): Promise<number> {
+    const { rows } = await sql<{ ms: number }>`
+      select (extract(epoch from run_at - ${since}) * 1000)::float8 as ms
+      from graphile_worker._private_jobs where key = ${await key()}`.execute(db);
+    return rows[0]!.ms;
+  }
+  const nowThere = async () => (await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)).rows[0]!.now;
+
+  test('a reading that is about to begin is not put off by a process that starts', async () => {
+    const id = await setCalendar('marks = 0');
+    await markCalendars(db, [id], 'Push');
+    await sql`update graphile_worker._private_jobs set run_at = now() - interval '1 second' where key = ${await key()}`.execute(
+      db,
+    );
+    const since = await nowThere();
+    await poll(true);
+    expect(await jobAfter(since)).toBeLessThan(0);
+  });
+
+  test('a push counts, and brings a reading earlier that nobody waited for', async () => {
+    const id = await setCalendar("dirty_since = now() - interval '1 hour', dirty_by = 'Poll'");
+    const since = await nowThere();
+    await markCalendars(db, [id], 'Poll', 100_000);
+    // However long it has been dirty, it is spread from now on; less than a second is as likely as winning a lottery.
+    expect(await jobAfter(since)).toBeGreaterThan(1_000);
+    await markCalendars(db, [id], 'Push');
+    const marked = await nowThere();
+    expect(await jobAfter(marked)).toBeLessThanOrEqual(300);
+    expect((await calendarOf(0)).dirty_by).toBe('Push');
+    await markCalendars(db, [id], 'Poll');
+    expect((await calendarOf(0)).dirty_by).toBe('Push');
+  });
+
   test('however often it is said, it is queued once, 300 ms after the last and 3 s after the first', async () => {
     const id = await setCalendar('marks = 0');
     for (let times = 0; times < 20; times++) await markCalendars(db, [id], 'Push');

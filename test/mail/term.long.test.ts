@@ -1,10 +1,11 @@
 /**
  * A term of lessons is written into the calendars of its rooms, of a server that lets nobody ask too often and loses answers,
  * while the worker is killed again and again. Each lesson stands there once, and what others change there is read meanwhile.
+ * How long that takes is printed, and depends on the machine.
  */
 import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { cpuOf, quantile } from '../../bench/_util/figures.ts';
 import { openDatabase } from '../../src/db/database.ts';
@@ -36,6 +37,16 @@ const betweenMs = 500;
 const patienceMs = 40 * 60_000;
 const soon = { 'retry-after': `${pauseSeconds}` };
 
+/** Of which one is killed at a time; a single one is the harder case. */
+const workerCount = Number(process.env['TEST_WORKERS'] ?? 1);
+
+/** What is printed at the end, a line for each kind. */
+const table: Record<string, string | number>[] = [];
+afterAll(() => {
+  const lines = [Object.keys(table[0] ?? {}), ...table.map((row) => Object.values(row))];
+  process.stderr.write(`${lines.map((line) => line.join(' | ')).join('\n')}\n`);
+});
+
 const leaving: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   await killPrograms();
@@ -53,27 +64,6 @@ type Kind = {
 };
 
 const kinds: Record<string, Kind> = {
-  /** Google counts the requests of an account within the last minute, and does not say when it may be asked again. */
-  Google: {
-    lessons: 2_000,
-    latencyMs: () => 100,
-    async settings(server, url) {
-      const key = JSON.stringify(await server.googleKey());
-      return { Kind: 'Google', Url: `${url}/calendar/v3`, TokenUrl: server.googleToken, ServiceAccountKey: key };
-    },
-    limit() {
-      const asked: number[] = [];
-      const errors = [{ domain: 'usageLimits', reason: 'rateLimitExceeded', message: 'Rate Limit Exceeded' }];
-      const body = JSON.stringify({ error: { code: 403, message: 'Rate Limit Exceeded', errors } });
-      return () => {
-        const now = performance.now();
-        while (asked[0] !== undefined && asked[0] < now - 60_000) asked.shift();
-        if (asked.length >= 600) return { status: 403, headers: { 'content-type': 'application/json' }, body };
-        asked.push(now);
-        return undefined;
-      };
-    },
-  },
   /** Graph takes four requests at a time for a mailbox: the simulator does so too. Beyond that it has a bad second each minute. */
   Graph: {
     lessons: 20_000,
@@ -103,6 +93,27 @@ const kinds: Record<string, Kind> = {
       const body = `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${fault}</s:Body></s:Envelope>`;
       const refusal = { status: 500, headers: { 'content-type': 'text/xml; charset=utf-8' }, body };
       return () => (isAllowed() ? undefined : refusal);
+    },
+  },
+  /** Google counts the requests of an account within the last minute, and does not say when it may be asked again. */
+  Google: {
+    lessons: 2_000,
+    latencyMs: () => 100,
+    async settings(server, url) {
+      const key = JSON.stringify(await server.googleKey());
+      return { Kind: 'Google', Url: `${url}/calendar/v3`, TokenUrl: server.googleToken, ServiceAccountKey: key };
+    },
+    limit() {
+      const asked: number[] = [];
+      const errors = [{ domain: 'usageLimits', reason: 'rateLimitExceeded', message: 'Rate Limit Exceeded' }];
+      const body = JSON.stringify({ error: { code: 403, message: 'Rate Limit Exceeded', errors } });
+      return () => {
+        const now = performance.now();
+        while (asked[0] !== undefined && asked[0] < now - 60_000) asked.shift();
+        if (asked.length >= 600) return { status: 403, headers: { 'content-type': 'application/json' }, body };
+        asked.push(now);
+        return undefined;
+      };
     },
   },
 };
@@ -157,8 +168,9 @@ test.each(Object.entries(kinds))(
     for (const [name, value] of Object.entries(await settingsOf(server, between.url)))
       settings[`MailServer__school__${name}`] = value;
     const web = startProgram(database.url, { ...settings, Role: 'Web', Port: String(port) });
-    let worker: Program = startProgram(database.url, { ...settings, Role: 'Worker' });
-    await Promise.all([web.ready, worker.ready]);
+    const startWorker = () => startProgram(database.url, { ...settings, Role: 'Worker' });
+    const workers: Program[] = Array.from({ length: workerCount }, startWorker);
+    await Promise.all([web, ...workers].map(({ ready }) => ready));
     const rowsOf = async <Row>(query: ReturnType<typeof sql<Row>>) => (await query.execute(db)).rows;
     await until('the calendars are read', async () => {
       const read = await rowsOf(sql`select from mail_calendar where read_at is not null`);
@@ -175,8 +187,9 @@ test.each(Object.entries(kinds))(
 
     /** What others book there meanwhile, in the evening; not slower where it is read slowly. */
     const latencies: number[] = [];
-    /** Those long after a death of the worker. */
+    /** Those long after a death of a worker, and the others. */
     const quiet: number[] = [];
+    const amidDeaths: number[] = [];
     const others: { room: string; start: string }[] = [];
     /** Those that are not booked yet, by subject. */
     const pending = new Map<string, { since: number; deaths: number }>();
@@ -204,7 +217,8 @@ test.each(Object.entries(kinds))(
         const { since, deaths } = pending.get(subject)!;
         pending.delete(subject);
         latencies.push(now - since);
-        if (killed === deaths && since > killedAt + restartMs) quiet.push(now - since);
+        const isQuiet = killed === deaths && since > killedAt + restartMs;
+        (isQuiet ? quiet : amidDeaths).push(now - since);
       }
     }
     const watching = new AbortController();
@@ -232,11 +246,12 @@ test.each(Object.entries(kinds))(
         .filter(({ Beginn }) => Date.parse(Beginn) < midnight + 7 * day);
       if (now!.near >= near.length) nearAfter ??= seconds();
       if (killed < kills && written > ((killed + 0.5) * lessonCount) / kills) {
+        const which = killed % workerCount;
         killed += 1;
         killedAt = performance.now();
-        workerCpu += cpuOf(worker.pid);
-        await worker.end('SIGKILL');
-        worker = startProgram(database.url, { ...settings, Role: 'Worker' });
+        workerCpu += cpuOf(workers[which]!.pid);
+        await workers[which]!.end('SIGKILL');
+        workers[which] = startWorker();
       }
       if (seconds() * 1_000 > patienceMs) throw new Error(`${written} of ${lessonCount} items after ${seconds()} s`);
     }
@@ -259,24 +274,34 @@ test.each(Object.entries(kinds))(
         wanted.set(line, (wanted.get(line) ?? 0) - 1);
       }
     const wrong = [...wanted].filter(([, left]) => left !== 0);
-    const sorted = latencies.toSorted((one, other) => one - other);
-    const figuresOf = (times: readonly number[]) => ({
-      pushed: times.length,
-      p50Ms: Math.round(quantile(times, 0.5)),
-      p99Ms: Math.round(quantile(times, 0.99)),
-      maxMs: Math.round(times.at(-1)!),
-    });
+    const figuresOf = (unsorted: readonly number[]) => {
+      const times = unsorted.toSorted((one, other) => one - other);
+      const at = (part: number) => (times.length > 0 ? Math.round(quantile(times, part)) : null);
+      return { pushed: times.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
+    };
     const told = (name: 'requests' | 'writes' | 'refused' | 'throttled') => between.counts[name] - before[name];
     const figures = {
       ...{ items: lessonCount, seconds: Math.round(tookSeconds), perSecond: Math.round(lessonCount / tookSeconds) },
       ...{ deaths: killed, nearestWeekAfterSeconds: Math.round(nearAfter ?? 0) },
-      read: figuresOf(sorted),
-      readWithoutDeath: figuresOf(quiet.toSorted((one, other) => one - other)),
+      ...{ read: figuresOf(latencies), readAmidDeaths: figuresOf(amidDeaths), readWithoutDeath: figuresOf(quiet) },
       ...{ requests: told('requests'), writes: told('writes'), throttled: told('refused') + told('throttled') },
-      workerCpuSeconds: Math.round((workerCpu + cpuOf(worker.pid)) / 1_000_000),
+      workerCpuSeconds: Math.round((workerCpu + workers.reduce((sum, { pid }) => sum + cpuOf(pid), 0)) / 1_000_000),
       loadOfMachine: os.loadavg().map(Math.round).join(' '),
     };
     process.stderr.write(`a term, ${name}, TEST_SEED=${seed}: ${JSON.stringify(figures)}\n`);
+    const sumOf = (lefts: number[]) => lefts.reduce((sum, left) => sum + Math.abs(left), 0);
+    const lefts = wrong.map(([, left]) => left);
+    const inSeconds = ({ pushed, p50Ms, p99Ms, maxMs }: ReturnType<typeof figuresOf>) =>
+      `${pushed}: ${[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '-' : (ms / 1_000).toFixed(1))).join(' ')}`;
+    table.push({
+      ...{ kind: name, items: lessonCount + others.length, workers: workerCount, deaths: killed },
+      doubled: sumOf(lefts.filter((left) => left < 0)),
+      missing: sumOf(lefts.filter((left) => left > 0)),
+      seconds: figures.seconds,
+      'read (p50 p99 max in s)': inSeconds(figures.read),
+      'amid deaths': inSeconds(figures.readAmidDeaths),
+      'without a death': inSeconds(figures.readWithoutDeath),
+    });
     expect(wrong.slice(0, 5)).toEqual([]);
     expect(killed).toBe(kills);
     const [echoes] = await rowsOf(sql`select from booking where kind = 'MailItem' and subject not like 'Theirs %'`);

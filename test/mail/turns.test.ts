@@ -185,6 +185,51 @@ test('work of which there may be much leaves one of its tenant turns to other wo
   expect(await turns.take({ tenant: 1, name: 'subscriptions' }, answer)).toBeUndefined();
 });
 
+test('of much work what is urgent gets the next turn, and the other one too after half a minute', async () => {
+  const turns = openTurns(places);
+  const reading = (name: string, isUrgent = false) => ({ tenant: 1, name, isBulk: true, isUrgent });
+  const ends = new Map<string, () => void>();
+  const run = (name: string, isUrgent = false) =>
+    turns.take(reading(name, isUrgent), () => new Promise<void>((resolve) => ends.set(name, resolve)));
+  const end = async (name: string) => {
+    ends.get(name)!();
+    await pass(0);
+  };
+  for (const name of ['a', 'b']) void run(name);
+  expect(await run('poll')).toEqual({ againMs: 1_000, isForAll: false });
+  expect(await run('push', true)).toEqual({ againMs: 250, isForAll: false });
+  await end('a');
+  expect(await run('poll')).toEqual({ againMs: 1_000, isForAll: false });
+  void run('push', true);
+  expect(ends.has('push')).toBe(true);
+  await end('b');
+  void run('poll');
+  expect(ends.has('poll')).toBe(true);
+  // Something urgent waits all the time.
+  expect(await run('later')).toBeDefined();
+  for (let second = 0; second < 31; second += 1) {
+    expect(await run('other push', true)).toBeDefined();
+    await pass(1);
+  }
+  await end('push');
+  void run('later');
+  expect(ends.has('later')).toBe(true);
+});
+
+test('what is urgent and is not asked for any more holds up nothing', async () => {
+  const turns = openTurns(places);
+  const reading = (name: string, isUrgent = false) => ({ tenant: 1, name, isBulk: true, isUrgent });
+  const first = Promise.withResolvers<void>();
+  void turns.take(reading('a'), () => first.promise);
+  void turns.take(reading('b'), () => new Promise(() => {}));
+  expect(await turns.take(reading('push', true), answer)).toBeDefined();
+  first.resolve();
+  await pass(1);
+  expect(await turns.take(reading('poll'), answer)).toBeDefined();
+  await pass(4);
+  expect(await turns.take(reading('poll'), answer)).toBeUndefined();
+});
+
 test('spare work asks again the later, the more of it waits', async () => {
   const turns = openTurns(places);
   const take = (nth: number) => turns.take({ tenant: 1, name: `${nth}`, isSpare: true }, hang);
