@@ -25,14 +25,13 @@ import {
 import { faultOf } from './faults.ts';
 import type { AskServer, ServerAnswer } from './http.ts';
 import { readCalendarObject } from './ical.ts';
+import { foldLine } from './ical-fold.ts';
 import { always, standingAs } from './standing.ts';
 
 /** Writes of one call, and requests at a time: beside these a reading has its own. */
 const [atOnce, sideBySide] = [12, 4];
 
 const stamp = (at: Date) => `${at.toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
-/** Lines have at most 75 bytes (RFC 5545, 3.1); 18 characters have at most 72. */
-const fold = (line: string) => (line.match(/.{1,18}/gsu) ?? ['']).join('\r\n ');
 const escapeText = (text: string) => text.replace(/[\\;,]/g, '\\$&').replaceAll('\n', '\\n');
 
 /** An appointment of the room itself: nobody is invited, and nobody is reminded. */
@@ -40,7 +39,7 @@ function writeCalendarObject({ origin, start, end, subject, isPrivate }: Written
   const lines = [
     ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//roomgate//roomgate//EN', 'BEGIN:VEVENT', `UID:${origin}`],
     ...[`DTSTAMP:${stamp(now)}`, `DTSTART:${stamp(start)}`, `DTEND:${stamp(end)}`],
-    fold(`SUMMARY:${escapeText(subject)}`),
+    foldLine(`SUMMARY:${escapeText(subject)}`),
     ...['TRANSP:OPAQUE', `CLASS:${isPrivate ? 'PRIVATE' : 'PUBLIC'}`, 'END:VEVENT', 'END:VCALENDAR', ''],
   ];
   return lines.join('\r\n');

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import { openCalDavInvitations } from './caldav-declines.ts';
 import { fillTemplate, findCalendar } from './caldav-discovery.ts';
 import { openCalDavWrites } from './caldav-writes.ts';
 import {
@@ -47,7 +48,7 @@ export function openCalDav(settings: MailServerSettings, log: Log): Connector {
     kind: 'CalDav',
     subscriptions: null,
     writes: openCalDavWrites(ask, settings),
-    invitation: null,
+    invitation: openCalDavInvitations(ask, settings),
     pages: (calendar, from, window, signal) => read({ ask, settings, calendar, window, signal }, from),
   };
 }

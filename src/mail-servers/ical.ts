@@ -217,7 +217,7 @@ function readShownAs(event: IcalComponent): RemoteItem['shownAs'] {
 }
 
 /** The address of a `mailto:`, or else of the parameter EMAIL (RFC 7986), in lower case; null without one. */
-function addressOf(value: string, parameters: ReadonlyMap<string, string>): string | null {
+export function addressOf(value: string, parameters: ReadonlyMap<string, string>): string | null {
   const text = /^mailto:(.+)$/i.exec(value.trim())?.[1] ?? parameters.get('EMAIL') ?? '';
   return readAddress(text)?.toLowerCase() ?? null;
 }

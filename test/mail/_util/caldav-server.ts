@@ -43,7 +43,42 @@ function readAppointment(text: string): Appointment {
   };
 }
 
+/** An answer that the server has sent for a calendar, as RFC 6638 has it. */
+export type SentReply = { from: string; to: string; occurrence: string | null };
+
+/** What each VEVENT says, by its RECURRENCE-ID: all its lines, and those of who is invited. */
+function partsOf(text: string) {
+  const events = text.replace(/\r?\n[ \t]/g, '').match(/BEGIN:VEVENT\r\n.*?END:VEVENT\r\n/gs) ?? [];
+  return new Map(
+    events.map((event) => {
+      const lines = event.split('\r\n');
+      const attendees = lines.filter((line) => line.startsWith('ATTENDEE'));
+      const others = lines.filter((line) => !/^(ATTENDEE|DTSTAMP|RECURRENCE-ID|RRULE|EXDATE|DTSTART|DTEND)/.test(line));
+      return [/^RECURRENCE-ID[^:]*:(.*)$/m.exec(event)?.[1]?.trim() ?? null, { event, attendees, others }] as const;
+    }),
+  );
+}
+const mailOf = (line: string) => /mailto:(\S+)$/i.exec(line)?.[1]?.toLowerCase() ?? '';
+
+/** The answers that follow from what an invited one has written; null where it has changed what only the organizer may. */
+function repliesOf(before: string, after: string, own: string): SentReply[] | null {
+  const [was, is] = [partsOf(before), partsOf(after)];
+  const replies: SentReply[] = [];
+  for (const [occurrence, { event, attendees, others }] of is) {
+    const old = was.get(occurrence) ?? was.get(null);
+    const strangers = (lines: string[]) => lines.filter((line) => mailOf(line) !== own).join('\n');
+    if (!old || others.join() !== old.others.join() || strangers(attendees) !== strangers(old.attendees)) return null;
+    const isDeclined = (lines: string[]) =>
+      lines.some((line) => mailOf(line) === own && /;PARTSTAT=DECLINED/.test(line));
+    const to = mailOf(/^ORGANIZER.*$/m.exec(event)?.[0]?.trim() ?? '');
+    if (isDeclined(attendees) && !isDeclined(old.attendees)) replies.push({ from: own, to, occurrence });
+  }
+  return was.size <= is.size ? replies : null;
+}
+
 export async function startCalDavServer() {
+  let isScheduling = true;
+  const replies: SentReply[] = [];
   let clock = 1;
   /** Tokens of an earlier time are unknown. */
   let knownSince = 0;
@@ -113,6 +148,11 @@ export async function startCalDavServer() {
       remove(path);
       return { status: 204 };
     }
+    if (method === 'OPTIONS')
+      return {
+        status: 200,
+        headers: { dav: `1, 3, calendar-access${isScheduling ? ', calendar-auto-schedule' : ''}` },
+      };
     if (method !== 'PUT') return { status: 405 };
     if (isStale || (headers['if-none-match'] === '*' && there)) return { status: 412 };
     const { uid } = readAppointment(body);
@@ -120,6 +160,14 @@ export async function startCalDavServer() {
       ([one, { text }]) => one !== path && text !== null && readAppointment(text).uid === uid,
     );
     if (isTaken) return { status: 409 };
+    const own = `${path.split('/')[2]}@rooms.test`;
+    const sent = there && /^ORGANIZER/m.test(there.text) ? repliesOf(there.text, body, own) : [];
+    if (sent === null)
+      return {
+        status: 403,
+        body: '<?xml version="1.0"?><D:error xmlns:D="DAV:"><C:allowed-attendee-scheduling-object-change xmlns:C="urn:ietf:params:xml:ns:caldav"/></D:error>',
+      };
+    if (isScheduling) replies.push(...sent);
     const { etag } = put(path, body);
     return { status: there ? 204 : 201, headers: { etag } };
   }
@@ -154,6 +202,10 @@ export async function startCalDavServer() {
       [`MailServer__${mandator}__User`]: 'roomgate',
       [`MailServer__${mandator}__Password`]: 'secret',
     }),
+    /** What it has sent to organizers, oldest first. */
+    replies,
+    /** Whether it sends answers. */
+    schedule: (is: boolean) => void (isScheduling = is),
     /** Requests that were done, by method. */
     counts,
     setTrouble: (next: typeof trouble = () => undefined) => (trouble = next),
@@ -167,6 +219,9 @@ export async function startCalDavServer() {
         .sort((one, other) => Number(one.start) - Number(other.start)),
     /** Somebody writes an appointment, over any other of its path. */
     write: (path: string, appointment: Appointment, ...more: string[]) => void put(path, textOf(appointment, ...more)),
+    /** Somebody writes a calendar object as it is. */
+    writeText: (path: string, text: string) => void put(path, text),
+    textOf: (path: string) => live(path)?.text ?? '',
     pathOf: (user: string, name: string) => `${folder(user)}${name}.ics`,
     remove,
     /** Sync tokens are unknown from now on. */

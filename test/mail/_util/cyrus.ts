@@ -110,14 +110,14 @@ export async function startCyrus(users: readonly string[]) {
     );
   await timeUntil('Cyrus answers', 20_000, answers);
 
-  async function ask(user: string, method: string, at: string, body?: string): Promise<number> {
+  async function send(user: string, method: string, at: string, body?: string) {
     const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
     const type = method === 'PUT' ? 'text/calendar' : 'application/xml';
     const headers = { authorization, 'content-type': type, depth: '0' };
     const answer = await fetch(`${url}${at}`, { method, headers, ...(body !== undefined && { body }) });
-    await answer.arrayBuffer();
-    return answer.status;
+    return { status: answer.status, text: await answer.text() };
   }
+  const ask = async (...asked: Parameters<typeof send>): Promise<number> => (await send(...asked)).status;
 
   await imap(imapPort, [`LOGIN cyrus "${password}"`, ...users.map((user) => `CREATE user/${user}`)]);
   // Their calendars are made when they look at them first.
@@ -136,6 +136,8 @@ export async function startCyrus(users: readonly string[]) {
       ]),
     put: (user: string, name: string, text: string) =>
       ask(user, 'PUT', `/dav/calendars/user/${user}/Default/${name}.ics`, text),
+    get: async (user: string, name: string) =>
+      (await send(user, 'GET', `/dav/calendars/user/${user}/Default/${name}.ics`)).text,
     remove: (user: string, name: string) => ask(user, 'DELETE', `/dav/calendars/user/${user}/Default/${name}.ics`),
     /** From now on changes are sent there. */
     tell: forwarder.tell,
