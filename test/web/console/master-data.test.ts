@@ -104,11 +104,12 @@ describeInBrowser('The master data of the console', () => {
     await field('Name').fill('Lab 2');
     await field('Location').selectOption({ label: 'Tokyo' });
     await field('When somebody changes it there,').selectOption('the booking here is changed, too');
+    await field('Organizers are told that the room is taken').selectOption('no');
     await admin.page.getByText('The room moves from Campus to Tokyo.').waitFor();
     await button('Save').click();
     await row('Lab 2 Tokyo Room 24').waitFor();
     const { Items } = (await call('GET', 'resources?Name=lab%202')) as { Items: object[] };
-    expect(Items).toMatchObject([{ CalendarWriting: null, CalendarEdits: 'TakeOver' }]);
+    expect(Items).toMatchObject([{ CalendarWriting: null, CalendarEdits: 'TakeOver', DeclineConflicts: false }]);
   });
 
   test('a room is retired after what is still to come there was shown', async () => {
@@ -352,12 +353,15 @@ describeInBrowser('The master data of the console', () => {
     await field('Name').fill('Upper School');
     await field('Users, too, import, change and delete lessons').uncheck();
     await field('In the mail calendar of the room stands').selectOption('only when it is taken');
+    await field(
+      'Who invites a room that is taken here is told so by the mail server: the item is declined there',
+    ).check();
     await button('Save').click();
     await admin.page.locator('#top .brand', { hasText: 'Upper School' }).waitFor();
     await sound();
     expect(await call('GET', 'tenant')).toMatchObject({
       Name: 'Upper School',
-      Parameters: { UsersMayImport: false, CalendarWriting: 'Busy', CalendarEdits: 'PutBack' },
+      Parameters: { UsersMayImport: false, CalendarWriting: 'Busy', CalendarEdits: 'PutBack', DeclineConflicts: true },
     });
   });
 

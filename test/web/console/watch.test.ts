@@ -27,7 +27,10 @@ describeInBrowser('What Admins watch in the console', () => {
     receiver = await startReceiver();
     // Without a worker, who would retire calendars that no setting names.
     const settings = { Role: 'Web', Webhooks__TrustedOrigins: receiver.origin };
-    [service, browser] = await Promise.all([startService(settings, ['Aula', 'Bibliothek']), launchBrowser()]);
+    [service, browser] = await Promise.all([
+      startService(settings, ['Aula', 'Bibliothek', 'Turnhalle']),
+      launchBrowser(),
+    ]);
     api = masterData(service, await service.signIn(service.tenant, 'Admin'));
     admin = await openConsole(browser, service);
     await admin.open('?screen=activity');
@@ -303,6 +306,34 @@ describeInBrowser('What Admins watch in the console', () => {
       await sides.getByRole('link', { name: 'Open the booking' }).click();
       await page.getByRole('dialog').getByText('Elternabend').waitFor();
       expect(page.url()).toMatch(/screen=rooms&booking=booking_/);
+    });
+
+    test('tells what the organizers of conflicts were told, and of what was declined', async () => {
+      const { page } = admin;
+      const { mandatorId } = service.tenant;
+      const place = { mandatorId, resourceId: roomId(2) };
+      const calendarId = await makeCalendar(db(), place, { mailbox: 'told@mail.example' }, `read_at = now()`);
+      await makeConflicts(db(), { mandatorId, calendarId }, new Date(Date.now() + 48 * 3_600_000), 3);
+      await sql`
+        insert into mail_decline (mandator_id, item_id, calendar_id, version, state, reason, not_before)
+        select mandator_id, id, calendar_id, content_hash, told, 'It is too late.',
+          case told when 'Refused' then now() + interval '1 hour' end
+        from mail_item join (values ('Subject 0', 'Refused'), ('Subject 1', 'Nobody'), ('Subject 2', 'Told'))
+          as answer (subject, told) using (subject)
+        where calendar_id = ${calendarId}`.execute(db());
+      await sql`
+        update mail_item set state = 'Gone' where calendar_id = ${calendarId} and subject = 'Subject 2'`.execute(db());
+      await admin.open('?screen=mail');
+      await page.getByRole('row').filter({ hasText: 'told@mail.example' }).getByRole('button').first().click();
+      const cards = page.getByRole('dialog').getByRole('listitem');
+      await cards.filter({ hasText: 'Subject 0' }).getByText('it is tried again. It is too late.').waitFor();
+      await cards.filter({ hasText: 'Subject 1' }).getByText('Nobody has invited the room').waitFor();
+      await cards.filter({ hasText: 'Subject 2' }).getByText('Their organizer was told at ').waitFor();
+      expect(await page.getByRole('dialog').getByRole('heading', { level: 3 }).allInnerTexts()).toEqual([
+        'Conflicts',
+        'Declined',
+      ]);
+      await isSound(admin);
     });
 
     test('says by itself that the server cannot answer, and comes back by itself', async () => {

@@ -671,6 +671,14 @@ export type LessonStatus =
   | 'Geplant'
   | 'Vertretung';
 
+/** It waits to be declined; its organizer was told; nobody has invited the room; the mail server has no means; it refuses. */
+export type MailDeclineState =
+  | 'Impossible'
+  | 'Nobody'
+  | 'Refused'
+  | 'Told'
+  | 'Waiting';
+
 /** Why a mail server did not give what it was asked for. */
 export type MailFaultKind =
   | 'AccessLost'
@@ -1334,12 +1342,14 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
-export type CalendarFragment = { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null };
+export type ConflictFragment = { __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, decline: { __typename: 'MailDecline', state: MailDeclineState, at: string | null, reason: string | null } | null };
+
+export type CalendarFragment = { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, declinedCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null };
 
 export type FollowCalendarsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type FollowCalendarsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> };
+export type FollowCalendarsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, declinedCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }> };
 
 export type CalendarTroublesQueryVariables = Exact<{
   id: string | number;
@@ -1357,7 +1367,7 @@ export type CalendarTroublesQuery = { node:
     | { __typename: 'Lesson' }
     | { __typename: 'LessonJob' }
     | { __typename: 'Location' }
-    | { __typename: 'MailSubscription', id: string, conflicts: Array<{ __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, bookingId: string | null, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, start: string, end: string, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }>, unreadable: Array<{ __typename: 'MailUnreadableItem', itemId: string, uid: string | null, reason: string | null, since: string }>, unwritten: Array<{ __typename: 'MailUnwrittenItem', bookingId: string, start: string, end: string, cause: MailUnwrittenCause, reason: string, nextTryAt: string, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }> }
+    | { __typename: 'MailSubscription', id: string, conflicts: Array<{ __typename: 'MailConflict', bookingId: string | null, subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, start: string, end: string, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null, decline: { __typename: 'MailDecline', state: MailDeclineState, at: string | null, reason: string | null } | null }>, declined: Array<{ __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, decline: { __typename: 'MailDecline', state: MailDeclineState, at: string | null, reason: string | null } | null }>, unreadable: Array<{ __typename: 'MailUnreadableItem', itemId: string, uid: string | null, reason: string | null, since: string }>, unwritten: Array<{ __typename: 'MailUnwrittenItem', bookingId: string, start: string, end: string, cause: MailUnwrittenCause, reason: string, nextTryAt: string, booking: { __typename: 'Booking', id: string, subject: string | null, kind: BookingKind, timeZone: string, organizer: { __typename: 'Organizer', displayName: string } | null } | null }> }
     | { __typename: 'Person' }
     | { __typename: 'Pin' }
     | { __typename: 'Policy' }
@@ -1377,13 +1387,13 @@ export type ReadCalendarMutationVariables = Exact<{
 export type ReadCalendarMutation = { readMailSubscription:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
-    | { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }
+    | { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, declinedCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
 export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
 
-export type MasterRoomFragment = { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
+export type MasterRoomFragment = { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
 
 export type MasterLocationsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1402,14 +1412,14 @@ export type MasterRoomsQueryVariables = Exact<{
 }>;
 
 
-export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type MasterRoomQueryVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
+export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
 
 export type PolicyNamesQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1469,7 +1479,7 @@ export type CreateResourceMutationVariables = Exact<{
 export type CreateResourceMutation = { createResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
    };
 
@@ -1484,7 +1494,7 @@ export type ChangeResourceMutation = { changeResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -1925,12 +1935,12 @@ export type BookersForOthersQueryVariables = Exact<{
 
 export type BookersForOthersQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', mayBookForOthers: Array<string> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
-export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } };
+export type SchoolFragment = { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } };
 
 export type SchoolQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } } };
+export type SchoolQuery = { tenant: { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } } };
 
 export type ChangeSchoolMutationVariables = Exact<{
   version: number;
@@ -1940,7 +1950,7 @@ export type ChangeSchoolMutationVariables = Exact<{
 
 export type ChangeSchoolMutation = { changeTenant:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits } }
+    | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -2401,6 +2411,20 @@ export const ExceptionsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Exceptions"}) as unknown as TypedDocumentString<ExceptionsFragment, unknown>;
+export const ConflictFragmentDoc = new TypedDocumentString(`
+    fragment Conflict on MailConflict {
+  subject
+  start
+  end
+  organizerName
+  organizerEmail
+  decline {
+    state
+    at
+    reason
+  }
+}
+    `, {"fragmentName":"Conflict"}) as unknown as TypedDocumentString<ConflictFragment, unknown>;
 export const CalendarFragmentDoc = new TypedDocumentString(`
     fragment Calendar on MailSubscription {
   id
@@ -2414,6 +2438,7 @@ export const CalendarFragmentDoc = new TypedDocumentString(`
   lastReadAt
   nextReadAt
   conflictCount
+  declinedCount
   unreadableCount
   unwrittenCount
   writingFault
@@ -2447,6 +2472,7 @@ export const MasterRoomFragmentDoc = new TypedDocumentString(`
   mailbox
   calendarWriting
   calendarEdits
+  declineConflicts
   checkInMinutes
   policyId
   active
@@ -2586,6 +2612,7 @@ export const SchoolFragmentDoc = new TypedDocumentString(`
     usersMayImport
     calendarWriting
     calendarEdits
+    declineConflicts
   }
 }
     `, {"fragmentName":"School"}) as unknown as TypedDocumentString<SchoolFragment, unknown>;
@@ -3822,6 +3849,7 @@ export const FollowCalendarsDocument = new TypedDocumentString(`
   lastReadAt
   nextReadAt
   conflictCount
+  declinedCount
   unreadableCount
   unwrittenCount
   writingFault
@@ -3841,11 +3869,7 @@ export const CalendarTroublesDocument = new TypedDocumentString(`
     ... on MailSubscription {
       id
       conflicts {
-        subject
-        start
-        end
-        organizerName
-        organizerEmail
+        ...Conflict
         bookingId
         booking {
           id
@@ -3858,6 +3882,9 @@ export const CalendarTroublesDocument = new TypedDocumentString(`
             displayName
           }
         }
+      }
+      declined {
+        ...Conflict
       }
       unreadable {
         itemId
@@ -3885,7 +3912,18 @@ export const CalendarTroublesDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<CalendarTroublesQuery, CalendarTroublesQueryVariables>;
+    fragment Conflict on MailConflict {
+  subject
+  start
+  end
+  organizerName
+  organizerEmail
+  decline {
+    state
+    at
+    reason
+  }
+}`) as unknown as TypedDocumentString<CalendarTroublesQuery, CalendarTroublesQueryVariables>;
 export const ReadCalendarDocument = new TypedDocumentString(`
     mutation ReadCalendar($id: ID!) {
   readMailSubscription(id: $id) {
@@ -3908,6 +3946,7 @@ export const ReadCalendarDocument = new TypedDocumentString(`
   lastReadAt
   nextReadAt
   conflictCount
+  declinedCount
   unreadableCount
   unwrittenCount
   writingFault
@@ -4001,6 +4040,7 @@ export const MasterRoomsDocument = new TypedDocumentString(`
   mailbox
   calendarWriting
   calendarEdits
+  declineConflicts
   checkInMinutes
   policyId
   active
@@ -4022,6 +4062,7 @@ export const MasterRoomDocument = new TypedDocumentString(`
   mailbox
   calendarWriting
   calendarEdits
+  declineConflicts
   checkInMinutes
   policyId
   active
@@ -4193,6 +4234,7 @@ export const CreateResourceDocument = new TypedDocumentString(`
   mailbox
   calendarWriting
   calendarEdits
+  declineConflicts
   checkInMinutes
   policyId
   active
@@ -4251,6 +4293,7 @@ export const ChangeResourceDocument = new TypedDocumentString(`
   mailbox
   calendarWriting
   calendarEdits
+  declineConflicts
   checkInMinutes
   policyId
   active
@@ -5856,6 +5899,7 @@ export const SchoolDocument = new TypedDocumentString(`
     usersMayImport
     calendarWriting
     calendarEdits
+    declineConflicts
   }
 }`) as unknown as TypedDocumentString<SchoolQuery, SchoolQueryVariables>;
 export const ChangeSchoolDocument = new TypedDocumentString(`
@@ -5911,6 +5955,7 @@ fragment School on Tenant {
     usersMayImport
     calendarWriting
     calendarEdits
+    declineConflicts
   }
 }`) as unknown as TypedDocumentString<ChangeSchoolMutation, ChangeSchoolMutationVariables>;
 export const MeDocument = new TypedDocumentString(`

@@ -1,10 +1,11 @@
-/** All about a calendar: why it cannot be read, which items have no booking, what is in their way, and what does not stand there. */
+/** All about a calendar: why it cannot be read, which items have no booking, what is in their way, which were declined, and what does not stand there. */
 import { act, ask } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import {
   type CalendarFragment,
   CalendarTroublesDocument,
   type CalendarTroublesQuery,
+  type ConflictFragment,
   ReadCalendarDocument,
 } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
@@ -50,12 +51,24 @@ const bookingSide = ({ subject, kind, organizer, bookingId, start, end }: Side) 
   <br />${bookingId && h(ScreenLink, { screen: 'rooms', members: { booking: bookingId }, children: t().openBooking })}
 `;
 
-const conflictCard = ({ subject, start, end, organizerName, organizerEmail, booking, bookingId }: Conflict) => html`
+function toldOf({ state, at, reason }: NonNullable<ConflictFragment['decline']>): string {
+  if (state === 'Told' && at) return t().toldAt(moment(at));
+  return [t().declineStates[state], state === 'Refused' && reason].filter(Boolean).join(' ');
+}
+
+const smallLine = (text: string | null) => text && html`<br /><small>${text}</small>`;
+
+const itemSide = ({ subject, start, end, organizerName, organizerEmail, decline }: ConflictFragment) => html`
+  <b>${subject ?? t().noSubject}</b><br />${moment(start)} – ${moment(end)}
+  ${smallLine(organizerName ?? organizerEmail)}
+  ${smallLine(decline && toldOf(decline))}
+`;
+
+const conflictCard = ({ booking, bookingId, ...item }: Conflict) => html`
   <li class="sides">
     <div>
       <h4>${t().item}</h4>
-      <b>${subject ?? t().noSubject}</b><br />${moment(start)} – ${moment(end)}
-      <br /><small>${organizerName ?? organizerEmail}</small>
+      ${itemSide(item)}
     </div>
     <div>
       <h4>${t().inTheWay}</h4>
@@ -79,11 +92,15 @@ const unwrittenCard = ({ booking, bookingId, start, end, cause, reason, nextTryA
   </li>
 `;
 
-function troublesOf({ conflicts, unreadable, unwritten }: Troubles): Child {
+function troublesOf({ conflicts, declined, unreadable, unwritten }: Troubles): Child {
   return html`
     ${
       conflicts.length > 0 &&
       html`<section><h3>${t().conflicts}</h3><p class="hint">${t().conflictHint}</p><ul class="cards">${conflicts.map(conflictCard)}</ul></section>`
+    }
+    ${
+      declined.length > 0 &&
+      html`<section><h3>${t().declined}</h3><p class="hint">${t().declinedHint}</p><ul class="cards">${declined.map((item) => html`<li class="sides"><div>${itemSide(item)}</div></li>`)}</ul></section>`
     }
     ${
       unwritten.length > 0 &&
@@ -113,7 +130,14 @@ export const Details: Component<DetailsProperties> = ({ calendar, onRead, onClos
       return node?.__typename === 'MailSubscription' ? node : undefined;
     },
     // What is new there, the live calendar tells.
-    [id, calendar?.lastReadAt, calendar?.conflictCount, calendar?.unreadableCount, calendar?.unwrittenCount],
+    [
+      id,
+      calendar?.lastReadAt,
+      calendar?.conflictCount,
+      calendar?.declinedCount,
+      calendar?.unreadableCount,
+      calendar?.unwrittenCount,
+    ],
   );
   if (!calendar) return h(Dialog, { title: t().title, onClose, children: html`<p>${t().gone}</p>` });
   const { fault, mailbox, kind, lastReadAt, pushWorks, lastPushAt, expiresAt, state, stateText, writingFault } =

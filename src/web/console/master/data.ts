@@ -65,10 +65,11 @@ export const nameIn = (list: readonly Named[], id: string | null | undefined): s
 
 export const choicesOf = (list: readonly Named[]) => list.map(({ id, name }) => ({ value: id, text: name }));
 
-/** What of bookings stands in calendars of mail servers, and what becomes of changes there. */
+/** What of bookings stands in calendars of mail servers, what becomes of changes there, and whether items without a room are declined. */
 const calendarRules = {
   calendarWriting: ['Off', 'Busy', 'Full'],
   calendarEdits: ['PutBack', 'TakeOver'],
+  declineConflicts: ['Yes', 'No'],
 } as const;
 export type CalendarRule = keyof typeof calendarRules;
 export const choicesOfRule = (rule: CalendarRule) =>

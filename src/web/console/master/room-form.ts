@@ -37,14 +37,17 @@ type Values = {
   mailbox: string;
   calendarWriting: CalendarWriting | '';
   calendarEdits: CalendarEdits | '';
+  declineConflicts: 'Yes' | 'No' | '';
   checkInMinutes: string;
   policyId: string;
 };
 
 const fields = [
   ...['name', 'locationId', 'kind', 'capacity', 'equipment'],
-  ...['mailbox', 'calendarWriting', 'calendarEdits', 'checkInMinutes', 'policyId'],
+  ...['mailbox', 'calendarWriting', 'calendarEdits', 'declineConflicts', 'checkInMinutes', 'policyId'],
 ];
+
+const answerOf = (yes: boolean | null | undefined) => (yes == null ? '' : yes ? 'Yes' : 'No');
 
 /** What was typed, as the API takes it; only the members that are there. */
 function inputOf({
@@ -53,6 +56,7 @@ function inputOf({
   mailbox,
   calendarWriting,
   calendarEdits,
+  declineConflicts,
   checkInMinutes,
   policyId,
   ...plain
@@ -65,6 +69,7 @@ function inputOf({
     ...(mailbox !== undefined && { mailbox: mailbox.trim() || null }),
     ...(calendarWriting !== undefined && { calendarWriting: calendarWriting || null }),
     ...(calendarEdits !== undefined && { calendarEdits: calendarEdits || null }),
+    ...(declineConflicts !== undefined && { declineConflicts: declineConflicts ? declineConflicts === 'Yes' : null }),
     ...(checkInMinutes !== undefined && { checkInMinutes: numberOf(checkInMinutes) }),
     ...(policyId !== undefined && { policyId: policyId || null }),
   };
@@ -99,6 +104,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       mailbox: textOf(read?.mailbox),
       calendarWriting: read?.calendarWriting ?? '',
       calendarEdits: read?.calendarEdits ?? '',
+      declineConflicts: answerOf(read?.declineConflicts),
       checkInMinutes: textOf(read?.checkInMinutes),
       policyId: textOf(read?.policyId),
     }),
@@ -152,6 +158,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       ${input('equipment', { hint: t().equipmentHint })}
       ${input('mailbox', { hint: t().mailboxHint, type: 'email' })}
       <div class="fields">${rule('calendarWriting')}${rule('calendarEdits')}</div>
+      ${rule('declineConflicts')}
       ${input('checkInMinutes', { hint: t().checkInHint, type: 'number', min: 1 })}
       ${input('policyId', { choices: [{ value: '', text: t().noPolicy }, ...choicesOf(policies)] })}
     `,

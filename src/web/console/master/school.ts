@@ -22,6 +22,7 @@ type Values = {
   usersMayImport: boolean;
   calendarWriting: CalendarWriting;
   calendarEdits: CalendarEdits;
+  declineConflicts: boolean;
 } & Look;
 const readSchool = async () => (await ask(SchoolDocument, {})).tenant;
 
@@ -34,6 +35,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
       usersMayImport: read?.parameters.usersMayImport ?? false,
       calendarWriting: read?.parameters.calendarWriting ?? 'Off',
       calendarEdits: read?.parameters.calendarEdits ?? 'PutBack',
+      declineConflicts: read?.parameters.declineConflicts ?? false,
       colour: read?.colour ?? '',
       logo: read?.logo ?? '',
     }),
@@ -55,7 +57,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
       onSaved();
     },
   });
-  const rule = (member: CalendarRule) =>
+  const rule = (member: Exclude<CalendarRule, 'declineConflicts'>) =>
     h(Field, {
       label: t().members[member] ?? member,
       hint: t().ruleHints[member],
@@ -69,6 +71,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
       ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
       ${h(Check, { label: t().usersMayImport, checked: values.usersMayImport, onChange: (usersMayImport) => set({ usersMayImport }) })}
       <div class="fields">${rule('calendarWriting')}${rule('calendarEdits')}</div>
+      ${h(Check, { label: t().declineConflicts, checked: values.declineConflicts, onChange: (declineConflicts) => set({ declineConflicts }) })}
       <p>${school.parameters.pinAuthenticationAllowed ? t().pinsCount : t().pinsDoNot}</p>
       ${h(LookFields, { colour: values.colour, logo: values.logo, refusal, onChange: set })}
       ${h(RefusedBox, { refusal, fields: ['name', 'colour', 'logo'] })}

@@ -52,6 +52,7 @@ export const Screen: Component<object> = () => {
         { key: 'next', title: t().nextRead, value: ({ nextReadAt }) => nextReadAt, show: nextOf },
         { key: 'push', title: t().push, value: ({ pushWorks }) => (pushWorks ? t().pushes : t().noPush) },
         { key: 'conflicts', title: t().conflicts, value: ({ conflictCount }) => conflictCount, align: 'end' },
+        { key: 'declined', title: t().declined, value: ({ declinedCount }) => declinedCount, align: 'end' },
         { key: 'unreadable', title: t().unreadable, value: ({ unreadableCount }) => unreadableCount, align: 'end' },
         { key: 'unwritten', title: t().unwritten, value: ({ unwrittenCount }) => unwrittenCount, align: 'end' },
         {

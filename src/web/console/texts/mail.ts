@@ -52,6 +52,16 @@ export const t = texts(
     openBooking: 'Buchung öffnen',
     conflictHint:
       'Sagen Sie die Buchung ab oder verlegen Sie sie: dann wird der Termin von selbst gebucht. Oder ändern Sie ihn im Kalender.',
+    declined: 'Abgelehnt',
+    declinedHint:
+      'Diese Termine hat der Mailserver abgelehnt, weil der Raum belegt war. Sie werden gebucht, wenn wieder dazu eingeladen wird oder sie verlegt werden.',
+    declineStates: {
+      Waiting: 'Wer eingeladen hat, erfährt es in Kürze.',
+      Nobody: 'Niemand hat den Raum eingeladen; es ist niemandem etwas zu sagen.',
+      Impossible: 'Der Mailserver kann nicht ablehnen. Sagen Sie es selbst.',
+      Refused: 'Der Mailserver lehnt nicht ab; es wird wieder versucht.',
+    } as Names,
+    toldAt: (at: string) => `Wer eingeladen hat, weiß es seit ${at}.`,
     reason: 'Grund',
     since: 'Seit',
     unreadableHint:
@@ -116,6 +126,16 @@ export const t = texts(
     noSubject: 'without a title',
     openBooking: 'Open the booking',
     conflictHint: 'Cancel or move the booking: the item is then booked by itself. Or change the item in the calendar.',
+    declined: 'Declined',
+    declinedHint:
+      'The mail server has declined these items because the room was taken. They are booked when the invitation is sent again, or when they are moved.',
+    declineStates: {
+      Waiting: 'Their organizer is about to be told.',
+      Nobody: 'Nobody has invited the room; there is nobody to tell.',
+      Impossible: 'The mail server cannot decline it. Tell them yourself.',
+      Refused: 'The mail server does not decline it; it is tried again.',
+    } as Names,
+    toldAt: (at: string) => `Their organizer was told at ${at}.`,
     reason: 'Reason',
     since: 'Since',
     unreadableHint: 'Change or delete these items in the calendar; what can be read again is booked by itself.',
