@@ -2,21 +2,34 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
+import { isSchemaMissing } from '../flow/database-errors.ts';
 import { awayCode, findRest, getTenant } from './resting.ts';
 import { findDifference, identify, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
 
 const ownIdsRemedy =
   'Installations between which tenants move need ids of their own: set Cell before the first tenant is made.';
 
-/** @throws Conflict when both are one database, or of one server, whose replication would wait for itself */
+function refuseDestination(error: Error): never {
+  const why = isSchemaMissing(error)
+    ? 'it has no schema of roomgate; run "roomgate migrate" with its settings'
+    : error.message;
+  throw new Conflict(`The database of --to cannot be used: ${why}.`);
+}
+
+/**
+ * @throws Conflict when `to` does not answer or is no installation, when both are one database, or when both are of one server, whose
+ * replication would wait for itself
+ */
 export async function insistOnTwo(from: Database, to: Database): Promise<void> {
-  const [here, there] = [await identify(from), await identify(to)];
+  const here = await identify(from);
+  const there = await identify(to).catch(refuseDestination);
   if (here.database === there.database && here.server === there.server)
     throw new Conflict('--to is the database that the tenant is in; name that of the other installation.');
   if (here.server === there.server)
     throw new Conflict(
       'Both installations are on one PostgreSQL server, between whose databases nothing moves while it is used; take "roomgate tenant export" and "import".',
     );
+  await sql`select from mandator limit 1`.execute(to).catch(refuseDestination);
 }
 
 /**

@@ -3,6 +3,7 @@
  * a subscription where it comes to. The worker of the subscription writes without triggers.
  */
 import { sql } from 'kysely';
+import type pg from 'pg';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
@@ -65,11 +66,21 @@ export async function isSubscribed(db: Database, mandatorId: number): Promise<bo
   return rows.length > 0;
 }
 
-/** @param from where the other PostgreSQL finds the one that the tenant leaves */
+/**
+ * @param from where the other PostgreSQL finds the one that the tenant leaves
+ * @throws Conflict when it does not, or may not
+ */
 export async function subscribe(db: Database, mandatorId: number, from: string): Promise<void> {
   await sql`
     create subscription ${sql.id(nameOf(mandatorId))} connection ${sql.lit(from)}
-    publication ${sql.id(nameOf(mandatorId))}, ${sql.id(newRowsOf(mandatorId))}`.execute(db);
+    publication ${sql.id(nameOf(mandatorId))}, ${sql.id(newRowsOf(mandatorId))}`
+    .execute(db)
+    .catch(({ message, detail = '' }: pg.DatabaseError) => {
+      const why = `${message}. ${detail}`.trim();
+      throw new Conflict(
+        `The PostgreSQL of --to cannot follow that of --from (DatabaseUrl, if left out): ${why} When that is mended, run the same command again, or give the move up by --undo.`,
+      );
+    });
 }
 
 /** Ends the copy; the original's PostgreSQL need not answer. */

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import type { Locked, Rehearsed } from '../finding.ts';
+import { isForbidden } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { atDatabase } from './hosts.ts';
@@ -60,7 +61,12 @@ export async function rehearse(url: string, log: Log): Promise<Rehearsed[]> {
     const pending = await pendingMigrations(db);
     if (pending.length === 0) return [];
     const sizes = await readSizes(db);
-    await sql`create database ${sql.id(name)} template template0`.execute(db);
+    await sql`create database ${sql.id(name)} template template0`.execute(db).catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      throw new ConfigError(
+        'DatabaseUrl: its role may not create the database in which the migrations are tried: "alter role … createdb" lets it',
+      );
+    });
     const scratch = openDatabase(atDatabase(url, name), options);
     try {
       const applied = listKnown()

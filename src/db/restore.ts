@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { Conflict } from '../errors.ts';
+import { isForbidden } from '../flow/database-errors.ts';
 import { restoreLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
 import { type Backup, backupShapes, connect, countQueueMigrations, inspectBackup, listTables } from './backup.ts';
@@ -74,7 +75,7 @@ export type Restore = {
 /**
  * Makes the database at `url` that of the backup. Its rows are read into another one, which takes its place once all is there:
  * whatever fails before changes nothing.
- * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, or has data and not `force`
+ * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, or has data and not `force`, or the role may not
  */
 export async function restoreBackup(
   url: string,
@@ -107,6 +108,11 @@ export async function restoreBackup(
     );
     await admin.query(`drop database ${aside}`);
     return { ...backup, rows };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    throw new Conflict(
+      `The role of DatabaseUrl may not do that (${(error as Error).message}): restore needs a superuser; pg_dump and pg_restore do not. Nothing was changed.`,
+    );
   } finally {
     await db?.destroy();
     await admin.query('rollback').catch(() => {});

@@ -51,7 +51,7 @@ async function* textOf(
  * Writes to `target`: a file, which is there completely or not at all, or a stream, which stays open.
  * @param content yields once, and holds the transaction that it reads in until it is asked to go on
  * @returns how many rows there were
- * @throws Conflict when the file is there already
+ * @throws Conflict when the file is there already, or cannot be written
  */
 export async function writeTableFile(target: string | Writable, content: AsyncIterable<TableText>): Promise<number> {
   let rows = 0;
@@ -69,7 +69,11 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
     fs.linkSync(part, target);
     return rows;
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? taken : error;
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw taken;
+    throw /^(open|write|fsync|close|link)$/.test(syscall ?? '')
+      ? new Conflict(`${target} cannot be written: ${message}`)
+      : error;
   } finally {
     fs.rmSync(part, { force: true });
   }

@@ -63,6 +63,9 @@ export const isUnwritable = (error: unknown): boolean => /^(25006|53100)$/.test(
 /** A table or schema is missing: the migrations have not run. */
 export const isSchemaMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
 
+/** The role of the session may not do that. */
+export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501';
+
 /** A lock was not free within `lock_timeout`. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 

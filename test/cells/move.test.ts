@@ -191,6 +191,24 @@ describe('a tenant is never removed where it has not left', () => {
     expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
   });
 
+  test('when the other installation is none, does not answer, or cannot follow', async () => {
+    const { mandatorId } = await enter(0, 'nowhere');
+    const to = new URL(pair.cells[1].url);
+    to.pathname = '/postgres';
+    await expect(pair.move('nowhere', { toDatabase: to.href })).rejects.toThrow(
+      '--to cannot be used: it has no schema',
+    );
+    to.password = 'wrong';
+    await expect(pair.move('nowhere', { toDatabase: to.href })).rejects.toThrow(
+      '--to cannot be used: password authentication failed',
+    );
+    const from = new URL(pair.cells[0].url);
+    from.password = 'wrong';
+    await expect(pair.move('nowhere', { fromUrl: from.href })).rejects.toThrow('cannot follow that of --from');
+    await pair.undo('nowhere');
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+  });
+
   test('when another tenant has its Id there, or a copy of it is there that has not come by a move', async () => {
     const { mandatorId } = await enter(0, 'ours');
     await giveNext(1, mandatorId);

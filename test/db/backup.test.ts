@@ -1,5 +1,6 @@
 /** A rehearsal: an installation is lost in the middle of its work, and comes back from its backup. */
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,6 +12,7 @@ import { sql } from 'kysely';
 import { inspectBackup, writeBackup } from '../../src/db/backup.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { listKnown, migrate, migrateTo, pendingMigrations } from '../../src/db/migrate.ts';
+import { rehearse } from '../../src/db/rehearsal.ts';
 import { restoreBackup } from '../../src/db/restore.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
@@ -236,5 +238,34 @@ test('a backup of an earlier schema is brought up to date; one of a later schema
     }, url);
   } finally {
     await empty.drop();
+  }
+});
+
+test('who may not is told what it needs, and nothing is changed', async () => {
+  const copy = await cloneDatabase();
+  const role = `weak_${randomUUID().slice(0, 8)}`;
+  const weak = new URL(copy.url);
+  [weak.username, weak.password] = [role, 'weak'];
+  const file = path.join(folder, 'refused');
+  try {
+    await writeBackup(copy.url, '0.1.0', file);
+    await expect(writeBackup(copy.url, '0.1.0', path.join(folder, 'none', 'x'))).rejects.toThrow('cannot be written');
+    await withDatabase(async (db) => {
+      await sql
+        .raw(`create role ${role} login password 'weak'; grant select on all tables in schema public to ${role}`)
+        .execute(db);
+      const last = listKnown().at(-1);
+      await sql`delete from kysely_migration where name = ${last}`.execute(db);
+    }, copy.url);
+    const restoring = restoreBackup(weak.href, {
+      ...{ file, force: true, log, prepareQueue: migrateQueue },
+      finish: async () => {},
+    });
+    await expect(restoring).rejects.toThrow('restore needs a superuser');
+    await withDatabase((db) => expect(migrate(db, log)).rejects.toThrow('Make it the owner'), weak.href);
+    await expect(rehearse(weak.href, log)).rejects.toThrow('createdb');
+  } finally {
+    await withDatabase((db) => sql.raw(`drop owned by ${role}; drop role ${role}`).execute(db), copy.url);
+    await copy.drop();
   }
 });

@@ -56,6 +56,10 @@ test('the settings of compose and of Kubernetes are taken, with values such as t
   }
 });
 
+test('the image brings the Node.js of the tests', () => {
+  expect(/^ARG NODE=node:([\d.]+)-/m.exec(read('Dockerfile'))?.[1]).toBe(process.versions.node);
+});
+
 test('the image has all that the program reads', () => {
   const copied = [...read('Dockerfile').matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap(([, files = '']) =>
     files.split(' '),

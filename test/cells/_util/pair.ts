@@ -17,8 +17,9 @@ type Options = {
   route?: () => Promise<void>;
   from?: number;
   to?: number;
-  /** Another address than that of `to`. */
+  /** Other addresses than those of `to` and `from`. */
   toDatabase?: string;
+  fromUrl?: string;
 };
 
 async function startCell(number: number) {
@@ -62,10 +63,10 @@ export async function startPair() {
   const cells = [await startCell(0), await startCell(1)] as const;
   /** The cell that the requests of each tenant go to. */
   const routes = new Map<string, number>();
-  const urls = ({ from = 0, to = 1, toDatabase = cells[to]!.url }: Options) => ({
+  const urls = ({ from = 0, to = 1, toDatabase = cells[to]!.url, fromUrl = cells[from]!.url }: Options) => ({
     fromDatabase: cells[from]!.url,
     toDatabase,
-    fromUrl: cells[from]!.url,
+    fromUrl,
   });
 
   async function makeTenantIn(at: number, code: string): Promise<Tenant & { pin: string }> {
