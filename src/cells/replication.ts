@@ -3,7 +3,6 @@
  * a subscription where it comes to. The worker of the subscription writes without triggers.
  */
 import { sql } from 'kysely';
-import type pg from 'pg';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
@@ -75,7 +74,7 @@ export async function subscribe(db: Database, mandatorId: number, from: string):
     create subscription ${sql.id(nameOf(mandatorId))} connection ${sql.lit(from)}
     publication ${sql.id(nameOf(mandatorId))}, ${sql.id(newRowsOf(mandatorId))}`
     .execute(db)
-    .catch(({ message, detail = '' }: pg.DatabaseError) => {
+    .catch(({ message, detail = '' }: Error & { detail?: string }) => {
       const why = `${message}. ${detail}`.trim();
       throw new Conflict(
         `The PostgreSQL of --to cannot follow that of --from (DatabaseUrl, if left out): ${why} When that is mended, run the same command again, or give the move up by --undo.`,
