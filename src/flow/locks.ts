@@ -15,6 +15,8 @@ export const lockClasses = {
   settings: 7_005,
   /** By the hash of a runner's name: a session is working for it. */
   work: 7_006,
+  /** Its number is 0; shared: a worker is starting, and may have taken jobs before it shows that it is alive. */
+  starting: 7_008,
   /** By the tenant's id: it is being moved, frozen, thawed or removed. */
   rest: 7_007,
 } as const;

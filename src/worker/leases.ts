@@ -13,6 +13,15 @@ import type { Log } from '../log.ts';
 /** The most attempts that a job is recorded with: the library waits exp(attempts) seconds before the next. */
 export const mostCounted = 5;
 
+/** Shows that runners may take jobs before they hold their locks, until `endStart` or the end of the session. */
+export async function beginStart(session: Kysely<DB>): Promise<void> {
+  await sql`select pg_advisory_lock_shared(${lockClasses.starting}, 0)`.execute(session);
+}
+
+export async function endStart(session: Kysely<DB>): Promise<void> {
+  await sql`select pg_advisory_unlock_shared(${lockClasses.starting}, 0)`.execute(session);
+}
+
 /** Takes the lock that shows a runner to be alive for as long as the session lives. */
 export async function holdRunner(session: Kysely<DB>, runner: string): Promise<void> {
   await sql`select pg_advisory_lock(${lockClasses.runner}, hashtext(${runner}))`.execute(session);
@@ -38,8 +47,9 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
 }
 
 /**
- * Ends the sessions that worked for runners that are dead, and releases their jobs, except those taken less than 2 s ago: a
- * runner may be just starting. Each job waits as after a failure, since it may have caused its worker's death.
+ * Ends the sessions that worked for runners that are dead, and releases their jobs; those taken less than 2 s ago only while no
+ * worker is starting. A job may have caused its worker's death, so it waits as after a failure from the second one on; most have
+ * not, and the first time none waits.
  * @param own the names of the calling runners
  * @returns whether there are such jobs, so that it is worth to come again soon
  */
@@ -51,8 +61,10 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
       select pid from working where not exists (select from alive where alive.number = working.number)
     ), ended as materialized (
       select pid, pg_terminate_backend(pid) from orphan
-    ), owner as materialized (
-      select locked_by as pool, max(locked_at) >= now() - interval '2 seconds' as is_new
+    ), starting as materialized (select * from ${heldLocks(lockClasses.starting)} as held),
+    owner as materialized (
+      select locked_by as pool,
+        max(locked_at) >= now() - interval '2 seconds' and exists (select from starting) as is_new
       from graphile_worker._private_jobs where locked_by <> all (${own}::text[]) group by 1
     ), dead as materialized (
       select pool from owner where not is_new and pg_try_advisory_xact_lock(${lockClasses.runner}, hashtext(pool))
@@ -65,9 +77,14 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
   if (pools.length > 0) {
     await sql`
       update graphile_worker._private_jobs
-      set run_at = greatest(run_at, now() + interval '1 second' * exp(least(attempts, ${mostCounted + 1})) * (0.75 + random() / 2))
+      set run_at = greatest(run_at, now() + interval '1 second'
+        * (exp(least(attempts, ${mostCounted + 1})) - exp(1)) * (0.75 + random() / 2))
       where locked_by = any (${pools}::text[])`.execute(session);
-    await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
+    // The library's own word for jobs whose time may have changed: the alarm of each worker asks for them.
+    await sql`
+      select graphile_worker.force_unlock_workers(${pools}::text[]), pg_notify('jobs:insert', '{"count":-1}')`.execute(
+      session,
+    );
   }
   if (pools.length > 0 || ended.length > 0) log.warn({ pools, ended }, 'jobs of dead workers released');
   return isLeft;

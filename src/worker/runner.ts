@@ -28,7 +28,7 @@ import * as problems from '../problems/tasks.ts';
 import * as webhooks from '../webhooks/tasks.ts';
 import { fingerprintOf, holdFingerprint } from './agreement.ts';
 import { openAlarm } from './alarm.ts';
-import { areHeld, holdRunner, releaseTheDead, unlockAll } from './leases.ts';
+import { areHeld, beginStart, endStart, holdRunner, releaseTheDead, unlockAll } from './leases.ts';
 import { watchPulse } from './pulse.ts';
 import { openQueuePool, sweeps as queueSweeps } from './queue.ts';
 import { keepSweeping } from './sweeping.ts';
@@ -137,6 +137,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     });
     const runners: Runner[] = [];
     try {
+      await beginStart(session);
       for (const [lane, { places }] of Object.entries(lanes)) {
         const tasks = allTasks.filter((task) => task.lane === lane);
         const starting = run({
@@ -163,6 +164,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
         runner.promise.then(end, end);
       }
       for (const pool of pools) await holdRunner(session, pool);
+      await endStart(session);
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
       held.resolve({ ...sweepContext, runner: pools[0]!, turns: state.turns });
       state.isTaking = async () => isBeating() && (await areHeld(context.db, pools));
