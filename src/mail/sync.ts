@@ -42,10 +42,11 @@ const allAgainWithinSeconds = 5;
 const jitter = () => 0.5 + Math.random();
 /**
  * The pause after the first fault, doubled by each further one. It begins shorter for Throttled, since a limit that fills with
- * time soon has room for one request; and stays shorter for Unreachable, as only an attempt shows its end.
+ * time soon has room for one request, and for Unreachable, since most often one answer was lost; and stays shorter for the latter,
+ * as only an attempt shows its end.
  */
 const [firstRestMs, longestRestMs] = [5_000, 30 * 60_000];
-const [firstThrottledMs, longestUnreachableMs] = [1_000, 5 * 60_000];
+const [firstPassingMs, longestUnreachableMs] = [1_000, 5 * 60_000];
 /** Bounds of the pause that a mail server asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
@@ -247,7 +248,7 @@ async function recordFault(
       ? `${error.message}${soFar}`
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
   const longestMs = fault === 'Unreachable' ? longestUnreachableMs : longestRestMs;
-  const firstMs = fault === 'Throttled' ? firstThrottledMs : firstRestMs;
+  const firstMs = fault === 'Throttled' || fault === 'Unreachable' ? firstPassingMs : firstRestMs;
   const ownMs = Math.min(firstMs * 2 ** failures, longestMs) * (0.9 + 0.2 * Math.random());
   const { retryAt = null, status = null } = error instanceof ServerFault ? error : {};
   const askedMs = retryAt && Math.min(Math.max(retryAt.getTime() - Date.now(), shortestAskedMs), longestAskedMs);

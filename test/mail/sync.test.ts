@@ -759,8 +759,8 @@ describe('the mail server does not answer as it should', () => {
       const asked = Date.now();
       await sync();
       const until = (await calendar()).not_before!.getTime();
-      expect(until).toBeGreaterThan(asked + 5_000 * 2 ** count * 0.89);
-      expect(until).toBeLessThan(Date.now() + 5_000 * 2 ** count * 1.11);
+      expect(until).toBeGreaterThan(asked + 1_000 * 2 ** count * 0.89);
+      expect(until).toBeLessThan(Date.now() + 1_000 * 2 ** count * 1.11);
       await sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
     }
   });
