@@ -1,6 +1,6 @@
 import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import { createPin, getHolder, listPins, pepperOf, revokePin } from './service.ts';
+import { createPin, getHolder, listPins, pepperOf, revokePin, whyPinsDoNotCount } from './service.ts';
 import { toPinRecord } from './wire.ts';
 
 export { claimPepper, createTemporaryPin, examinePepper, forgetPepper, hasRightPepper } from './service.ts';
@@ -23,10 +23,17 @@ export const addCommands: AddCommands = (program, action) => {
           const { db, config } = context;
           const { mandatorId, personId, email } = await getHolder(context.db, options.mandator, options.person);
           const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
-          print(`PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`, {
+          const whyNot = await whyPinsDoNotCount(db, mandatorId);
+          const lines = [
+            `PIN of ${email}: ${made.pin}`,
+            `It is shown this once. Its id, to revoke it, is ${made.pinId}.`,
+            ...(whyNot ? [`It does not count yet: ${whyNot}`] : []),
+          ];
+          print(lines.join('\n'), {
             Pin: made.pin,
             PinId: made.pinId,
             PersonId: made.personId,
+            Counts: whyNot === undefined,
           });
         },
         { makesSecrets: true },

@@ -135,6 +135,21 @@ export async function deletePinsOf(trx: Transaction, mandatorId: number, personI
   await trx.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('person_id', '=', personId).execute();
 }
 
+/** Whether PINs sign in people of the row `mandator`. */
+export const pinsCount = sql<boolean>`mandator.parameters @> '{"PinAuthenticationAllowed": true}'`;
+
+/** Tells operators why PINs do not sign in people of a tenant, and what lets them; undefined where they do. */
+export async function whyPinsDoNotCount(db: Database, mandatorId: number): Promise<string | undefined> {
+  const { code, doCount } = await db
+    .selectFrom('mandator')
+    .where('id', '=', mandatorId)
+    .select(['code', pinsCount.as('doCount')])
+    .executeTakeFirstOrThrow();
+  return doCount
+    ? undefined
+    : `PINs do not sign in people of the tenant ${code}; "roomgate parameter set --mandator ${code} PinAuthenticationAllowed true" lets them.`;
+}
+
 /** The PINs that are valid now, with their person and tenant. */
 export const usablePins = (db: Database) =>
   db
@@ -146,4 +161,4 @@ export const usablePins = (db: Database) =>
     .where('pin.revoked_at', 'is', null)
     .where((where) => where.or([where('pin.expires_at', 'is', null), where('pin.expires_at', '>', sql<Date>`now()`)]))
     .where('person.active', '=', true)
-    .where(sql<boolean>`mandator.parameters @> '{"PinAuthenticationAllowed": true}'`);
+    .where(pinsCount);

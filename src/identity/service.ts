@@ -31,7 +31,7 @@ export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts
 export { howToSignIn, tokenSource } from './modes.ts';
 export { claimPepper, examinePepper, forgetPepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
-export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
+export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin, whyPinsDoNotCount } from './pins.ts';
 export { deriveKey, seal, unseal } from './sealing.ts';
 export { readTerms, sweepSessions } from './sessions.ts';
 export { flowSeconds, SignInFailed } from './sign-in.ts';

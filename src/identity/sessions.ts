@@ -10,7 +10,7 @@ import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { viewerColumns } from './callers.ts';
-import { pepperOf } from './pins.ts';
+import { pepperOf, pinsCount } from './pins.ts';
 import { deriveKey } from './sealing.ts';
 
 const minute = 60_000;
@@ -81,8 +81,7 @@ export async function readSession({ db, config }: Context, hash: Buffer): Promis
     .where('session.hash', '=', hash)
     .where(ends, '>', sql<Date>`now()`)
     .where('person.active', '=', true)
-    .where(sql<boolean>`(pin.id is null or pin.revoked_at is null
-      and mandator.parameters @> '{"PinAuthenticationAllowed": true}')`)
+    .where(sql<boolean>`(pin.id is null or pin.revoked_at is null and ${pinsCount})`)
     .select([...viewerColumns, 'session.id as sessionId', 'session.pin_id as pinId', ends.as('expiresAt')])
     .$narrowType<Pick<Viewer, 'role'>>()
     .executeTakeFirst();

@@ -1,13 +1,14 @@
 import type { Context } from '../context.ts';
+import { Conflict } from '../errors.ts';
 import { getFirstAdmin } from './callers.ts';
-import { createPin, deletePin, pepperOf } from './pins.ts';
+import { createPin, deletePin, pepperOf, whyPinsDoNotCount } from './pins.ts';
 
 const lifetimeMs = 3_600_000;
 
 /**
  * A PIN of the tenant's first active Admin, for a command that is run without one. It expires after an hour; removed, it
  * leaves no trace in the list of PINs.
- * @throws NotFound as `getFirstAdmin`
+ * @throws NotFound as `getFirstAdmin`, Conflict where PINs do not count
  */
 export async function createTemporaryPin(
   { db, config }: Context,
@@ -15,6 +16,8 @@ export async function createTemporaryPin(
   label: string,
 ): Promise<{ pin: string; remove(): Promise<void> }> {
   const { mandatorId, personId } = await getFirstAdmin(db, mandator);
+  const why = await whyPinsDoNotCount(db, mandatorId);
+  if (why) throw new Conflict(why);
   const expiresAt = new Date(Date.now() + lifetimeMs);
   const { pin, pinId } = await createPin(db, pepperOf(config), { mandatorId, personId, label, expiresAt });
   return { pin, remove: () => deletePin(db, mandatorId, pinId) };

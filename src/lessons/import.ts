@@ -53,10 +53,13 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
     .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount }));
   if (batch.replacesQuelle !== null) await work.stage.lessons();
   const tooMany = await removesMany(trx, batch);
-  if (tooMany !== undefined) return await failLimits(trx, batch, [tooMany]);
+  if (tooMany !== undefined && !batch.validateOnly) return await failLimits(trx, batch, [tooMany]);
   const published = await publish(openProgress(context, batch, lessonCount), work);
   if (!published) return await failData(work, lessonCount);
-  const { warnings: warningCount, omitted } = await recordWarnings(work, published);
+  const { warnings, omitted } = await recordWarnings(work, published);
+  // A check goes on, as there may be more to tell; this comes first.
+  if (tooMany !== undefined) await recordLimits(trx, batch, 'Warning', [tooMany], 0);
+  const warningCount = warnings + (tooMany === undefined ? 0 : 1);
   if (batch.validateOnly) await recordDifference(trx, batch);
   const createdCount = batch.validateOnly ? 0 : published.inserted;
   await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, createdCount, warningCount, omitted });
@@ -229,11 +232,21 @@ function exceededLimits({ JobsPerBatch, LessonsPerBatch }: BatchLimits, jobs: nu
   ];
 }
 
+/** Stores findings that are of the whole batch. @param first the number of the first */
+async function recordLimits(
+  trx: Transaction,
+  { mandatorId, id }: Running,
+  severity: 'Error' | 'Warning',
+  messages: string[],
+  first: number,
+): Promise<void> {
+  const finding = { mandator_id: mandatorId, batch_id: id, severity, code: 'LimitExceeded' };
+  const findings = messages.map((message, at) => ({ ...finding, number: first + at, message }));
+  await trx.insertInto('batch_error').values(findings).execute();
+}
+
 async function failLimits(trx: Transaction, batch: Running, messages: string[]): Promise<BatchOutcome> {
-  const key = { mandator_id: batch.mandatorId, batch_id: batch.id };
-  const error = { ...key, severity: 'Error', code: 'LimitExceeded' };
-  const errors = messages.map((message, at) => ({ ...error, number: at + 1, message }));
-  await trx.insertInto('batch_error').values(errors).execute();
+  await recordLimits(trx, batch, 'Error', messages, 1);
   await fail(trx, batch, 'Data', messages.join('\n'), { errorCount: messages.length });
   return 'LessonsImportFailed';
 }

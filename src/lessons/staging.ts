@@ -128,7 +128,7 @@ async function stageReplaced(trx: Transaction, batch: Running): Promise<void> {
 
 /** Whether a batch would delete more than a fifth of what is stored of its source: so does a file that was cut off. */
 export async function removesMany(trx: Transaction, batch: Running): Promise<string | undefined> {
-  if (batch.replacesQuelle === null || batch.allowRemoval || batch.validateOnly) return undefined;
+  if (batch.replacesQuelle === null || batch.allowRemoval) return undefined;
   const { rows } = await sql<{ removed: number; stored: number }>`
     select (select count(*) from staged_lesson where action = 'delete')::int as removed,
       (select count(*) from lesson join lesson_job as stored on stored.mandator_id = lesson.mandator_id and stored.id = lesson.job

@@ -95,6 +95,19 @@ test('without a tenant and a person: the only tenant, and its first Admin', asyn
   expect((await run(`roomgate batches --base-url ${service.url}`)).said).toContain('Name the tenant with --mandator');
 });
 
+test('where PINs do not count, who makes one or needs one is told so, with the remedy', async () => {
+  const told = 'roomgate parameter set --mandator demo PinAuthenticationAllowed true';
+  await run('roomgate parameter set PinAuthenticationAllowed false');
+  expect(await run('roomgate pin create')).toMatchObject({
+    code: 0,
+    said: expect.stringContaining(`It does not count yet: PINs do not sign in people of the tenant demo; "${told}"`),
+  });
+  expect(await run('roomgate batches')).toMatchObject({ code: 1, said: expect.stringContaining(told) });
+  await run(told);
+  expect(await run('roomgate batches')).toMatchObject({ code: 0 });
+  expect((await run('roomgate pin create')).said).not.toContain('not count');
+});
+
 test('each example of the help', async () => {
   const examples = examplesOf(createProgram(host())).filter((line) => !/ (serve|tenant move .*)$/.test(line));
   expect(examples.length).toBeGreaterThan(15);

@@ -87,8 +87,15 @@ describe('a school of 1,500 lessons a week', () => {
       ['20310317-1', '20310324-1', '20310331-1'].map((id) => `lesson untis-9-T ${id}`),
     );
 
-    // What was cut off would delete most of it.
-    const cut = await school.accept({ 'GPU001.TXT': lines.slice(0, 600).join('\n') }, schoolOptions);
+    // What was cut off would delete most of it: a check says so first.
+    const beginning = { 'GPU001.TXT': lines.slice(0, 600).join('\n') };
+    const checked = await school.imports(beginning, schoolOptions, '?ValidateOnly=true');
+    expect(checked.batch.Errors?.[0]).toMatchObject({
+      Severity: 'Warning',
+      Code: 'LimitExceeded',
+      Message: expect.stringContaining('was the file cut off?'),
+    });
+    const cut = await school.accept(beginning, schoolOptions);
     const refused = await school.client.end(cut.BatchId);
     expect([refused.ImportStatus, refused.ErrorMessages]).toEqual([
       'LessonsImportFailed',
