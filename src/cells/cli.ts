@@ -87,7 +87,7 @@ export const addCommands: AddCommands = (program, action) => {
 
   ofTenant('move')
     .description('move a tenant to another installation while it is used; its writes stop for seconds')
-    .requiredOption('--to <url>', 'the DatabaseUrl of the other installation')
+    .requiredOption('--to <url>', 'required: the DatabaseUrl of the other installation')
     .option('--from <url>', "where the other installation's PostgreSQL finds this one's; as DatabaseUrl if left out")
     .option('--freeze-seconds <n>', 'for how long the writes may stop', '20')
     .option('--route <command>', 'a command that sends the requests of $TENANT to the other installation')

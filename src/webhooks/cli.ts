@@ -51,8 +51,8 @@ export const addCommands: AddCommands = (program, action) => {
   ofTenant('add')
     .description('send events to an address from now on, and print the secret that signs them')
     .argument('<url>', 'an https address')
-    .requiredOption('--name <text>', 'what it is called')
-    .requiredOption('--kinds <list>', `which events, with commas: ${webhooks.eventKinds.join(', ')}`)
+    .requiredOption('--name <text>', 'required: what it is called')
+    .requiredOption('--kinds <list>', `required: which events, with commas: ${webhooks.eventKinds.join(', ')}`)
     .addHelpText('after', example('add https://board.example/hooks --mandator demo --name Board --kinds BatchEnded'))
     .action(
       action(
