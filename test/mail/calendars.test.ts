@@ -438,6 +438,16 @@ describe('what is read without anybody having said so', () => {
     expect((await calendarOf(0)).dirty_by).toBe('Push');
   });
 
+  test('what was told is not put off by what marks all calendars over some time, unless its mail server is spared', async () => {
+    const id = await setCalendar("dirty_since = now(), dirty_by = 'Push', queued_for = now() - interval '1 second'");
+    await markCalendars(db, [id], 'Poll', 100_000);
+    expect(await jobAfter(await nowThere())).toBeLessThanOrEqual(300);
+    await setCalendar("queued_for = now() - interval '1 second', not_before = now() + interval '1 hour'");
+    const since = await nowThere();
+    await markCalendars(db, [id], 'Poll', 100_000);
+    expect(await jobAfter(since)).toBeGreaterThan(3_601_000);
+  });
+
   test('however often it is said, it is queued once, 300 ms after the last and 3 s after the first', async () => {
     const id = await setCalendar('marks = 0');
     for (let times = 0; times < 20; times++) await markCalendars(db, [id], 'Push');
