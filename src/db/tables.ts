@@ -456,6 +456,7 @@ export interface MailWriting {
   ends_at: Timestamp;
   generation: Generated<number>;
   is_private: boolean;
+  lost_generations: Generated<number[]>;
   mandator_id: number;
   native_id: string | null;
   not_before: Timestamp | null;

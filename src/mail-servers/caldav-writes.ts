@@ -111,6 +111,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
 
   return {
     atOnce,
+    mayDouble: false,
     async write(calendar, writes, signal) {
       const at = await collection(calendar, signal);
       const outcomes: WriteOutcome[] = [];

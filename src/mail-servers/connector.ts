@@ -208,6 +208,8 @@ export type Connector = {
   writes: null | {
     /** How many writes one call carries at most now. */
     readonly atOnce: number;
+    /** Whether an item that is asked for again stands there twice, if the first request was done after all. */
+    readonly mayDouble: boolean;
     /**
      * Returns one outcome for each write, in order; fewer where the server wants no more of them now: the rest was not asked.
      * @throws ServerFault where nothing was done, or it is not known what

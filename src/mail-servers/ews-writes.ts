@@ -92,6 +92,7 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
 
   return {
     atOnce,
+    mayDouble: true,
     async write({ mailbox }, writes, signal) {
       const outcomes = new Map<Write, WriteOutcome>();
       try {

@@ -96,6 +96,7 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
 
   return {
     atOnce,
+    mayDouble: false,
     async write({ mailbox }, writes, signal) {
       const outcomes: WriteOutcome[] = [];
       // One after another, as Google limits how fast one calendar is written.

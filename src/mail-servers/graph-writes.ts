@@ -125,6 +125,7 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
 
   return {
     // What one request has done is kept before the next is sent, which may be refused.
+    mayDouble: false,
     get atOnce() {
       return mostNow();
     },

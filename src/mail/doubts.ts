@@ -67,6 +67,11 @@ export async function doubtWritten(
     const own = copies.find(({ item: { id } }) => id === nativeId);
     // What tells changes alone tells nothing of an item by its copies.
     const item = (own ?? (whole || nativeId === null ? copies[0] : undefined))?.item;
+    const isLostThere = row.lostGenerations.some((lost) => named.has(`${bookingId} ${lost}`));
+    if (isLostThere) {
+      doubted.push(bookingId);
+      continue;
+    }
     // A write that was given up has arrived late.
     if (row.state === 'Absent') {
       if (item && !item.isCancelled) doubted.push(bookingId);

@@ -8,7 +8,7 @@ import { contain } from '../containment.ts';
 import type { Database } from '../db/database.ts';
 import { backOff } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
-import { type Connector, hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
+import { type Connector, hasAnswered, openConnectors, ServerFault, type Write } from '../mail-servers/service.ts';
 import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
 import { tellOrganizers } from './declines.ts';
@@ -17,6 +17,7 @@ import type { CalendarKey } from './reading.ts';
 import { takeOver } from './take-over.ts';
 import { readWanted, readWritten, toWrite, type WantedBooking, type WrittenCalendar } from './wanted.ts';
 import {
+  adopt,
   after,
   compare,
   editOf,
@@ -212,15 +213,28 @@ async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Pro
 /** Finds out what stands there of rows whose outcome is unknown, or that somebody may have changed. */
 async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<void> {
   const { context, calendar, writes, wanted, signal } = session;
-  const origins = rows.map((row) => originOf(row, calendar.mandatorUid));
+  const generationsOf = ({ generation, lostGenerations }: WrittenRow) => [generation, ...lostGenerations];
+  const origins = rows.flatMap((row) =>
+    generationsOf(row).map((generation) => originOf({ ...row, generation }, calendar.mandatorUid)),
+  );
   const found = await contain(() => writes.find(calendar, origins, signal));
   const named = Map.groupBy(found, ({ item }) => item.origin);
-  const looked = rows.map((row, at) => {
+  const strays: Write[] = [];
+  const looked = rows.map((asked) => {
+    const there = generationsOf(asked).flatMap((generation) => {
+      const items = named.get(originOf({ ...asked, generation }, calendar.mandatorUid));
+      return items ? [{ generation, items }] : [];
+    });
+    const [first, ...others] = there;
+    for (const { id, changeKey, item } of others.flatMap(({ items }) => items))
+      strays.push({ do: 'Remove', origin: item.origin, at: { id, changeKey } });
+    const row = !first || first.generation === asked.generation ? asked : adopt(asked, first.generation);
     // Others of the same mark are copies.
-    const all = named.get(origins[at]!) ?? [];
-    const one = all.find(({ id }) => id === row.nativeId) ?? all[0];
+    const one = first?.items.find(({ id }) => id === row.nativeId) ?? first?.items[0];
     return { row, one, edit: editOf(row, one, wanted.get(row.bookingId)) };
   });
+  // While the rows are in doubt: who is killed here looks again.
+  if (strays.length > 0) await contain(() => writes.write(calendar, strays, signal));
   const isEmptied = looked.filter(({ edit }) => edit === null).length > mostCancelled;
   const settled: { before: WrittenRow; now: WrittenRow }[] = [];
   let taken = 0;
@@ -237,7 +251,7 @@ async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<vo
         booking = edit === null ? undefined : { ...booking, start, end, subject };
       }
     }
-    settled.push({ before: row, now: settle(row, one, booking, Date.now()) });
+    settled.push({ before: row, now: settle(row, one, booking, Date.now(), writes.mayDouble) });
   }
   await conclude(session, settled, { taken });
 }

@@ -38,6 +38,8 @@ export const writtenStates = [
 export type WrittenRow = {
   bookingId: number;
   generation: number;
+  /** Earlier ones that were asked for, were not found, and may still come to stand there. */
+  lostGenerations: number[];
   state: (typeof writtenStates)[number];
   start: Date;
   end: Date;
@@ -91,7 +93,7 @@ export type PlannedWrite = { row: WrittenRow; write: Write };
 /** `forgotten`: rows of which nothing stands there, and that have ended. `over`: rows in trouble of which nothing is wanted any more. */
 export type WritePlan = { steps: PlannedWrite[]; forgotten: number[]; over: WrittenRow[] };
 
-const fresh = { putBacks: 0, putBacksSince: null, generation: 1, nativeId: null, changeKey: null };
+const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], nativeId: null, changeKey: null };
 const settled = { notBefore: null, reason: null };
 
 /** Whether it is not known what stands there. */
@@ -140,6 +142,16 @@ export function compare(
   return { steps: steps.sort((one, other) => one.row.start.getTime() - other.row.start.getTime()), forgotten, over };
 }
 
+/** Lost generations that are remembered. */
+const mostLost = 5;
+
+/** The row with another generation, whose item was found; its own may still come. */
+export const adopt = (row: WrittenRow, generation: number): WrittenRow => ({
+  ...row,
+  generation,
+  lostGenerations: [...row.lostGenerations.filter((lost) => lost !== generation), row.generation].slice(-mostLost),
+});
+
 /** Nothing stands there. The next item has another name, as some servers keep those of deleted ones. */
 const without = (row: WrittenRow): WrittenRow => ({
   ...row,
@@ -176,12 +188,14 @@ function putBack(row: WrittenRow, now: number): WrittenRow {
 /**
  * The row once it is known what stands there.
  * @param wanted undefined: nothing shall stand there
+ * @param mayDouble as of the connector
  */
 export function settle(
   row: WrittenRow,
   found: { id: string; changeKey: string | null; item: WrittenItem } | undefined,
   wanted: WantedItem | undefined,
   now: number,
+  mayDouble: boolean,
 ): WrittenRow {
   const isDisputed = row.state === 'Doubtful' || row.state === 'Overruled';
   if (found) {
@@ -190,7 +204,8 @@ export function settle(
     const isRight = wanted !== undefined && saysSame(next, wanted);
     return isRight || !isDisputed || (row.state === 'Doubtful' && saysSame(row, item)) ? next : putBack(next, now);
   }
-  if (row.state === 'Writing' && row.nativeId === null) return { ...row, state: 'Absent' };
+  if (row.state === 'Writing' && row.nativeId === null)
+    return { ...(mayDouble ? adopt(row, row.generation + 1) : row), state: 'Absent' };
   return wanted && row.state !== 'Deleting' ? putBack(without(row), now) : without(row);
 }
 

@@ -3,8 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { openLog } from '../../src/log.ts';
 import { type RemoteItem, ServerFault, type Write, type WriteOutcome } from '../../src/mail-servers/connector.ts';
 import { openEws } from '../../src/mail-servers/ews.ts';
+import { startGoBetween } from './_util/go-between.ts';
 import { readAll } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
+import { startExchangeThere } from './_util/there.ts';
+import { openWritingDesk } from './_util/writing-desk.ts';
 
 const mailbox = 'aula@rooms.test';
 const calendar = { mailbox, address: null, timeZone: 'UTC' };
@@ -151,4 +154,47 @@ describe('items of Exchange', () => {
     expect(outcomes).toMatchObject([{ is: 'Done' }]);
     expect(await truth(62)).toHaveLength(1);
   });
+});
+
+test('an item that Exchange makes after it was given up and made again is removed, whether it is still wanted or not', async () => {
+  const there = await startExchangeThere(['aula']);
+  const between = await startGoBetween(there.url);
+  const desk = await openWritingDesk(there.settings(between.url), ['Aula']);
+  try {
+    await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
+    await desk.tell();
+    await desk.settle();
+    const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 48 * 3_600_000);
+    const { body } = await desk.user.post('/bookings', {
+      ...{ ResourceId: desk.tenant.resources[0]!.id, Subject: 'Choir' },
+      ...{ Start: start.toISOString(), End: new Date(start.getTime() + 3_600_000).toISOString() },
+    });
+    const [key] = await desk.keys();
+    await desk.admin.patch('/tenant', { Parameters: { CalendarEdits: 'TakeOver' } });
+    const marks = async () => (await there.list('aula')).map(({ mark }) => mark!.split('@')[0]);
+    between.setFate(() => 'NotDone');
+    await desk.write(key!);
+    between.setFate();
+    await desk.settle();
+    expect(await marks()).toEqual([`booking-${body['Id']}-2`]);
+    const [item] = await there.list('aula');
+    const late = { ...item!, mark: item!.mark!.replace('-2@', '@') };
+    await there.copy!('aula', late);
+    await desk.tell();
+    await desk.settle();
+    expect(await marks()).toEqual([`booking-${body['Id']}-2`]);
+    const kept = await desk.user.get(`/bookings/${body['Id']}`);
+    expect(kept.body['Status']).toBe('Confirmed');
+    await desk.user.send('DELETE', `/bookings/${body['Id']}`);
+    await desk.settle();
+    expect(await marks()).toEqual([]);
+    await there.copy!('aula', late);
+    await desk.tell();
+    await desk.settle();
+    expect(await marks()).toEqual([]);
+  } finally {
+    await desk.close();
+    await between.stop();
+    await there.stop();
+  }
 });
