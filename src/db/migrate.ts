@@ -3,7 +3,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
 import { ConfigError } from '../config.ts';
-import { isDeadlock, isForbidden, isLockTimeout } from '../flow/database-errors.ts';
+import { isColumnMissing, isDeadlock, isForbidden, isLockTimeout } from '../flow/database-errors.ts';
 import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database, Transaction } from './database.ts';
@@ -107,8 +107,14 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
     const { error, results = [] } = await migratorOf(db, () => wait).migrateUp();
     const [result] = results;
     if (!error) return result?.migrationName;
-    if (!isLockTimeout(error) && !isDeadlock(error)) throw failure(error, result);
-    log.warn({ migration: result?.migrationName }, 'a migration waits until what it locks is free; requests go first');
+    // Kysely looks at the columns of all tables first, and the queue's may be changing, as another process starts, too.
+    const isColumnGone = result === undefined && isColumnMissing(error);
+    if (!isLockTimeout(error) && !isDeadlock(error) && !isColumnGone) throw failure(error, result);
+    if (!isColumnGone)
+      log.warn(
+        { migration: result?.migrationName },
+        'a migration waits until what it locks is free; requests go first',
+      );
     await pause(backOff(tries, { firstMs: 200 }), signal);
   }
   return undefined;

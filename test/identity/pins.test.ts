@@ -166,7 +166,7 @@ describe('roomgate pin', () => {
   test('create prints a PIN that works; list does not; revoke ends it', async () => {
     const { text, record } = await run('create', ...person, '--label', 'timetable');
     const { Pin, PinId, ...rest } = record as { Pin: string; PinId: number };
-    expect(rest).toEqual({ PersonId: tenant.person('User').id });
+    expect(rest).toEqual({ PersonId: tenant.person('User').id, Counts: true });
     expect(text).toContain(Pin);
     expect((await server.requestToken(Pin)).status).toBe(200);
 
