@@ -1,12 +1,36 @@
 #!/usr/bin/env node
 /**
  * The program `roomgate`. It keeps what Node.js has compiled for the next start, where it may write beside its packages; not
- * TypeScript, as the stripper of types would be loaded for this file alone.
+ * TypeScript, as the stripper of types would be loaded for this file alone, and as an older Node.js is to be told so.
  */
-import { enableCompileCache } from 'node:module';
+// The default export, as an older Node.js does not begin with a name that it does not have.
+import module from 'node:module';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-enableCompileCache(path.join(import.meta.dirname, '../node_modules/.cache/roomgate-compiled'));
-// Not a static import, which would be compiled before the cache is there.
-const { run } = await import('./host.ts');
-process.exitCode = await run(process.argv);
+const project = fileURLToPath(new URL('..', import.meta.url));
+const install = `run "npm ci --omit=dev" in ${project}`;
+
+/** @param {string} fault */
+function stop(fault) {
+  process.stderr.write(`${fault}\n`);
+  // As for settings that cannot be used: another start would end the same.
+  process.exit(78);
+}
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 9))
+  stop(
+    `roomgate needs Node.js 24.9 or later, and ${process.execPath} is ${process.version}: ${install}, which brings one ` +
+      'unless optional packages are left out',
+  );
+
+module.enableCompileCache(path.join(project, 'node_modules/.cache/roomgate-compiled'));
+try {
+  // Not a static import, which would be compiled before the cache is there.
+  const { run } = await import('./host.ts');
+  process.exitCode = await run(process.argv);
+} catch (error) {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+  stop(`Its packages are not all there: ${install}\n${error.message}`);
+}

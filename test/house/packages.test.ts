@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config.ts';
 
 const project = path.join(import.meta.dirname, '../..');
@@ -67,4 +67,34 @@ test('the image has all that the program reads', () => {
   const sent = [...read('Dockerfile.dockerignore').matchAll(/^!(.*)$/gm)].map(([, file]) => file);
   expect([...new Set(copied)].sort()).toEqual(sent.sort());
   expect(copied.filter((file) => !fs.existsSync(path.join(project, file)))).toEqual([]);
+});
+
+describe('a program that cannot run says what to do, and exits with 78', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-bare-'));
+  fs.cpSync(path.join(project, 'src'), path.join(folder, 'src'), { recursive: true });
+  fs.copyFileSync(path.join(project, 'package.json'), path.join(folder, 'package.json'));
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  const start = (...options: string[]) => {
+    const { status, stderr } = spawnSync(process.execPath, [...options, path.join(folder, 'src/main.js')], {
+      encoding: 'utf8',
+    });
+    return { status, stderr };
+  };
+
+  test('without its packages', () => {
+    expect(start()).toEqual({
+      status: 78,
+      stderr: expect.stringMatching(
+        /^Its packages are not all there: run "npm ci --omit=dev" in .*\nCannot find package '\S+' imported from .*\n$/,
+      ),
+    });
+  });
+
+  test('with an older Node.js', () => {
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '24.8.0' } });`;
+    expect(start('--import', `data:text/javascript,${encodeURIComponent(older)}`)).toEqual({
+      status: 78,
+      stderr: expect.stringMatching(/^roomgate needs Node\.js 24\.9 or later, .*"npm ci --omit=dev" in .*\n$/),
+    });
+  });
 });
