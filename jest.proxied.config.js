@@ -8,7 +8,10 @@ for (const proxy of missing) process.stderr.write(`SKIPPED: ${proxy} is not inst
 
 /** `npm run test:proxied`: the scenarios of both APIs and more, with each proxy of deploy/ in front of every service that they start. */
 export default {
-  ...{ testSequencer, maxWorkers, workerIdleMemoryLimit, testTimeout },
+  testSequencer,
+  maxWorkers,
+  workerIdleMemoryLimit,
+  testTimeout,
   passWithNoTests: missing.length > 0,
   projects: Object.keys(versions).map((proxy) => ({
     ...ofProject,

@@ -73,13 +73,11 @@ const bench = await openBench(options.rooms, options, {
 const { db, tenant } = bench;
 const { mandatorId, locationId, code, resources } = tenant;
 const viewer = {
-  ...{
-    mandatorId,
-    mandator: code,
-    personId: tenant.person('User').id,
-    role: 'User',
-    hiddenRooms: [] as readonly number[],
-  },
+  mandatorId,
+  mandator: code,
+  personId: tenant.person('User').id,
+  role: 'User',
+  hiddenRooms: [] as readonly number[],
 } as Viewer;
 const day = 86_400_000;
 const { first, days } = daysOf(stored, resources.length);
@@ -133,8 +131,10 @@ const cases: Case[] = [
       // By an id that it knows the planner has nothing to join, which is the faster statement for one.
       const asked = sql`(select ${mandatorId}::integer as "askedMandator", ${id}::bigint as "askedId", 1 as position) as asked`;
       return {
-        ...{ statement: selectStored(asked).compile(db), rest: { REST: [`/v1.0/bookings/${id}`] } },
-        ...{ variables: { id }, postgraphile: { mandatorId, id } },
+        statement: selectStored(asked).compile(db),
+        rest: { REST: [`/v1.0/bookings/${id}`] },
+        variables: { id },
+        postgraphile: { mandatorId, id },
       };
     },
     graphql: `query ($id: ID!) { booking(id: $id) { ${record} } }`,
@@ -318,23 +318,31 @@ function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, pe
   const all = Array.from({ length: Math.ceil(options.requests / most) }, () => ask(random));
   const sides: Side[] = [
     {
-      ...{ name: 'bare', ...bare, each: 1 },
+      name: 'bare',
+      ...bare,
+      each: 1,
       requests: all.map(({ statement }) =>
         get(`/${[pathOf(name), ...statement.parameters.map(textOf)].map(encodeURIComponent).join('/')}`),
       ),
     },
     ...ways.map(([way, { length: each }]) => ({
-      ...{ name: way, ...product, each },
+      name: way,
+      ...product,
+      each,
       requests: all.flatMap(({ rest }) => (rest[way] ?? []).map((address) => get(`/${code}/api${address}`))),
     })),
     {
-      ...{ name: 'GraphQL', ...product, each: 1 },
+      name: 'GraphQL',
+      ...product,
+      each: 1,
       requests: all.map(({ variables }) => post(`/${code}/graphql`, { query: graphql, variables })),
     },
   ];
   if (postgraphile && peer)
     sides.push({
-      ...{ name: 'PostGraphile 5', ...peer, each: 1 },
+      name: 'PostGraphile 5',
+      ...peer,
+      each: 1,
       requests: all.map((one) => post('/graphql', { query: postgraphile, variables: one.postgraphile })),
     });
   return sides;

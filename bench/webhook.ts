@@ -153,11 +153,18 @@ async function compareWithBare(subscriptions: { id: number }[]): Promise<void> {
   const server = bench.start('bare-webhook.ts');
   const barePort = await answerOf<number>(server);
   const bare: Side = {
-    ...{ name: 'bare', port: barePort, pid: server.pid as number },
-    ...{ requests: [post('/', body)], table: 'bare_notification' },
+    name: 'bare',
+    port: barePort,
+    pid: server.pid as number,
+    requests: [post('/', body)],
+    table: 'bare_notification',
   };
   const ours = (name: string, some: { id: number }[]): Side => ({
-    ...{ name, port, pid: bench.webProcess, requests: requestsOf(some), table: 'mail_notification' },
+    name,
+    port,
+    pid: bench.webProcess,
+    requests: requestsOf(some),
+    table: 'mail_notification',
   });
   for (const connections of options.connections)
     await compare(
@@ -184,14 +191,12 @@ async function countReadings(subscriptions: { id: number; calendarId: number }[]
   await client.query('truncate mail_notification');
   const before = await readings();
   const { answers, waits = [] } = await load(generator, {
-    ...{
-      port,
-      requests: requestsOf([first]),
-      connections: 16,
-      milliseconds: options.storm * 200,
-      numbered,
-      perSecond: 250,
-    },
+    port,
+    requests: requestsOf([first]),
+    connections: 16,
+    milliseconds: options.storm * 200,
+    numbered,
+    perSecond: 250,
   });
   await settle();
   say(
@@ -213,14 +218,12 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
   const [busy, sent] = await Promise.all([
     read(lasting),
     load(generator, {
-      ...{
-        port,
-        requests: requestsOf(subscriptions),
-        connections: 64,
-        milliseconds: lasting,
-        numbered,
-        perSecond: 1_000,
-      },
+      port,
+      requests: requestsOf(subscriptions),
+      connections: 64,
+      milliseconds: lasting,
+      numbered,
+      perSecond: 1_000,
     }),
   ]);
   const stored = await countOf('mail_notification');

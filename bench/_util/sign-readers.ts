@@ -101,7 +101,13 @@ function connect(reader: Reader): void {
 async function open(signs: readonly Sign[]): Promise<void> {
   const opening = signs.map((sign, index) => {
     const reader: Reader = {
-      ...{ sign, socket: undefined, rest: '', seen: -1, cursor: undefined, isPaused: false, onFirst() {} },
+      sign,
+      socket: undefined,
+      rest: '',
+      seen: -1,
+      cursor: undefined,
+      isPaused: false,
+      onFirst() {},
     };
     readers[index]?.socket?.destroy();
     readers[index] = reader;

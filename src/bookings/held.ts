@@ -132,7 +132,9 @@ export function checkNotOver({ end }: Held, now: Date): void {
 export async function writeHeld(trx: Transaction, { mandatorId }: Viewer, bookings: readonly Held[]): Promise<void> {
   if (bookings.length === 0) return;
   const rows = bookings.map((booking) => ({
-    ...{ ...booking, ...occupiedBy(booking), status: storedStatus[booking.status] },
+    ...booking,
+    ...occupiedBy(booking),
+    status: storedStatus[booking.status],
     isRequest: booking.status === 'Requested',
   }));
   await sql`

@@ -111,11 +111,9 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
         subject: cell(10),
         oldRoom: cell(12),
         room: cell(13),
-        ...{
-          classes: newClasses.length > 0 ? newClasses : listOf(cell(15), names),
-          text: cell(17),
-          enteredAt: cell(21),
-        },
+        classes: newClasses.length > 0 ? newClasses : listOf(cell(15), names),
+        text: cell(17),
+        enteredAt: cell(21),
       });
       return;
     }

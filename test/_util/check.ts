@@ -59,7 +59,7 @@ async function findStale(generate: (typeof generators)[string]): Promise<string 
 const clockAsBound = /expect\([^;]*?(?:performance\.now\(\)|Date\.now\(\)) -[^;]*?\.toBeLess/g;
 
 /** Spreading a literal into another only saves lines; its members belong into the other. */
-const spreadLiteral = /\.\.\.\{ ?[\w[]/g;
+const spreadLiteral = /\.\.\.\{\s*[\w[.]/g;
 
 /** Every match of `pattern` in `files`, with what to do instead. */
 async function findText(files: string, pattern: RegExp, instead: string): Promise<string | undefined> {
@@ -88,7 +88,11 @@ const results = await Promise.all([
   ...Object.entries(tools).map(([name, check]) => run(name, check)),
   run('tests without clocks', () => findText('test/**/*.test.ts', clockAsBound, 'wait for a condition instead')),
   run('literals', () =>
-    findText('src/**/*.ts', spreadLiteral, 'write the members of the literal without spreading it'),
+    findText(
+      '{src,test,bench,examples}/**/*.ts',
+      spreadLiteral,
+      'write the members of the literal without spreading it',
+    ),
   ),
   run('documents', async () => toLines(findDocumentFaults('.'))),
   run('doors', async () => toLines(findSmuggled('.'))),

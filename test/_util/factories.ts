@@ -64,8 +64,13 @@ export async function makeDisplay(
   const { id: displayId } = await db
     .insertInto('display')
     .values({
-      ...{ mandator_id: mandatorId, person_id: personId, may_book: mayBook, privacy, token_hash: tokenHash },
-      ...{ created_by: tenant.person('Admin').id, expires_at: expiresAt },
+      mandator_id: mandatorId,
+      person_id: personId,
+      may_book: mayBook,
+      privacy,
+      token_hash: tokenHash,
+      created_by: tenant.person('Admin').id,
+      expires_at: expiresAt,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -75,15 +80,19 @@ export async function makeDisplay(
       .values(resourceIds.map((id) => ({ mandator_id: mandatorId, display_id: displayId, resource_id: id })))
       .execute();
   const viewer: Viewer = {
-    ...{ mandatorId, mandator: code, personId, displayName: name, email, timeZone: 'Europe/Berlin' },
-    ...{
-      role: 'Display',
-      groupIds: [],
-      hiddenRooms: [],
-      pinId: null,
-      display: { displayId, mayBook, privacy, resourceIds },
-    },
-    ...{ credential: `display ${displayId}`, expiresAt },
+    mandatorId,
+    mandator: code,
+    personId,
+    displayName: name,
+    email,
+    timeZone: 'Europe/Berlin',
+    role: 'Display',
+    groupIds: [],
+    hiddenRooms: [],
+    pinId: null,
+    display: { displayId, mayBook, privacy, resourceIds },
+    credential: `display ${displayId}`,
+    expiresAt,
   };
   return { displayId, personId, viewer };
 }

@@ -42,29 +42,36 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
   const tenant = await makeTenant(db, { code, rooms });
   const { mandatorId } = tenant;
   const asViewer = (person: { id: number; name: string; email: string; role: string }): Viewer => ({
-    ...{ mandatorId, mandator: code, personId: person.id, displayName: person.name, email: person.email },
-    ...{
-      timeZone: 'Europe/Berlin',
-      role: person.role as Viewer['role'],
-      groupIds: [],
-      hiddenRooms: [],
-      pinId: 1,
-      display: null,
-      credential: person.email,
-    },
+    mandatorId,
+    mandator: code,
+    personId: person.id,
+    displayName: person.name,
+    email: person.email,
+    timeZone: 'Europe/Berlin',
+    role: person.role as Viewer['role'],
+    groupIds: [],
+    hiddenRooms: [],
+    pinId: 1,
+    display: null,
+    credential: person.email,
     expiresAt: new Date(Date.now() + hour),
   });
   const { id: colleagueId } = await db
     .insertInto('person')
     .values({
-      ...{ mandator_id: mandatorId, name: 'Colleague', email: `colleague@${code}.example` },
-      ...{ time_zone: 'Europe/Berlin', role: 'User' },
+      mandator_id: mandatorId,
+      name: 'Colleague',
+      email: `colleague@${code}.example`,
+      time_zone: 'Europe/Berlin',
+      role: 'User',
     })
     .returning('id')
     .executeTakeFirstOrThrow();
   const [admin, user, display] = [tenant.person('Admin'), tenant.person('User'), tenant.person('Display')];
   const viewers = {
-    ...{ admin: asViewer(admin), user: asViewer(user), display: asViewer(display) },
+    admin: asViewer(admin),
+    user: asViewer(user),
+    display: asViewer(display),
     colleague: asViewer({ ...user, id: colleagueId, name: 'Colleague' }),
   };
   const roomId = (name: string) => tenant.resources.find((room) => room.name === name)?.id as number;
@@ -79,15 +86,19 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
       db,
       viewer,
       {
-        ...{
-          resourceId: roomId('A'),
-          subject: 'Sitzung',
-          description: null,
-          start: at(-1, 9),
-          end: at(-1, 10),
-        },
-        ...{ kind: 'Booking', status: 'Confirmed', isPrivate: false, setupMinutes: 0, teardownMinutes: 0 },
-        ...{ organizerId: undefined, recurrenceRule: undefined, conflictHandling: 'Fail' },
+        resourceId: roomId('A'),
+        subject: 'Sitzung',
+        description: null,
+        start: at(-1, 9),
+        end: at(-1, 10),
+        kind: 'Booking',
+        status: 'Confirmed',
+        isPrivate: false,
+        setupMinutes: 0,
+        teardownMinutes: 0,
+        organizerId: undefined,
+        recurrenceRule: undefined,
+        conflictHandling: 'Fail',
         ...wanted,
       },
       options,
@@ -97,7 +108,10 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
 
   return {
     ...viewers,
-    ...{ tenant, mandatorId, roomId, create },
+    tenant,
+    mandatorId,
+    roomId,
+    create,
     book: async (wanted: Partial<NewBooking> = {}, viewer = viewers.user): Promise<Booking> =>
       (await create(wanted, viewer)).booking,
     /** All bookings of a series in their order. */

@@ -438,7 +438,9 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
       }
       default: {
         const asking: Asking = {
-          ...{ ask, pageOf, orNotFound },
+          ask,
+          pageOf,
+          orNotFound,
           problemOf: (problem) => problemOf(problem as Problem),
           listOf: (connection) => listOf(connection as Page, isBackward),
         };

@@ -56,7 +56,9 @@ export const ewsFault = (id = 'HwBleA==') =>
   );
 
 export const graphItem = (fields: object = {}) => ({
-  ...{ subscriptionId: 'c6126aa3-0ed8-412f-a988-71e6cee627c4', changeType: 'updated', tenantId: 't' },
+  subscriptionId: 'c6126aa3-0ed8-412f-a988-71e6cee627c4',
+  changeType: 'updated',
+  tenantId: 't',
   subscriptionExpirationDateTime: '2026-12-02T03:12:18.2257768+05:30',
   resource: "Users('622e')/Events('AAMk1')",
   resourceData: { '@odata.type': '#Microsoft.Graph.Event', '@odata.etag': 'W/"CQ1"', id: 'AAMk1' },

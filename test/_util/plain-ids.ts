@@ -24,7 +24,8 @@ export function withPlainIds(client: Client): Client {
       const frames = client.iterate(request, on);
       const plain = async (one: Promise<IteratorResult<unknown>>) => plainIds(await one);
       return {
-        ...{ next: () => plain(frames.next()), return: () => frames.return?.() },
+        next: () => plain(frames.next()),
+        return: () => frames.return?.(),
         [Symbol.asyncIterator]() {
           return this;
         },

@@ -10,9 +10,19 @@ import { Forbidden, NotFound } from '../../src/errors.ts';
 const [staff, office, guests] = [1, 2, 3];
 const room = 1;
 const policy: access.Policy & { name: string } = {
-  ...{ id: 1, name: 'Exams', maySee: [staff, office], mayBook: [staff], needsApproval: false, maySkipApproval: [] },
-  ...{ mayDecide: [office], mayBookForOthers: [], leadMinutes: null, aheadDays: null, longestMinutes: null },
-  ...{ quotaMinutesPerWeek: null, quotaBookingsPerWeek: null },
+  id: 1,
+  name: 'Exams',
+  maySee: [staff, office],
+  mayBook: [staff],
+  needsApproval: false,
+  maySkipApproval: [],
+  mayDecide: [office],
+  mayBookForOthers: [],
+  leadMinutes: null,
+  aheadDays: null,
+  longestMinutes: null,
+  quotaMinutesPerWeek: null,
+  quotaBookingsPerWeek: null,
 };
 const bookable = { name: 'R001', policy };
 
@@ -36,7 +46,10 @@ const member = callers['User of the staff'].personId;
 
 function viewerOf(name: CallerName, usersMayImport: boolean): Viewer {
   const viewer = {
-    ...{ groupIds: [], display: null, mandator: 'school', usersMayImport },
+    groupIds: [],
+    display: null,
+    mandator: 'school',
+    usersMayImport,
     ...callers[name],
   } as unknown as Viewer;
   return { ...viewer, hiddenRooms: viewer.display || access.maySeePolicy(viewer, policy) ? [] : [room] };

@@ -55,12 +55,19 @@ const room = () => service.tenant.resources[0]!.id;
 const cases: Record<string, () => Promise<Case>> = {
   'patch bookings/{id}': () =>
     record('/bookings', {
-      ...{ ResourceId: room(), Subject: 'Rat', Description: 'Sitzung' },
-      ...{ Start: '2027-06-07T08:00:00Z', End: '2027-06-07T09:00:00Z' },
+      ResourceId: room(),
+      Subject: 'Rat',
+      Description: 'Sitzung',
+      Start: '2027-06-07T08:00:00Z',
+      End: '2027-06-07T09:00:00Z',
     }),
   'patch resources/{id}': () =>
     record('/resources', {
-      ...{ LocationId: service.tenant.locationId, Name: 'Aula', Kind: 'Hall', Capacity: 9, Equipment: ['B', 'A'] },
+      LocationId: service.tenant.locationId,
+      Name: 'Aula',
+      Kind: 'Hall',
+      Capacity: 9,
+      Equipment: ['B', 'A'],
       CheckInMinutes: 5,
     }),
   'patch locations/{id}': () => record('/locations', { Name: 'Annex', TimeZone: 'Europe/Zurich' }),
@@ -92,7 +99,10 @@ const cases: Record<string, () => Promise<Case>> = {
   },
   'patch timetable-profiles/{id}': () =>
     record('/timetable-profiles', {
-      ...{ Name: 'AGs', Format: 'Csv', SharedRooms: ['B', 'A'], Mapping: { Room: 'Saal', Key: null } },
+      Name: 'AGs',
+      Format: 'Csv',
+      SharedRooms: ['B', 'A'],
+      Mapping: { Room: 'Saal', Key: null },
       Term: { Name: '2627-2', From: '2027-03-15', To: '2027-04-02' },
     }),
   'patch holiday-calendars/{id}': async () => {

@@ -75,12 +75,24 @@ function nounOf(name: string, where: string): Noun {
 }
 
 const unknown: Record<Noun, string> = {
-  ...{ resource: '2000000000', location: '2000000000', person: '2000000000', pin: '2000000000' },
-  ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
-  ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
-  ...{ holidayCalendar: '2000000000', mailSubscription: '2000000000', roomProblem: '2000000000' },
-  ...{ webhook: '2000000000', timetableProfile: '2000000000' },
-  ...{ batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33', lesson: '2000000000_L', lessonJob: 'job-of-nobody' },
+  resource: '2000000000',
+  location: '2000000000',
+  person: '2000000000',
+  pin: '2000000000',
+  token: '2000000000',
+  series: '2000000000',
+  booking: '2000000000',
+  display: '2000000000',
+  group: '2000000000',
+  policy: '2000000000',
+  holidayCalendar: '2000000000',
+  mailSubscription: '2000000000',
+  roomProblem: '2000000000',
+  webhook: '2000000000',
+  timetableProfile: '2000000000',
+  batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
+  lesson: '2000000000_L',
+  lessonJob: 'job-of-nobody',
 };
 const foreign = {} as Record<Noun, string>;
 const own = {} as Record<Noun, string>;
@@ -109,8 +121,11 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
   const { id: token } = await service.context.db
     .insertInto('calendar_token')
     .values({
-      ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, person_id: personId },
-      ...{ hash: randomBytes(32), label: canary },
+      mandator_id: mandatorId,
+      resource_id: tenant.resources[0]!.id,
+      person_id: personId,
+      hash: randomBytes(32),
+      label: canary,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -154,8 +169,13 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
   const problem = await service.context.db
     .insertInto('room_problem')
     .values({
-      ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, display_id: display.rows[0]!.id },
-      ...{ key: canary, kind: 'Other', text: canary, reported_at: new Date() },
+      mandator_id: mandatorId,
+      resource_id: tenant.resources[0]!.id,
+      display_id: display.rows[0]!.id,
+      key: canary,
+      kind: 'Other',
+      text: canary,
+      reported_at: new Date(),
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -176,15 +196,23 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
   );
   Object.assign(ids, {
     timetableProfile: String(profile.rows[0]!.id),
-    ...{ group: String(rights.rows[0]!.group), policy: String(rights.rows[0]!.policy) },
+    group: String(rights.rows[0]!.group),
+    policy: String(rights.rows[0]!.policy),
     display: String(display.rows[0]!.id),
-    ...{ holidayCalendar: String(calendar.rows[0]!.id), mailSubscription: String(mail.id) },
+    holidayCalendar: String(calendar.rows[0]!.id),
+    mailSubscription: String(mail.id),
     roomProblem: String(problem.id),
     webhook: String(await makeWebhook(service.context.db, mandatorId, canary)),
-    ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
-    ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
-    ...{ person: String(personId), pin: String(pinId), batch: BatchId },
-    ...{ lesson: `${job.id}_${lessonKey}`, lessonJob },
+    token: String(token),
+    series: String(rows[0]!.series),
+    booking: String(rows[0]!.booking),
+    resource: String(tenant.resources[0]!.id),
+    location: String(tenant.locationId),
+    person: String(personId),
+    pin: String(pinId),
+    batch: BatchId,
+    lesson: `${job.id}_${lessonKey}`,
+    lessonJob,
   });
 }
 
@@ -276,7 +304,8 @@ function restPlaces(): Place[] {
       return [
         ...holes.map(
           ({ hole, noun }): Place => ({
-            ...{ name: `${where}: ${hole}`, noun },
+            name: `${where}: ${hole}`,
+            noun,
             ask: (id) => send(addressWith(hole, id), example),
           }),
         ),
@@ -284,13 +313,15 @@ function restPlaces(): Place[] {
           .filter((one) => one.in === 'query' && idNamed.test(one.name ?? ''))
           .map(
             ({ name = '' }): Place => ({
-              ...{ name: `${where}: ?${name}`, noun: nounOf(name, '') },
+              name: `${where}: ?${name}`,
+              noun: nounOf(name, ''),
               ask: (id) => send(`${addressWith(undefined, '')}?${[...required, `${name}=${id}`].join('&')}`, example),
             }),
           ),
         ...members.map(
           (member): Place => ({
-            ...{ name: `${where}: body ${member}`, noun: nounOf(member, '') },
+            name: `${where}: body ${member}`,
+            noun: nounOf(member, ''),
             ask: (id) => {
               const sent = Array.isArray((example as Tree)[member]) ? [Number(id)] : Number(id);
               return send(addressWith(undefined, ''), { ...(example as Tree), [member]: sent });
@@ -378,7 +409,9 @@ function graphqlPlaces(): Place[] {
         if (isId(argument))
           return [
             {
-              ...{ name: `${where})`, noun: nounOf(argument.name, field.name), isGraphql: true },
+              name: `${where})`,
+              noun: nounOf(argument.name, field.name),
+              isGraphql: true,
               ask: (id) => ask(argument.name, id),
             },
           ];
@@ -387,7 +420,9 @@ function graphqlPlaces(): Place[] {
         const members = Object.values(named.getFields());
         const fillers = () => Object.fromEntries(members.map((one) => [one.name, fillerOf(one, field.name)]));
         return members.filter(isId).map((member) => ({
-          ...{ name: `${where}.${member.name})`, noun: nounOf(member.name, field.name), isGraphql: true },
+          name: `${where}.${member.name})`,
+          noun: nounOf(member.name, field.name),
+          isGraphql: true,
           ask: (id) => ask(argument.name, { ...fillers(), [member.name]: id }),
         }));
       });

@@ -78,12 +78,24 @@ const unknown = '01a1f8da-707e-77b2-927f-0b8eb9707a33';
 const nextMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
 const simple = [job('J-1', lesson('L-1', 'R001', 8))];
 const everyMember = {
-  ...{ titel: 'Algebra', fach: 'Math', bemerkung: 'Bring rulers', klassen: ['1a', '1b'] },
-  ...{ lehrpersonen: ['E. Noether'], status: 'Vertretung', kopplungId: 'K', privat: true },
+  titel: 'Algebra',
+  fach: 'Math',
+  bemerkung: 'Bring rulers',
+  klassen: ['1a', '1b'],
+  lehrpersonen: ['E. Noether'],
+  status: 'Vertretung',
+  kopplungId: 'K',
+  privat: true,
 };
 const noMember = {
-  ...{ titel: null, fach: null, bemerkung: null, klassen: null, lehrpersonen: null },
-  ...{ kopplungId: null, status: 'Geplant', privat: false },
+  titel: null,
+  fach: null,
+  bemerkung: null,
+  klassen: null,
+  lehrpersonen: null,
+  kopplungId: null,
+  status: 'Geplant',
+  privat: false,
 };
 
 const everyCall = [
@@ -127,7 +139,11 @@ const scenarios: Record<string, Row[]> = {
     [
       submit('create', [
         {
-          ...{ jobID: 'J-1', bezeichnung: 'Mathematics', quelle: 'Plan', standort: 'Campus', bemerkung: 'B' },
+          jobID: 'J-1',
+          bezeichnung: 'Mathematics',
+          quelle: 'Plan',
+          standort: 'Campus',
+          bemerkung: 'B',
           lektionList: [
             lesson('L-1', 'R001', 8, { ...everyMember, ressourceId: 'room R001' }),
             lesson('L-2', ' r002 ', 9),
@@ -139,10 +155,23 @@ const scenarios: Record<string, Row[]> = {
     [
       batch('batch 1'),
       has({
-        ...{ batchId: 'batch 1', operation: 'Create', importStatus: 'AwaitingLessonCreation', jobCount: 1 },
-        ...{ lessonCount: null, processedCount: 0, createdCount: 0, errorCount: 0, warningCount: 0 },
-        ...{ failureKind: null, validateOnly: false, errorMessages: null, errors: [], queuePosition: 1 },
-        ...{ createdAt: '(instant)', startedAt: null, finishedAt: null },
+        batchId: 'batch 1',
+        operation: 'Create',
+        importStatus: 'AwaitingLessonCreation',
+        jobCount: 1,
+        lessonCount: null,
+        processedCount: 0,
+        createdCount: 0,
+        errorCount: 0,
+        warningCount: 0,
+        failureKind: null,
+        validateOnly: false,
+        errorMessages: null,
+        errors: [],
+        queuePosition: 1,
+        createdAt: '(instant)',
+        startedAt: null,
+        finishedAt: null,
         createdBy: { personId: 'user', displayName: 'User of (mandator)' },
       }),
     ],
@@ -150,15 +179,27 @@ const scenarios: Record<string, Row[]> = {
     [
       end('batch 1'),
       has({
-        ...{ importStatus: 'LessonsCreated', lessonCount: 2, processedCount: 2, createdCount: 2 },
-        ...{ queuePosition: null, startedAt: '(instant)', finishedAt: '(instant)' },
+        importStatus: 'LessonsCreated',
+        lessonCount: 2,
+        processedCount: 2,
+        createdCount: 2,
+        queuePosition: null,
+        startedAt: '(instant)',
+        finishedAt: '(instant)',
       }),
     ],
     [
       jobs({ jobID: 'J-1' }),
       items({
-        ...{ jobID: 'J-1', bezeichnung: 'Mathematics', quelle: 'Plan', standort: 'Campus', bemerkung: 'B' },
-        ...{ lessonCount: 2, batchId: 'batch 1', createdAt: '(instant)', changedAt: '(instant)' },
+        jobID: 'J-1',
+        bezeichnung: 'Mathematics',
+        quelle: 'Plan',
+        standort: 'Campus',
+        bemerkung: 'B',
+        lessonCount: 2,
+        batchId: 'batch 1',
+        createdAt: '(instant)',
+        changedAt: '(instant)',
         createdBy: { personId: 'user', displayName: 'User of (mandator)' },
       }),
     ],
@@ -166,13 +207,25 @@ const scenarios: Record<string, Row[]> = {
       lessons({ jobID: 'J-1' }),
       items(
         {
-          ...{ jobID: 'J-1', lektionId: 'L-1', beginn: answered(8), ende: answered(9) },
-          ...{ ressourceName: 'R001', ressourceId: 'room R001', bookingId: 'booking 1', ursprung: null },
+          jobID: 'J-1',
+          lektionId: 'L-1',
+          beginn: answered(8),
+          ende: answered(9),
+          ressourceName: 'R001',
+          ressourceId: 'room R001',
+          bookingId: 'booking 1',
+          ursprung: null,
           ...everyMember,
         },
         {
-          ...{ jobID: 'J-1', lektionId: 'L-2', beginn: answered(9), ende: answered(10) },
-          ...{ ressourceName: 'R002', ressourceId: 'room R002', bookingId: 'booking 2', ursprung: null },
+          jobID: 'J-1',
+          lektionId: 'L-2',
+          beginn: answered(9),
+          ende: answered(10),
+          ressourceName: 'R002',
+          ressourceId: 'room R002',
+          bookingId: 'booking 2',
+          ursprung: null,
           ...noMember,
         },
       ),
@@ -256,11 +309,19 @@ const scenarios: Record<string, Row[]> = {
       lessons(),
       items(
         {
-          ...{ lektionId: 'L-1', bookingId: 'booking 1', beginn: answered(7), ende: answered(9) },
-          ...{ titel: 'Algebra', fach: null, klassen: null },
+          lektionId: 'L-1',
+          bookingId: 'booking 1',
+          beginn: answered(7),
+          ende: answered(9),
+          titel: 'Algebra',
+          fach: null,
+          klassen: null,
           ursprung: {
-            ...{ beginn: answered(8), ende: answered(9), ressourceName: 'R001' },
-            ...{ fach: 'Math', lehrpersonen: ['E. Noether'] },
+            beginn: answered(8),
+            ende: answered(9),
+            ressourceName: 'R001',
+            fach: 'Math',
+            lehrpersonen: ['E. Noether'],
           },
         },
         { lektionId: 'L-2', ursprung: null },
@@ -489,8 +550,13 @@ const scenarios: Record<string, Row[]> = {
     [
       timetableOf('02.01.2090;8:00;8:45;R001;M;5a'),
       has({
-        ...{ batchId: 'batch 1', importStatus: 'AwaitingLessonCreation', jobCount: 1, lessonCount: 1, noticeCount: 0 },
-        ...{ notices: [], files: [{ name: 'a.csv', format: 'CSV', encoding: 'utf-8', separator: ';', lines: 2 }] },
+        batchId: 'batch 1',
+        importStatus: 'AwaitingLessonCreation',
+        jobCount: 1,
+        lessonCount: 1,
+        noticeCount: 0,
+        notices: [],
+        files: [{ name: 'a.csv', format: 'CSV', encoding: 'utf-8', separator: ';', lines: 2 }],
       }),
     ],
     ['the worker goes on'],
@@ -770,11 +836,17 @@ describe('the scenarios use', () => {
 
   /** Those whose fronts a test of their own compares. */
   const elsewhere: Record<string, string> = {
-    ...{ changes: 'changes/feed', displays: 'displays/fronts', Display: 'displays/fronts' },
-    ...{ 'mail-subscriptions': 'mail/graphql', MailSubscription: 'mail/graphql' },
-    ...{ 'opening-hours': 'opening-hours/graphql', CalendarToken: 'calendar-feed/feed' },
-    ...{ Pin: 'identity/admin', Series: 'graphql/graph' },
-    ...{ webhooks: 'webhooks/webhooks', Webhook: 'webhooks/webhooks' },
+    changes: 'changes/feed',
+    displays: 'displays/fronts',
+    Display: 'displays/fronts',
+    'mail-subscriptions': 'mail/graphql',
+    MailSubscription: 'mail/graphql',
+    'opening-hours': 'opening-hours/graphql',
+    CalendarToken: 'calendar-feed/feed',
+    Pin: 'identity/admin',
+    Series: 'graphql/graph',
+    webhooks: 'webhooks/webhooks',
+    Webhook: 'webhooks/webhooks',
   };
   const unusedNouns = (nouns: Iterable<string>, isUsed: (noun: string) => boolean) =>
     [...new Set(nouns)].filter((noun) => isUsed(noun) === noun in elsewhere);

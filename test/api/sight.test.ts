@@ -52,7 +52,10 @@ async function endOf(id: string, token: string): Promise<Ended> {
 }
 
 const lesson = (id: string, room: string, hour = 10) => ({
-  ...{ LektionId: id, RessourceName: room, Beginn: at(hour), Ende: at(hour + 1) },
+  LektionId: id,
+  RessourceName: room,
+  Beginn: at(hour),
+  Ende: at(hour + 1),
 });
 async function sendJobs(token: string, path: string, jobs: object[]) {
   const answer = await fetch(`${service.url}/school/api/v2.0/jobs/${path}`, {
@@ -74,7 +77,10 @@ beforeAll(async () => {
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   member = masterData(service, await service.signIn());
   const made = await admin.post('/persons', {
-    ...{ Name: 'Other', Email: 'other@school.example', TimeZone: 'UTC', Role: 'User' },
+    Name: 'Other',
+    Email: 'other@school.example',
+    TimeZone: 'UTC',
+    Role: 'User',
   });
   otherId = idOf(made);
   const person = { id: otherId, email: '', role: '', name: '' };
@@ -143,7 +149,9 @@ function watch(who: MasterData, query: string) {
   const frames: Tree[] = [];
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const client = createClient({
-    ...{ url: `${service.url}/school/graphql`, headers: { authorization: `Bearer ${who.token}` }, retryAttempts: 0 },
+    url: `${service.url}/school/graphql`,
+    headers: { authorization: `Bearer ${who.token}` },
+    retryAttempts: 0,
   });
   client.subscribe(
     { query },
@@ -295,7 +303,10 @@ async function fetchV2(who: MasterData, path: string) {
 
 /** Those of docs/rights.md that differ in what they see. */
 const callers = {
-  ...{ Admin: () => admin, Importer: () => importer, 'User of the staff': () => member, 'other User': () => other },
+  Admin: () => admin,
+  Importer: () => importer,
+  'User of the staff': () => member,
+  'other User': () => other,
   display: () => sign,
 } satisfies Partial<Record<CallerName, () => MasterData>>;
 const rowOf = (name: string) => told.find(({ names }) => names.includes(name.split(':')[0]!));
@@ -488,8 +499,15 @@ describe('lesson jobs', () => {
   ];
   /** A job in the words of GraphQL. */
   const words: Record<string, string> = {
-    ...{ JobID: 'jobKey', LektionList: 'lessons', ReplaceLektionList: 'replaceLessons', Bezeichnung: 'designation' },
-    ...{ LektionId: 'lessonKey', RessourceName: 'resourceName', Beginn: 'start', Ende: 'end', Titel: 'title' },
+    JobID: 'jobKey',
+    LektionList: 'lessons',
+    ReplaceLektionList: 'replaceLessons',
+    Bezeichnung: 'designation',
+    LektionId: 'lessonKey',
+    RessourceName: 'resourceName',
+    Beginn: 'start',
+    Ende: 'end',
+    Titel: 'title',
   };
   const translate = (sent: unknown): unknown => {
     if (Array.isArray(sent)) return sent.map(translate);
@@ -497,7 +515,8 @@ describe('lesson jobs', () => {
     return Object.fromEntries(Object.entries(sent).map(([name, value]) => [words[name], translate(value)]));
   };
   const inputs: Record<string, string> = {
-    ...{ createLessonJobs: 'LessonJobInput', updateLessonJobs: 'LessonJobChangeInput' },
+    createLessonJobs: 'LessonJobInput',
+    updateLessonJobs: 'LessonJobChangeInput',
     deleteLessonJobs: 'LessonJobDeletionInput',
   };
   const submit = async (who: MasterData, field: string, jobs: object[], options: object) =>
@@ -516,7 +535,8 @@ describe('lesson jobs', () => {
       (await Promise.all(['jobs', 'lessons'].map((list) => fetchV2(admin, list)))).map(({ text }) => text);
     const before = await stored();
     const expected = {
-      ...{ ImportStatus: 'LessonsImportFailed', ErrorCount: 1 },
+      ImportStatus: 'LessonsImportFailed',
+      ErrorCount: 1,
       ErrorMessages: expect.stringContaining(told),
     };
     const { id } = await sendJobs(other.token, path, [job]);
@@ -567,7 +587,11 @@ describe('lesson jobs', () => {
         method: 'POST',
         headers: { Authorization: `Bearer ${other.token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({
-          ...{ Files: [{ Name: 'a.csv', Content }], Source: 'csv', TimeZone: 'UTC', Standort: 'Campus', ...more },
+          Files: [{ Name: 'a.csv', Content }],
+          Source: 'csv',
+          TimeZone: 'UTC',
+          Standort: 'Campus',
+          ...more,
           Term: { Name: 'T1', From: date, To: date },
         }),
       });

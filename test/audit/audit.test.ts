@@ -61,12 +61,17 @@ test('an act tells who did what to what, from what to what, over both fronts', a
   expect(acts).toMatchObject([
     { ...subject, Action: 'replace opening rules', Changes: [change('OpeningRules', '', rule)] },
     {
-      ...{ ...subject, Action: 'change resource', Person: { PersonId: adminId, DisplayName: 'Admin of school' } },
+      ...subject,
+      Action: 'change resource',
+      Person: { PersonId: adminId, DisplayName: 'Admin of school' },
       Changes: [change('Capacity', '30', null), change('Equipment', 'Beamer', 'Beamer, Tafel')],
     },
     { ...subject, Action: 'create resource' },
     {
-      ...{ Action: 'change location', Subject: 'Location', SubjectId: LocationId, SubjectName: 'Site' },
+      Action: 'change location',
+      Subject: 'Location',
+      SubjectId: LocationId,
+      SubjectName: 'Site',
       Changes: [change('Name', 'Old site', 'Site'), change('TimeZone', 'Europe/Berlin', 'Europe/Zurich')],
     },
     { Action: 'create location', SubjectName: 'Old site' },
@@ -119,7 +124,10 @@ test('of a person it keeps neither name, address nor label: it tells the name th
 
 test('filters by person, action, subject and time; page by page', async () => {
   const other = await admin.post('/persons', {
-    ...{ Name: 'Deputy', Email: 'deputy@school.example', TimeZone: 'UTC', Role: 'Admin' },
+    Name: 'Deputy',
+    Email: 'deputy@school.example',
+    TimeZone: 'UTC',
+    Role: 'Admin',
   });
   const deputy = masterData(
     service,

@@ -93,7 +93,11 @@ describe('GET availability', () => {
     await occupy(id, '2027-03-01T12:00Z', '2027-03-01T13:00Z', 'Released');
     expect(await read(`${window}&LocationId=${LocationId}`)).toEqual([
       {
-        ...{ ResourceId: id, ResourceName: 'Room 0', LocationId, TimeZone: 'Europe/Berlin', Capacity: 12 },
+        ResourceId: id,
+        ResourceName: 'Room 0',
+        LocationId,
+        TimeZone: 'Europe/Berlin',
+        Capacity: 12,
         Free: [
           { Start: '2027-03-01T08:00:00.000Z', End: '2027-03-01T09:00:00.000Z' },
           { Start: '2027-03-01T10:00:00.000Z', End: '2027-03-01T17:00:00.000Z' },
@@ -277,7 +281,8 @@ describe('GET availability', () => {
     expect(expected.match(/"Start"/g)?.length).toBeGreaterThan(20);
     const ask = async (headers: Record<string, string>, method = 'GET') => {
       const answer = await fetch(`${service.url}/school/api/v1.0/availability?${window}&LocationId=${LocationId}`, {
-        ...{ method, headers: { Authorization: `Bearer ${await service.signIn()}`, ...headers } },
+        method,
+        headers: { Authorization: `Bearer ${await service.signIn()}`, ...headers },
       });
       return [await answer.text(), answer.headers.get('content-length')];
     };
@@ -464,8 +469,13 @@ test('a large answer is written as JSON.stringify would write it', async () => {
     .map((cuts) => cuts.toSorted((one, other) => one - other).map((cut) => cut + from.getTime()))
     .map((cuts) => cuts.slice(0, cuts.length - (cuts.length % 2)));
   const resource = fc.record({
-    ...{ resourceId: fc.nat(), resourceName: fc.string({ unit: 'grapheme' }), locationId: fc.nat() },
-    ...{ timeZone: fc.string(), capacity: fc.option(fc.nat()), free: spans, busy: spans },
+    resourceId: fc.nat(),
+    resourceName: fc.string({ unit: 'grapheme' }),
+    locationId: fc.nat(),
+    timeZone: fc.string(),
+    capacity: fc.option(fc.nat()),
+    free: spans,
+    busy: spans,
   });
   const others = fc.oneof(fc.jsonValue(), fc.constant(undefined), fc.constant([undefined]));
   await fc.assert(

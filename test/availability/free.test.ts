@@ -141,7 +141,8 @@ describe('resources that are free from an instant on', () => {
     'Search=...',
   ])('%s is refused', async (query) => {
     expect(await user.get(`/availability/free?${query}`)).toMatchObject({
-      ...{ status: 400, body: { Errors: [{ Field: query.split('=')[0] }] } },
+      status: 400,
+      body: { Errors: [{ Field: query.split('=')[0] }] },
     });
   });
 

@@ -51,7 +51,9 @@ const decide = (
   } = {},
 ) =>
   decideBooking(desk.db, { viewer: by, requestId: 'r' }, id, version === undefined ? undefined : [version], {
-    ...{ verdict, reason, scope },
+    verdict,
+    reason,
+    scope,
   });
 const change = (id: number, changes: object, viewer = school.user, scope: Scope = 'This') =>
   changeBooking(desk.db, viewer, id, undefined, changes, { scope, conflictHandling: 'Fail' });
@@ -93,7 +95,9 @@ describe('a booking of a room whose policy wants approval', () => {
     const { personId, displayName } = decider;
     const approved = await decide(id, 'Approved', { version: 1, reason: 'Viel Erfolg' });
     expect(approved).toMatchObject({
-      ...{ status: 'Confirmed', version: 2, checkIn: { from: at(day, 8.75), until: at(day, 9.5), checkedInAt: null } },
+      status: 'Confirmed',
+      version: 2,
+      checkIn: { from: at(day, 8.75), until: at(day, 9.5), checkedInAt: null },
       decision: { verdict: 'Approved', at: expect.any(Date), by: { personId, displayName }, reason: 'Viel Erfolg' },
     });
     expect(await decide(id, 'Approved', { version: 1 })).toEqual(approved);
@@ -255,7 +259,9 @@ describe('the requests to decide', () => {
       ).items.length;
     expect([await ofStatus('Requested'), await ofStatus('Tentative')]).toEqual([2, 0]);
     await decideBooking(desk.db, { viewer: of(one), requestId: 'r' }, ids['A']!, [1], {
-      ...{ verdict: 'Declined', reason: null, scope: 'This' },
+      verdict: 'Declined',
+      reason: null,
+      scope: 'This',
     });
     expect([await ofStatus('Declined'), await ofStatus('Cancelled')]).toEqual([1, 0]);
     expect(await list(tenant.admin)).toEqual(['B']);
@@ -269,7 +275,8 @@ describe('the requests to decide', () => {
     await expect(decide(late.id, 'Approved')).rejects.toThrow('would have begun');
     await declineOverdue(desk.db);
     expect(await school.read(late.id)).toMatchObject({
-      ...{ status: 'Declined', version: 2 },
+      status: 'Declined',
+      version: 2,
       decision: { verdict: 'Declined', by: null, reason: 'Nobody decided about it before it began.' },
     });
     expect(await school.read(early.id)).toMatchObject({ status: 'Requested', version: 1 });
@@ -291,7 +298,8 @@ describe('at the same time', () => {
       const pairs = times(24, 400);
       for (let round = 0; round * 24 < pairs; round++) {
         const made = await school.series({
-          ...{ ...hours(0, 0.5), resourceId: school.roomId('B') },
+          ...hours(0, 0.5),
+          resourceId: school.roomId('B'),
           recurrenceRule: `FREQ=DAILY;COUNT=24`,
         });
         const outcomes = await Promise.all(

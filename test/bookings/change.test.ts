@@ -110,7 +110,10 @@ describe('a change of one booking', () => {
     const changed = await change(booking, { subject: 'Neu', description: null, status: 'Tentative' });
     expect(changed).toEqual({
       ...booking,
-      ...{ subject: 'Neu', description: null, status: 'Tentative', version: 2 },
+      subject: 'Neu',
+      description: null,
+      status: 'Tentative',
+      version: 2,
       changedAt: expect.any(Date),
     });
     expect(changed.changedAt.getTime()).toBeGreaterThan(booking.changedAt.getTime());
@@ -121,8 +124,14 @@ describe('a change of one booking', () => {
       isPrivate: true,
     });
     expect(moved).toMatchObject({
-      ...{ ...hours(10, 12), resourceName: 'B', setupMinutes: 0, isPrivate: true },
-      ...{ subject: 'Neu', description: null, status: 'Tentative', version: 3 },
+      ...hours(10, 12),
+      resourceName: 'B',
+      setupMinutes: 0,
+      isPrivate: true,
+      subject: 'Neu',
+      description: null,
+      status: 'Tentative',
+      version: 3,
     });
   });
 
@@ -224,7 +233,10 @@ describe('a change of one booking', () => {
     const booking = await school.book({ ...hours(8, 9), setupMinutes: 15, teardownMinutes: 15 });
     const way = await school.book({ ...hours(10, 11), subject: 'Geheim', isPrivate: true }, school.colleague);
     const inTheWay = {
-      ...{ bookingId: way.id, resourceId: school.roomId('A'), kind: 'Booking', subject: 'Belegt' },
+      bookingId: way.id,
+      resourceId: school.roomId('A'),
+      kind: 'Booking',
+      subject: 'Belegt',
       ...hours(10, 11),
     };
     for (const changes of [
@@ -353,7 +365,9 @@ describe('a series over a change of the clocks', () => {
   test('a time that the clocks skip on one of the dates is later on that one; who was moved before comes along', async () => {
     const tenant = await desk.openTenant();
     const series = await tenant.series({
-      ...{ recurrenceRule: 'FREQ=DAILY;COUNT=4', start: at(-2, 9), end: at(-2, 10) },
+      recurrenceRule: 'FREQ=DAILY;COUNT=4',
+      start: at(-2, 9),
+      end: at(-2, 10),
     });
     const as = { viewer: tenant.user };
     await change(pick(series, 3), { start: at(1, 15), end: at(1, 18) }, as);

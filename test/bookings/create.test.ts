@@ -71,23 +71,35 @@ describe('a booking', () => {
   test('is as it was wanted', async () => {
     nextWeek();
     const { booking, series } = await school.create({
-      ...{
-        ...hours(9, 10),
-        subject: 'Prüfung',
-        description: 'Mathematik',
-        isPrivate: true,
-        status: 'Tentative',
-      },
-      ...{ setupMinutes: 15, teardownMinutes: 30 },
+      ...hours(9, 10),
+      subject: 'Prüfung',
+      description: 'Mathematik',
+      isPrivate: true,
+      status: 'Tentative',
+      setupMinutes: 15,
+      teardownMinutes: 30,
     });
     const { personId, displayName, email } = school.user;
     expect(series).toBeNull();
     expect(booking).toMatchObject({
-      ...{ resourceId: school.roomId('A'), resourceName: 'A', locationId: school.tenant.locationId },
-      ...{ subject: 'Prüfung', description: 'Mathematik', isPrivate: true, ...hours(9, 10) },
-      ...{ timeZone: 'Europe/Berlin', status: 'Tentative', kind: 'Booking', version: 1 },
-      ...{ setupMinutes: 15, teardownMinutes: 30, checkIn: null, lektion: null, seriesId: null },
-      ...{ organizer: { personId, displayName, email }, createdBy: { personId, displayName } },
+      resourceId: school.roomId('A'),
+      resourceName: 'A',
+      locationId: school.tenant.locationId,
+      subject: 'Prüfung',
+      description: 'Mathematik',
+      isPrivate: true,
+      ...hours(9, 10),
+      timeZone: 'Europe/Berlin',
+      status: 'Tentative',
+      kind: 'Booking',
+      version: 1,
+      setupMinutes: 15,
+      teardownMinutes: 30,
+      checkIn: null,
+      lektion: null,
+      seriesId: null,
+      organizer: { personId, displayName, email },
+      createdBy: { personId, displayName },
       origin: { system: 'Api', batchId: null, jobId: null, lektionId: null, mailItemId: null },
     });
     const { rows } = await sql`
@@ -119,7 +131,9 @@ describe('a booking', () => {
     const checkIn = async (wanted: Partial<NewBooking>) =>
       (await school.book({ ...wanted, resourceId }, school.admin)).checkIn;
     expect(await checkIn(hours(9, 10))).toEqual({
-      ...{ required: true, from: at(day, 8.75), until: new Date(at(day, 9).getTime() + 20 * 60_000) },
+      required: true,
+      from: at(day, 8.75),
+      until: new Date(at(day, 9).getTime() + 20 * 60_000),
       checkedInAt: null,
     });
     expect((await checkIn(hours(10, 10.25)))?.until).toEqual(at(day, 10.25));
@@ -144,8 +158,13 @@ describe('409', () => {
     expect(error).toBeInstanceOf(Occupied);
     expect(error.conflicts).toEqual([
       {
-        ...{ bookingId: first.id, resourceId: school.roomId('A'), kind: 'Booking', subject: 'Sitzung' },
-        ...{ start: at(day, 8.5), end: at(day, 10.5), wantedStart: at(day, 10.25) },
+        bookingId: first.id,
+        resourceId: school.roomId('A'),
+        kind: 'Booking',
+        subject: 'Sitzung',
+        start: at(day, 8.5),
+        end: at(day, 10.5),
+        wantedStart: at(day, 10.25),
       },
     ]);
     expect(idsOf(await conflicting({ ...hours(11, 12), setupMinutes: 60 }))).toEqual([first.id]);
@@ -320,8 +339,10 @@ describe('422', () => {
   test('every fault at once, named as in the body', async () => {
     nextWeek();
     const wanted = {
-      ...{ resourceId: 2 ** 31, organizerId: 2 ** 40 },
-      ...{ start: new Date('1999-12-31T00:00Z'), end: new Date('1999-12-30T00:00Z') },
+      resourceId: 2 ** 31,
+      organizerId: 2 ** 40,
+      start: new Date('1999-12-31T00:00Z'),
+      end: new Date('1999-12-30T00:00Z'),
       recurrenceRule: 'FREQ=SOMETIMES',
     };
     expect(await faultsOf(wanted, school.admin)).toEqual([
@@ -590,7 +611,8 @@ describe('writers at the same time', () => {
     const write = (viewer: Viewer) => writeBookings(desk.db, viewer, () => letGo.promise);
     const taken = Array.from({ length: 204 }, () => write(school.user));
     expect(await refused(write(school.user))).toMatchObject({
-      ...{ code: 'Unavailable', retryAfter: expect.any(Number) },
+      code: 'Unavailable',
+      retryAfter: expect.any(Number),
       message: expect.stringMatching(/^200 changes .* are waiting already/),
     });
     taken.push(write(foreign.user));

@@ -84,8 +84,14 @@ describe('a display books', () => {
   test('for itself, from now on; where somebody has to check in it counts as checked in', async () => {
     const wanted = walkIn(-1);
     expect(await bookNow(sign, wanted)).toMatchObject({
-      ...{ ...wanted, subject: 'Sitzung', kind: 'Booking', status: 'Confirmed', checkIn: null, version: 1 },
-      ...{ organizer: { personId: sign.personId }, createdBy: { personId: sign.personId } },
+      ...wanted,
+      subject: 'Sitzung',
+      kind: 'Booking',
+      status: 'Confirmed',
+      checkIn: null,
+      version: 1,
+      organizer: { personId: sign.personId },
+      createdBy: { personId: sign.personId },
       origin: { system: 'Display' },
     });
     await sql`update booking set status = 'Cancelled'`.execute(desk.db);
@@ -219,15 +225,16 @@ describe('whoever organizes it', () => {
     const booking = await theirs(-5, 55, [-20, 10]);
     const done = await acts[name](booking.id, sign);
     expect(done).toMatchObject({
-      ...{
-        id: booking.id,
-        version: 2,
-        subject: 'Belegt',
-        description: null,
-        organizer: null,
-        createdBy: null,
-      },
-      ...{ lektion: null, isPrivate: false, start: booking.start, ...changes },
+      id: booking.id,
+      version: 2,
+      subject: 'Belegt',
+      description: null,
+      organizer: null,
+      createdBy: null,
+      lektion: null,
+      isPrivate: false,
+      start: booking.start,
+      ...changes,
     });
     expect(await school.read(booking.id)).toMatchObject({ subject: 'Vertraulich', ...changes });
     const minutes = name === 'extend' ? 15 : 0;
@@ -476,7 +483,8 @@ describe('over REST and GraphQL', () => {
     const act = async (field: string, device = first) =>
       (await device.ask(`mutation { made: ${field} ${result} }`)).data?.['made'];
     expect(await act(`extendBooking(id: ${id}, version: 1, minutes: 15)`, second)).toMatchObject({
-      ...{ version: 2, subject: 'Belegt' },
+      version: 2,
+      subject: 'Belegt',
     });
     expect(await act(`undoBooking(id: ${id}, version: 2)`)).toMatchObject({ __typename: 'ConflictProblem' });
     for (const _again of [1, 2])

@@ -53,8 +53,11 @@ async function enter(url: string, tenant: Tenant) {
         'Idempotency-Key': subject,
       },
       body: JSON.stringify({
-        ...{ ResourceId: tenant.resources[0]?.id, Subject: subject, RecurrenceRule: rule ?? null },
-        ...{ Start: new Date(start).toISOString(), End: new Date(start + hour / 2).toISOString() },
+        ResourceId: tenant.resources[0]?.id,
+        Subject: subject,
+        RecurrenceRule: rule ?? null,
+        Start: new Date(start).toISOString(),
+        End: new Date(start + hour / 2).toISOString(),
       }),
     });
     const body = (await answer.json()) as { Id: number; Series: { BookingIds: number[] } | null };
@@ -96,7 +99,9 @@ test('a process is killed amid bookings and series: repeated at another one, eac
   ];
   const book = await enter(await doomed.ready, tenant);
   const wanted = Array.from({ length: 40 }, (_, at) => ({
-    ...{ subject: `${at}`, count: at % 2 ? 50 : 1, rule: at % 2 ? 'FREQ=DAILY;COUNT=50' : undefined },
+    subject: `${at}`,
+    count: at % 2 ? 50 : 1,
+    rule: at % 2 ? 'FREQ=DAILY;COUNT=50' : undefined,
     start: nine + at * (hour / 2),
   }));
   const answers = Promise.all(

@@ -281,8 +281,15 @@ describe('a quota', () => {
       Array.from({ length: asking }, async (_, index) => {
         const wanted: NewBooking = {
           ...on(index % 7, 1 + (index % 20), 2 + (index % 20), rooms[index % rooms.length]),
-          ...{ subject: 'Race', description: null, kind: 'Booking', status: 'Confirmed', isPrivate: false },
-          ...{ setupMinutes: 0, teardownMinutes: 0, organizerId: undefined, recurrenceRule: undefined },
+          subject: 'Race',
+          description: null,
+          kind: 'Booking',
+          status: 'Confirmed',
+          isPrivate: false,
+          setupMinutes: 0,
+          teardownMinutes: 0,
+          organizerId: undefined,
+          recurrenceRule: undefined,
           conflictHandling: 'Fail',
         };
         // Persons take turns, so that quotas of several are asked for in the same rooms.

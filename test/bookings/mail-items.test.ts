@@ -130,10 +130,17 @@ describe('bookings of items', () => {
     });
 
   const wish = (key: string, bookingId: number | null, place: MailPlace | null, more: object = {}): MailWish => ({
-    ...{ key, bookingId },
+    key,
+    bookingId,
     booking: place && {
-      ...{ start: new Date(begin + place.from * hour), end: new Date(begin + place.to * hour) },
-      ...{ status: 'Confirmed', precedence: 0, subject: key, isPrivate: false, organizer: null, uid: key },
+      start: new Date(begin + place.from * hour),
+      end: new Date(begin + place.to * hour),
+      status: 'Confirmed',
+      precedence: 0,
+      subject: key,
+      isPrivate: false,
+      organizer: null,
+      uid: key,
       ...more,
     },
   });

@@ -88,12 +88,18 @@ const step = fc.record({
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 const begun = ({ place, ...others }: Step): Step => ({
   ...others,
-  ...{ act: 'create', kind: 'Booking', place: { ...place, room: 1, near: true, day: 0, slot: 1, length: 2 } },
+  act: 'create',
+  kind: 'Booking',
+  place: { ...place, room: 1, near: true, day: 0, slot: 1, length: 2 },
 });
 const attended = (attending: Step): Step => ({ ...attending, act: 'checkIn', asAdmin: true, target: 1 });
 const changing = ({ place, rule, ...others }: Step): Step => ({
   ...others,
-  ...{ act: 'series', kind: 'Booking', asAdmin: false, forUser: false, rule: { ...rule, count: 4 } },
+  act: 'series',
+  kind: 'Booking',
+  asAdmin: false,
+  forUser: false,
+  rule: { ...rule, count: 4 },
   place: { ...place, room: 0, near: false, day: -1 },
 });
 const scenario = fc.record({
@@ -111,24 +117,30 @@ const time = (text: string | null) => (text === null ? null : Date.parse(text));
 const number = (id: unknown) => (id === null ? null : Number(id));
 
 const simpleConflict = ({ bookingId, resourceId: _, kind: __, ...rest }: Answer) => ({
-  ...{ bookingId: Number(bookingId), subject: rest.subject },
-  ...{ start: time(rest.start), end: time(rest.end), wantedStart: time(rest.wantedStart) },
+  bookingId: Number(bookingId),
+  subject: rest.subject,
+  start: time(rest.start),
+  end: time(rest.end),
+  wantedStart: time(rest.wantedStart),
 });
 
 /** A record of either front as a row of the model has it. */
 const rowOf = (record: Answer): Omit<Row, 'createdBy'> => ({
-  ...{ resourceId: number(record.resourceId) as number, start: time(record.start)!, end: time(record.end)! },
-  ...{
-    setup: record.setupMinutes,
-    teardown: record.teardownMinutes,
-    id: Number(record.id),
-    kind: record.kind,
-  },
-  ...{ status: record.status, subject: record.subject, isPrivate: record.isPrivate },
+  resourceId: number(record.resourceId) as number,
+  start: time(record.start)!,
+  end: time(record.end)!,
+  setup: record.setupMinutes,
+  teardown: record.teardownMinutes,
+  id: Number(record.id),
+  kind: record.kind,
+  status: record.status,
+  subject: record.subject,
+  isPrivate: record.isPrivate,
   organizerId: record.organizer && Number(record.organizer.personId),
   seriesId: number(record.seriesId),
   checkIn: record.checkIn && {
-    ...{ from: time(record.checkIn.from)!, until: time(record.checkIn.until)! },
+    from: time(record.checkIn.from)!,
+    until: time(record.checkIn.until)!,
     done: record.checkIn.checkedInAt !== null,
   },
   version: record.version,
@@ -147,7 +159,9 @@ async function enter(autumn: boolean) {
   await sql`insert into opening_rule (mandator_id, location_id, resource_id, weekdays, opens, closes)
     values (${mandatorId}, ${tenant.locationId}, ${night.id}, '{1,2,3,4,5,6,7}', '01:00', '04:30')`.execute(db);
   const rooms: Room[] = tenant.resources.map((room) => ({
-    ...{ ...room, active: room.id !== retired.id, checkInMinutes: room.id === checked.id ? 30 : null },
+    ...room,
+    active: room.id !== retired.id,
+    checkInMinutes: room.id === checked.id ? 30 : null,
     ...(room.id === night.id && { open: { from: 60, to: 270 } }),
   }));
   const model = openModel(rooms);
@@ -182,7 +196,10 @@ type Tenant = Awaited<ReturnType<typeof enter>>;
 
 const placeOf = ({ startOf, rooms }: Tenant, at: Step['place']) => ({
   resourceId: rooms[at.room]!.id,
-  ...{ start: startOf(at), end: startOf(at) + at.length * half, setup: at.setup, teardown: at.teardown },
+  start: startOf(at),
+  end: startOf(at) + at.length * half,
+  setup: at.setup,
+  teardown: at.teardown,
 });
 
 const failedOf = (answer: Answer): string =>
@@ -211,30 +228,25 @@ async function create(tenant: Tenant, step: Step, viewer: Person): Promise<void>
   const { model, ask, user } = tenant;
   const wanted: Wanted = {
     ...placeOf(tenant, step.place),
-    ...{
-      kind: step.kind,
-      status: step.status,
-      isPrivate: step.isPrivate,
-      skip: step.skip,
-      subject: `${++made}`,
-    },
+    kind: step.kind,
+    status: step.status,
+    isPrivate: step.isPrivate,
+    skip: step.skip,
+    subject: `${++made}`,
     organizerId: step.forUser ? user.id : undefined,
     rule: step.act === 'series' ? step.rule : undefined,
   };
   const input = {
-    ...{
-      resourceId: wanted.resourceId,
-      start: iso(wanted.start),
-      end: iso(wanted.end),
-      subject: wanted.subject,
-    },
-    ...{
-      setupMinutes: wanted.setup,
-      teardownMinutes: wanted.teardown,
-      kind: wanted.kind,
-      status: wanted.status,
-    },
-    ...{ isPrivate: wanted.isPrivate, conflictHandling: wanted.skip ? 'Skip' : 'Fail' },
+    resourceId: wanted.resourceId,
+    start: iso(wanted.start),
+    end: iso(wanted.end),
+    subject: wanted.subject,
+    setupMinutes: wanted.setup,
+    teardownMinutes: wanted.teardown,
+    kind: wanted.kind,
+    status: wanted.status,
+    isPrivate: wanted.isPrivate,
+    conflictHandling: wanted.skip ? 'Skip' : 'Fail',
     ...(wanted.organizerId && { organizerId: wanted.organizerId }),
     ...(wanted.rule && { recurrenceRule: writeRule(wanted.rule, wanted.start).text }),
   };
@@ -256,7 +268,8 @@ async function create(tenant: Tenant, step: Step, viewer: Person): Promise<void>
   if (answer.series)
     expect(
       answer.series.skipped.map((skipped: Answer) => ({
-        ...{ start: time(skipped.start), end: time(skipped.end) },
+        start: time(skipped.start),
+        end: time(skipped.end),
         conflicts: skipped.conflicts.map(simpleConflict),
       })),
     ).toEqual(expected.skipped);
@@ -416,12 +429,13 @@ async function importLessons(tenant: Tenant, timetable: Timetable, step: Step): 
     operation === 'delete'
       ? { lektionId: `${at}` }
       : {
-          ...{ lektionId: `${at}`, ressourceName: rooms[at]!.name, beginn: iso(start), ende: iso(end) },
-          ...{
-            titel: lesson.titel,
-            privat: lesson.isPrivate,
-            status: lesson.cancelled ? 'Entfaellt' : 'Geplant',
-          },
+          lektionId: `${at}`,
+          ressourceName: rooms[at]!.name,
+          beginn: iso(start),
+          ende: iso(end),
+          titel: lesson.titel,
+          privat: lesson.isPrivate,
+          status: lesson.cancelled ? 'Entfaellt' : 'Geplant',
         },
   );
   const jobs = [{ jobID: job, ...(!whole && { lektionList }) }];
@@ -475,13 +489,17 @@ async function importLessons(tenant: Tenant, timetable: Timetable, step: Step): 
     if (old !== undefined) expect(bookingId).toBe(old);
     model.write([
       {
-        ...{ ...place, id: bookingId, kind: 'Lesson', subject: lesson.titel, isPrivate: lesson.isPrivate },
-        ...{ status: lesson.cancelled ? 'Cancelled' : 'Confirmed', organizerId: null, createdBy: admin.id },
-        ...{
-          seriesId: null,
-          checkIn: null,
-          version: old === undefined ? 1 : model.rows().get(old)!.version + 1,
-        },
+        ...place,
+        id: bookingId,
+        kind: 'Lesson',
+        subject: lesson.titel,
+        isPrivate: lesson.isPrivate,
+        status: lesson.cancelled ? 'Cancelled' : 'Confirmed',
+        organizerId: null,
+        createdBy: admin.id,
+        seriesId: null,
+        checkIn: null,
+        version: old === undefined ? 1 : model.rows().get(old)!.version + 1,
       },
     ]);
     lessons.set(at, { row: bookingId, cancelled: lesson.cancelled });

@@ -59,7 +59,10 @@ async function overRest(racer: Racer, { url, token }: (typeof processes)[number]
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({
-      ...{ ResourceId: racer.room.id, Subject: 'REST', Start: iso(racer.from), End: iso(racer.to) },
+      ResourceId: racer.room.id,
+      Subject: 'REST',
+      Start: iso(racer.from),
+      End: iso(racer.to),
       ...(racer.rule && { RecurrenceRule: racer.rule, ConflictHandling: racer.skip ? 'Skip' : 'Fail' }),
     }),
   });
@@ -69,7 +72,8 @@ async function overRest(racer: Racer, { url, token }: (typeof processes)[number]
     Conflicts?: ById[];
   };
   return {
-    ...{ racer, status: answer.status },
+    racer,
+    status: answer.status,
     bookings: body.Series?.BookingIds ?? (body.Id === undefined ? [] : [body.Id]),
     skipped: body.Series?.Skipped.length ?? 0,
     conflicts: (body.Conflicts ?? []).map(({ BookingId }) => BookingId),
@@ -96,8 +100,10 @@ async function overGraphql(racer: Racer, { url, token }: (typeof processes)[numb
       query: mutation,
       variables: {
         input: {
-          ...{ resourceId: String(racer.room.id), subject: 'GraphQL' },
-          ...{ start: iso(racer.from), end: iso(racer.to) },
+          resourceId: String(racer.room.id),
+          subject: 'GraphQL',
+          start: iso(racer.from),
+          end: iso(racer.to),
           ...(racer.rule && { recurrenceRule: racer.rule, conflictHandling: racer.skip ? 'Skip' : 'Fail' }),
         },
       },
@@ -148,7 +154,10 @@ function haveWaited(count: number): () => Promise<boolean> {
 async function race(room: Room, count: number, importFirst: boolean) {
   const letGo = await hold(db, (trx) => sql`select from resource where id = ${room.id} for no key update`.execute(trx));
   const lesson = (LektionId: string, from: number) => ({
-    ...{ LektionId, RessourceName: room.name, Beginn: iso(from), Ende: iso(from + hour) },
+    LektionId,
+    RessourceName: room.name,
+    Beginn: iso(from),
+    Ende: iso(from + hour),
   });
   const send = () =>
     processes[0]?.importJobs([{ JobID: room.name, LektionList: [lesson('L-0', nine), lesson('L-1', nine + week)] }]);

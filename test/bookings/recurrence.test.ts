@@ -17,8 +17,14 @@ function shown(instant: number, timeZone: string): number {
   const clock =
     clocks.get(timeZone) ??
     new Intl.DateTimeFormat('en', {
-      ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
-      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
     });
   clocks.set(timeZone, clock);
   const part = Object.fromEntries(clock.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
@@ -268,7 +274,10 @@ const drawn: fc.Arbitrary<Drawn> = fc
     const weekdays = numbers ? byDay : byDay.map((each) => ({ ...each, nth: 0 }));
     const monthDays = freq === 'WEEKLY' ? [] : byMonthDay;
     return {
-      ...{ freq, interval, byDay: weekdays, byMonthDay: monthDays },
+      freq,
+      interval,
+      byDay: weekdays,
+      byMonthDay: monthDays,
       byMonth,
       bySetPos: weekdays.length + monthDays.length > 0 && freq !== 'DAILY' ? bySetPos : [],
     };

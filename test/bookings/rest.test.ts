@@ -28,8 +28,11 @@ beforeAll(async () => {
   const { id } = await context.db
     .insertInto('person')
     .values({
-      ...{ mandator_id: tenant.mandatorId, name: 'Colleague', email: 'c@school.example' },
-      ...{ time_zone: 'UTC', role: 'User' },
+      mandator_id: tenant.mandatorId,
+      name: 'Colleague',
+      email: 'c@school.example',
+      time_zone: 'UTC',
+      role: 'User',
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -45,7 +48,10 @@ afterAll(() => service.stop());
 
 /** An hour on a day of its own. */
 const hourOf = (day: number, more: object = {}) => ({
-  ...{ ResourceId: rooms[0], Subject: 'Sitzung', Start: at(day, 9), End: at(day, 10) },
+  ResourceId: rooms[0],
+  Subject: 'Sitzung',
+  Start: at(day, 9),
+  End: at(day, 10),
   ...more,
 });
 /** A booking on a day of its own, unless `more` says otherwise. */
@@ -65,15 +71,32 @@ describe('POST bookings', () => {
     const { Series, ...record } = answer.body;
     expect([answer.status, Series]).toEqual([201, null]);
     expect(record).toEqual({
-      ...{ Id: expect.any(Number), Uid: expect.stringMatching(/^booking-\d+@[0-9a-f-]{36}$/) },
-      ...{ ResourceId: rooms[0], ResourceName: 'R001', LocationId: service.tenant.locationId },
-      ...{ Subject: 'Sitzung', Description: null, Start: at(day, 9), End: at(day, 10) },
-      ...{ TimeZone: 'Europe/Berlin', Status: 'Confirmed', Kind: 'Booking', IsPrivate: false },
+      Id: expect.any(Number),
+      Uid: expect.stringMatching(/^booking-\d+@[0-9a-f-]{36}$/),
+      ResourceId: rooms[0],
+      ResourceName: 'R001',
+      LocationId: service.tenant.locationId,
+      Subject: 'Sitzung',
+      Description: null,
+      Start: at(day, 9),
+      End: at(day, 10),
+      TimeZone: 'Europe/Berlin',
+      Status: 'Confirmed',
+      Kind: 'Booking',
+      IsPrivate: false,
       Organizer: { ...person, Email: 'user@school.example' },
-      ...{ SeriesId: null, RecurrenceRule: null, SetupMinutes: 0, TeardownMinutes: 0, CheckIn: null },
+      SeriesId: null,
+      RecurrenceRule: null,
+      SetupMinutes: 0,
+      TeardownMinutes: 0,
+      CheckIn: null,
       Origin: { System: 'Api', BatchId: null, JobID: null, LektionId: null, MailItemId: null },
-      ...{ Lektion: null, CreatedAt: expect.any(String), CreatedBy: person, ChangedAt: expect.any(String) },
-      ...{ Decision: null, Version: 1 },
+      Lektion: null,
+      CreatedAt: expect.any(String),
+      CreatedBy: person,
+      ChangedAt: expect.any(String),
+      Decision: null,
+      Version: 1,
     });
     expect(answer.headers.get('etag')).toBe('"1"');
     expect(answer.headers.get('location')).toBe(`${service.url}/school/api/v1.0/bookings/${record['Id']}`);
@@ -84,8 +107,13 @@ describe('POST bookings', () => {
   test('201: names in either case, instants with an offset, null for what is left out', async () => {
     const day = ++days;
     const answer = await user.post(path, {
-      ...{ resourceId: rooms[0], subject: 'S', description: null, organizerId: null, recurrenceRule: null },
-      ...{ start: at(day, 9).replace('.000Z', '+00:00'), end: at(day, 11).replace('.000Z', '+01:00') },
+      resourceId: rooms[0],
+      subject: 'S',
+      description: null,
+      organizerId: null,
+      recurrenceRule: null,
+      start: at(day, 9).replace('.000Z', '+00:00'),
+      end: at(day, 11).replace('.000Z', '+01:00'),
     });
     expect([answer.status, answer.body['Start'], answer.body['End']]).toEqual([201, at(day, 9), at(day, 10)]);
   });
@@ -115,7 +143,10 @@ describe('POST bookings', () => {
     ]);
     const alternatives = answer.body['Alternatives'] as Tree[];
     expect(alternatives[0]).toEqual({
-      ...{ ResourceId: rooms[1], ResourceName: 'R002', Start: at(day, 8), End: at(day, 9) },
+      ResourceId: rooms[1],
+      ResourceName: 'R002',
+      Start: at(day, 8),
+      End: at(day, 9),
     });
     expect(alternatives.length).toBeLessThanOrEqual(5);
     const camel = await user.post(path, wanted, { 'X-JsonPropertyFormat': 'camel' });
@@ -142,11 +173,13 @@ describe('POST bookings', () => {
     const { body } = await user.post(path, { ...series, ConflictHandling: 'Skip' });
     const made = body['Series'] as Tree & { BookingIds: number[] };
     expect(made).toEqual({
-      ...{ SeriesId: body['SeriesId'], RecurrenceRule: 'FREQ=DAILY;COUNT=3' },
+      SeriesId: body['SeriesId'],
+      RecurrenceRule: 'FREQ=DAILY;COUNT=3',
       BookingIds: [body['Id'], expect.any(Number)],
       Skipped: [
         {
-          ...{ Start: at(day + 1, 9), End: at(day + 1, 10) },
+          Start: at(day + 1, 9),
+          End: at(day + 1, 10),
           Conflicts: [expect.objectContaining({ BookingId: taken.Id, WantedStart: at(day + 1, 9) })],
         },
       ],
@@ -263,7 +296,11 @@ describe('GET bookings/{id}', () => {
     for (const caller of [user, admin]) expect((await caller.get(one(record.Id))).body).toEqual(record);
     expect((await colleague.get(one(record.Id))).body).toEqual({
       ...record,
-      ...{ Subject: 'Belegt', Description: null, Organizer: null, CreatedBy: null, Lektion: null },
+      Subject: 'Belegt',
+      Description: null,
+      Organizer: null,
+      CreatedBy: null,
+      Lektion: null,
     });
     const blocked = await colleague.post(path, { ...hourOf(days), Subject: 'T' });
     expect(blocked.body['Conflicts']).toMatchObject([{ BookingId: record.Id, Subject: 'Belegt' }]);
@@ -273,8 +310,14 @@ describe('GET bookings/{id}', () => {
     const client = lessonClient(service, user.token);
     const day = ++days;
     const lesson = (LektionId: string, Klassen: string[], Lehrpersonen?: string[]) => ({
-      ...{ LektionId, Beginn: at(day, 9), Ende: at(day, 10), RessourceName: 'R001', KopplungId: 'K' },
-      ...{ Klassen, Lehrpersonen: Lehrpersonen ?? null, Fach: `Fach ${LektionId}` },
+      LektionId,
+      Beginn: at(day, 9),
+      Ende: at(day, 10),
+      RessourceName: 'R001',
+      KopplungId: 'K',
+      Klassen,
+      Lehrpersonen: Lehrpersonen ?? null,
+      Fach: `Fach ${LektionId}`,
     });
     const { BatchId } = await client.importJobs([
       { JobID: 'J-1', LektionList: [lesson('L-1', ['1a', '1b'], ['Noether'])] },
@@ -284,11 +327,18 @@ describe('GET bookings/{id}', () => {
     const person = { PersonId: service.tenant.person('User').id, DisplayName: 'User of school' };
     expect(body['Items']).toMatchObject([
       {
-        ...{ Kind: 'Lesson', Subject: 'Fach L-1', Organizer: null, CreatedBy: person, Status: 'Confirmed' },
+        Kind: 'Lesson',
+        Subject: 'Fach L-1',
+        Organizer: null,
+        CreatedBy: person,
+        Status: 'Confirmed',
         Origin: { System: 'Import', BatchId, JobID: 'J-1', LektionId: 'L-1', MailItemId: null },
         Lektion: {
-          ...{ Fach: 'Fach L-1', Klassen: ['1a', '1b', '1c'], Lehrpersonen: ['Noether'] },
-          ...{ Status: 'Geplant', Ursprung: null },
+          Fach: 'Fach L-1',
+          Klassen: ['1a', '1b', '1c'],
+          Lehrpersonen: ['Noether'],
+          Status: 'Geplant',
+          Ursprung: null,
         },
       },
     ]);
@@ -366,7 +416,11 @@ describe('PATCH bookings/{id}', () => {
     const moved = { Start: at(days, 11), End: at(days, 12), ResourceId: rooms[1] };
     const answer = await user.patch(one(record.Id), { ...moved, Description: null }, 1);
     expect(answer.body).toEqual({
-      ...{ ...record, ...moved, ResourceName: 'R002', Description: null, Version: 2 },
+      ...record,
+      ...moved,
+      ResourceName: 'R002',
+      Description: null,
+      Version: 2,
       ChangedAt: expect.any(String),
     });
     expect([answer.status, answer.headers.get('etag')]).toEqual([200, '"2"']);
@@ -386,7 +440,9 @@ describe('PATCH bookings/{id}', () => {
   test('409 with Conflicts for an occupied time', async () => {
     const [taken, { Id }] = [await book(), await book({ ResourceId: rooms[1] })];
     const answer = await user.patch(one(Id), {
-      ...{ ResourceId: rooms[0], Start: taken['Start'], End: taken['End'] },
+      ResourceId: rooms[0],
+      Start: taken['Start'],
+      End: taken['End'],
     });
     expect([answer.status, answer.body['Conflicts']]).toMatchObject([409, [{ BookingId: taken.Id }]]);
   });

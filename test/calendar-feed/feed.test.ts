@@ -28,8 +28,11 @@ async function addUser(name: string): Promise<{ id: number; caller: MasterData }
   const { id } = await context.db
     .insertInto('person')
     .values({
-      ...{ mandator_id: mandatorId, name, email: `${name.replaceAll(/\W/g, '').toLowerCase()}@x.example` },
-      ...{ time_zone: 'Europe/Berlin', role: 'User' },
+      mandator_id: mandatorId,
+      name,
+      email: `${name.replaceAll(/\W/g, '').toLowerCase()}@x.example`,
+      time_zone: 'Europe/Berlin',
+      role: 'User',
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -138,12 +141,11 @@ function readWithNodeIcal(text: string): Map<string, Tree> {
         {
           ...values,
           sequence: Number(values['sequence']),
-          ...{
-            dtstart: new Date(event.start),
-            dtend: new Date(event.end!),
-            dtstamp: new Date(event.dtstamp),
-          },
-          ...{ created: new Date(event.created!), 'last-modified': new Date(event.lastmodified!) },
+          dtstart: new Date(event.start),
+          dtend: new Date(event.end!),
+          dtstamp: new Date(event.dtstamp),
+          created: new Date(event.created!),
+          'last-modified': new Date(event.lastmodified!),
           organizer: organizer ? [organizer.params.CN.replace(/^"|"$/g, ''), organizer.val] : undefined,
         },
       ];
@@ -192,8 +194,11 @@ describe('GET resources/{id}/calendar.ics', () => {
     for (const day of [1, 2, 3])
       ofSeries.push(
         await book(room, {
-          ...{ start: inDays(day), seriesId: series, status: day === 2 ? 'Cancelled' : 'Confirmed' },
-          ...{ organizerId: otherId, version: day },
+          start: inDays(day),
+          seriesId: series,
+          status: day === 2 ? 'Cancelled' : 'Confirmed',
+          organizerId: otherId,
+          version: day,
         }),
       );
     const tentative = await book(room, { start: inDays(4), status: 'Tentative', setup: 15, teardown: 30 });
@@ -202,21 +207,27 @@ describe('GET resources/{id}/calendar.ics', () => {
     expect([...events.keys()]).toEqual(await Promise.all([...ofSeries, tentative, released].map((id) => uidOf(id))));
     const [first, second, , fourth, fifth] = [...events.values()];
     expect(first).toEqual({
-      ...{
-        uid: await uidOf(ofSeries[0]!),
-        summary: 'Sitzung',
-        description: null,
-        location: 'HS 7, Nord; "Aula"',
-      },
-      ...{ status: 'CONFIRMED', class: 'PUBLIC', transp: 'OPAQUE', sequence: 0 },
-      ...{ dtstart: inDays(1), dtend: inDays(1, 60), dtstamp: new Date('2026-02-03T04:05:06Z') },
-      ...{ created: new Date('2026-01-02T03:04:05Z'), 'last-modified': new Date('2026-02-03T04:05:06Z') },
+      uid: await uidOf(ofSeries[0]!),
+      summary: 'Sitzung',
+      description: null,
+      location: 'HS 7, Nord; "Aula"',
+      status: 'CONFIRMED',
+      class: 'PUBLIC',
+      transp: 'OPAQUE',
+      sequence: 0,
+      dtstart: inDays(1),
+      dtend: inDays(1, 60),
+      dtstamp: new Date('2026-02-03T04:05:06Z'),
+      created: new Date('2026-01-02T03:04:05Z'),
+      'last-modified': new Date('2026-02-03T04:05:06Z'),
       organizer: ['O. "Quote"; Tester, Ü^n', 'mailto:oquotetestern@x.example'],
     });
     expect(second).toMatchObject({ status: 'CANCELLED', transp: 'TRANSPARENT', sequence: 1 });
     // Start and End, not what is occupied around them.
     expect(fourth).toMatchObject({
-      ...{ status: 'TENTATIVE', dtstart: inDays(4), dtend: inDays(4, 60) },
+      status: 'TENTATIVE',
+      dtstart: inDays(4),
+      dtend: inDays(4, 60),
       description: 'Vorbereitung: 15 min\nNachbereitung: 30 min',
     });
     expect(fifth).toMatchObject({ status: 'CANCELLED', summary: 'Belegt' });
@@ -275,11 +286,17 @@ describe('GET resources/{id}/calendar.ics', () => {
     const seenBy = async (caller: MasterData) =>
       [...(await readEvents((await makeToken(room, caller)).Url)).events.values()][0];
     expect(await seenBy(user)).toMatchObject({
-      ...{ summary: 'Belegt', description: null, class: 'PRIVATE', organizer: null },
+      summary: 'Belegt',
+      description: null,
+      class: 'PRIVATE',
+      organizer: null,
     });
     for (const caller of [other, admin])
       expect(await seenBy(caller)).toMatchObject({
-        ...{ summary: 'Geheim', description: 'Secret', class: 'PRIVATE', organizer: expect.anything() },
+        summary: 'Geheim',
+        description: 'Secret',
+        class: 'PRIVATE',
+        organizer: expect.anything(),
       });
   });
 
@@ -463,8 +480,15 @@ describe('calendar-tokens', () => {
       201,
       'no-store',
       {
-        ...{ Id: expect.any(Number), Klasse: null, Lehrperson: null, ResourceId: room, PersonId, Label: 'Phone' },
-        ...{ CreatedAt: expect.any(String), RevokedAt: null, LastUsedAt: null },
+        Id: expect.any(Number),
+        Klasse: null,
+        Lehrperson: null,
+        ResourceId: room,
+        PersonId,
+        Label: 'Phone',
+        CreatedAt: expect.any(String),
+        RevokedAt: null,
+        LastUsedAt: null,
       },
     ]);
     expect(Buffer.from(Token, 'base64url').length * 8).toBeGreaterThanOrEqual(160);
@@ -576,7 +600,10 @@ describe('calendar-tokens', () => {
       record: Tree;
     };
     const expected = {
-      ...{ id: expect.any(String), resourceId: String(room), label: 'Phone', revokedAt: null },
+      id: expect.any(String),
+      resourceId: String(room),
+      label: 'Phone',
+      revokedAt: null,
       personId: String(service.tenant.person('User').id),
     };
     expect([url.endsWith(`token=${token}`), made]).toEqual([true, expected]);

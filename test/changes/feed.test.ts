@@ -365,7 +365,9 @@ describe('GET …/changes', () => {
     const rest = await get(`?Limit=200&Cursor=${first.NextCursor}`);
     expect([rest.Items, rest.HasMore]).toEqual([all.Items.slice(2), false]);
     expect(await get(`?Cursor=${rest.NextCursor}`)).toEqual({
-      ...{ Items: [], NextCursor: rest.NextCursor, HasMore: false },
+      Items: [],
+      NextCursor: rest.NextCursor,
+      HasMore: false,
     });
   });
 
@@ -426,7 +428,9 @@ describe('GET …/changes', () => {
     const cursor = await now();
     const begun = performance.now();
     expect(await get(`?Cursor=${cursor}&WaitSeconds=1`)).toEqual({
-      ...{ Items: [], NextCursor: cursor, HasMore: false },
+      Items: [],
+      NextCursor: cursor,
+      HasMore: false,
     });
     expect(performance.now() - begun).toBeGreaterThan(900);
   });
@@ -447,9 +451,14 @@ describe('GET …/changes', () => {
       const textOf = (id: unknown) => id && String(id);
       expect(page).toEqual({
         items: rest.Items.map(({ Kind, Id, Action, ResourceId, At }) => ({
-          ...{ kind: Kind, id: String(Id), action: Action, resourceId: textOf(ResourceId), at: At },
+          kind: Kind,
+          id: String(Id),
+          action: Action,
+          resourceId: textOf(ResourceId),
+          at: At,
         })),
-        ...{ nextCursor: rest.NextCursor, hasMore: rest.HasMore },
+        nextCursor: rest.NextCursor,
+        hasMore: rest.HasMore,
       });
       const next = await ask(user, `(first: 5, after: "${page.nextCursor}") { items { id: subjectId } }`);
       const { Items } = await get(`?Limit=5&Cursor=${page.nextCursor}`);

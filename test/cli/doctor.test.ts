@@ -127,8 +127,13 @@ describe('the database', () => {
     await db
       .insertInto('batch')
       .values({
-        ...{ mandator_id: mandatorId, id, operation: 'Create', job_count: 1, request_id: 'r' },
-        ...{ created_by: person('User').id, created_at: new Date(Date.now() - 3_600_000) },
+        mandator_id: mandatorId,
+        id,
+        operation: 'Create',
+        job_count: 1,
+        request_id: 'r',
+        created_by: person('User').id,
+        created_at: new Date(Date.now() - 3_600_000),
       })
       .execute();
     for (const key of ['waiting', 'dead', 'alive'])
@@ -153,7 +158,9 @@ describe('the database', () => {
 
 test('a folder for temporary files that takes none is a fault', async () => {
   expect(await examineSpool()).toEqual({
-    ...{ check: 'Temporary files', level: 'ok', text: `can be written in ${os.tmpdir()}` },
+    check: 'Temporary files',
+    level: 'ok',
+    text: `can be written in ${os.tmpdir()}`,
   });
   const folder = jest.spyOn(os, 'tmpdir').mockReturnValue('/nowhere');
   const finding = await examineSpool();
@@ -175,7 +182,9 @@ describe('roomgate doctor', () => {
     const IdpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     config = {
       warnings: [],
-      ...{ IdpUrl, DatabaseUrl: 'postgres://somewhere', Pepper: 'x'.repeat(32) },
+      IdpUrl,
+      DatabaseUrl: 'postgres://somewhere',
+      Pepper: 'x'.repeat(32),
       IdentityProvider: { Mode: 'Embedded' },
     } as unknown as Config;
     readiness = {

@@ -202,9 +202,18 @@ describe('import', () => {
     posted = [];
     errors = [];
     batch = {
-      ...{ BatchId: 'b-1', Operation: 'Create', ImportStatus: 'LessonsCreated', FailureKind: null },
-      ...{ JobCount: 1, LessonCount: 2, ProcessedCount: 2, CreatedCount: 2, ErrorCount: 0, WarningCount: 0 },
-      ...{ CreatedAt: '2026-11-20T10:00:00.000Z', FinishedAt: '2026-11-20T10:00:01.500Z' },
+      BatchId: 'b-1',
+      Operation: 'Create',
+      ImportStatus: 'LessonsCreated',
+      FailureKind: null,
+      JobCount: 1,
+      LessonCount: 2,
+      ProcessedCount: 2,
+      CreatedCount: 2,
+      ErrorCount: 0,
+      WarningCount: 0,
+      CreatedAt: '2026-11-20T10:00:00.000Z',
+      FinishedAt: '2026-11-20T10:00:01.500Z',
     };
     server = createServer(async (request, response) => {
       let body = '';
@@ -253,7 +262,10 @@ describe('import', () => {
   test('without --follow: prints the BatchId', async () => {
     expect(await send()).toEqual({ code: 0, out: 'b-1\n', err: 'Batch b-1 is accepted.\n' });
     expect(Object.fromEntries(tokenRequests[0] ?? [])).toEqual({
-      ...{ grant_type: 'apikey', scope: 'service_api', client_id: 'open', apikey: pin },
+      grant_type: 'apikey',
+      scope: 'service_api',
+      client_id: 'open',
+      apikey: pin,
     });
     expect((await send('--json')).out).toBe('{"BatchId":"b-1","ImportStatus":"AwaitingLessonCreation"}\n');
   });
@@ -312,8 +324,13 @@ describe('import', () => {
   test('--follow, lessons left out: none is called a success, and each warning is listed', async () => {
     batch = { ...batch, CreatedCount: 0, WarningCount: 2 };
     errors = ['1', '2'].map((LektionId, Index) => ({
-      ...{ Severity: 'Warning', Index, JobID: 'J-1', LektionId, Field: 'RessourceName' },
-      ...{ Code: 'ResourceConflict', Message: 'A is occupied; the lesson was left out' },
+      Severity: 'Warning',
+      Index,
+      JobID: 'J-1',
+      LektionId,
+      Field: 'RessourceName',
+      Code: 'ResourceConflict',
+      Message: 'A is occupied; the lesson was left out',
     }));
     const { code, out } = await send('--follow', '--on-conflict', 'skip');
     expect(code).toBe(0);
@@ -514,7 +531,8 @@ describe('import', () => {
       expect(await state()).toEqual([]);
       const away = { ...parts, open: () => Promise.reject(new ConfigError('Pepper: is missing')) };
       expect(await run(away, 'batches', ...given)).toEqual({
-        ...{ code: 1, out: '' },
+        code: 1,
+        out: '',
         err: 'Name the tenant with --mandator CODE, or see that it can be looked up: Pepper: is missing\n',
       });
       expect((await run(parts, 'batches', ...given, '--base-url', config.BaseUrl)).err).toBe(

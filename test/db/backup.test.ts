@@ -188,7 +188,9 @@ test('an installation comes back as it was at its backup, and goes on', async ()
 describe('a file is refused before anything is changed', () => {
   const restore = (name: string) =>
     restoreBackup(database.url, {
-      ...{ file: name, force: true, log },
+      file: name,
+      force: true,
+      log,
       prepareQueue: () => Promise.reject(new Error('too far')),
       finish: () => Promise.reject(new Error('too far')),
     });
@@ -227,7 +229,10 @@ test('a backup of an earlier schema is brought up to date; one of a later schema
     await writeBackup(url, '9.9.9', path.join(folder, 'later'));
     const restore = (name: string) =>
       restoreBackup(url, {
-        ...{ file: name, force: true, log, prepareQueue: migrateQueue },
+        file: name,
+        force: true,
+        log,
+        prepareQueue: migrateQueue,
         finish: async (db) => void (await migrate(db, log)),
       });
     await expect(restore(path.join(folder, 'later'))).rejects.toThrow('written by roomgate 9.9.9, whose schema');
@@ -258,7 +263,10 @@ test('who may not is told what it needs, and nothing is changed', async () => {
       await sql`delete from kysely_migration where name = ${last}`.execute(db);
     }, copy.url);
     const restoring = restoreBackup(weak.href, {
-      ...{ file, force: true, log, prepareQueue: migrateQueue },
+      file,
+      force: true,
+      log,
+      prepareQueue: migrateQueue,
       finish: async () => {},
     });
     await expect(restoring).rejects.toThrow('restore needs a superuser');

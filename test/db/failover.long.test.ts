@@ -204,7 +204,8 @@ async function answersOf(url: string): Promise<Map<string, number>> {
     const ports = [await freePort(), await freePort()];
     const shared = {
       ...settingsFor(mailTenant, mailServer),
-      ...{ IdpUrl: `http://127.0.0.1:${ports[0]}`, LogLevel: 'warn' },
+      IdpUrl: `http://127.0.0.1:${ports[0]}`,
+      LogLevel: 'warn',
     };
     const webs = ports.map((port) => startProgram(both, { ...shared, Role: 'Web', Port: String(port) }));
     const workers = [0, 1].map(() => startProgram(both, { ...shared, Role: 'Worker' }));

@@ -35,10 +35,16 @@ function hoursOf({ location, resource }: (typeof resources)[number]): Hours {
   const rules = resource.OpeningRules ?? location.OpeningRules ?? [];
   return {
     rules: rules.map(({ Weekdays, Opens, Closes, ValidFrom, ValidTo }) => ({
-      ...{ weekdays: Weekdays, opens: Opens, closes: Closes, validFrom: ValidFrom, validTo: ValidTo },
+      weekdays: Weekdays,
+      opens: Opens,
+      closes: Closes,
+      validFrom: ValidFrom,
+      validTo: ValidTo,
     })),
     exceptions: (location.OpeningExceptions ?? []).map(({ FromDate, ToDate, Closed, Periods }) => ({
-      ...{ fromDate: FromDate, toDate: ToDate, closed: Closed },
+      fromDate: FromDate,
+      toDate: ToDate,
+      closed: Closed,
       periods: Periods.map(({ Opens, Closes }) => ({ opens: Opens, closes: Closes })),
     })),
   };
@@ -138,13 +144,20 @@ test('local clock times of each location become UTC, summer and winter', () => {
 test('a job is in the wire format of an import', () => {
   const [job] = demoTimetable(new Date('2026-11-20T12:00Z'), tenant);
   expect(job).toMatchObject({
-    ...{ JobID: 'demo-2026-W47-INF-1A', Bezeichnung: 'Stundenplan INF-1A, 2026-W47' },
-    ...{ Quelle: 'Demo', Standort: 'Campus Zürich' },
+    JobID: 'demo-2026-W47-INF-1A',
+    Bezeichnung: 'Stundenplan INF-1A, 2026-W47',
+    Quelle: 'Demo',
+    Standort: 'Campus Zürich',
   });
   expect(job!.LektionList[0]).toEqual({
-    ...{ LektionId: '2026-W47-INF-1A-1a', Beginn: '2026-11-16T07:15:00Z', Ende: '2026-11-16T08:45:00Z' },
-    ...{ RessourceName: 'HS 101', Titel: 'Analysis I', Fach: 'Mathematik' },
-    ...{ Klassen: ['INF-1A'], Lehrpersonen: ['Dr. Lukas Frei'] },
+    LektionId: '2026-W47-INF-1A-1a',
+    Beginn: '2026-11-16T07:15:00Z',
+    Ende: '2026-11-16T08:45:00Z',
+    RessourceName: 'HS 101',
+    Titel: 'Analysis I',
+    Fach: 'Mathematik',
+    Klassen: ['INF-1A'],
+    Lehrpersonen: ['Dr. Lukas Frei'],
   });
 });
 

@@ -82,7 +82,9 @@ describe('PATCH displays/{id}', () => {
     const changed = await admin.send('PATCH', at(device), { body, headers: { 'If-Match': etag } });
     expect(changed).toMatchObject({ status: 200, body: { ...body, Version: 2 } });
     expect(await grantOf(device)).toMatchObject({
-      ...{ mayBook: true, privacy: 'BusyOnly', resourceIds: [rooms[1], rooms[2]] },
+      mayBook: true,
+      privacy: 'BusyOnly',
+      resourceIds: [rooms[1], rooms[2]],
     });
     await until(async () => (await device.get('/displays/self')).text.includes('Renamed'));
     expect((await admin.send('PATCH', at(device), { body, headers: { 'If-Match': etag } })).status).toBe(412);
@@ -234,8 +236,13 @@ describe('a revoked display', () => {
 describe('the token of a display', () => {
   test.each(['Embedded', 'None', 'External'] as const)('counts where the identity provider is %s', async (Mode) => {
     const IdentityProvider = {
-      ...{ Mode, Authority: 'https://idp.invalid', Audience: 'roomgate' },
-      ...{ TenantClaim: 'tenant', EmailClaim: 'email', ClientId: undefined, ClientSecret: undefined },
+      Mode,
+      Authority: 'https://idp.invalid',
+      Audience: 'roomgate',
+      TenantClaim: 'tenant',
+      EmailClaim: 'email',
+      ClientId: undefined,
+      ClientSecret: undefined,
     };
     const other = await startIdentity(service.databaseUrl, { IdentityProvider } as object);
     try {

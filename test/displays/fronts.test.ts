@@ -30,8 +30,11 @@ const hour = 3_600_000;
 function newBooking(hours: number, more: object = {}) {
   const start = (Math.floor(Date.now() / hour) + 1 + hours) * hour;
   return {
-    ...{ ResourceId: room(), Subject: 'Sitzung', ...more },
-    ...{ Start: new Date(start).toISOString(), End: new Date(start + hour / 2).toISOString() },
+    ResourceId: room(),
+    Subject: 'Sitzung',
+    ...more,
+    Start: new Date(start).toISOString(),
+    End: new Date(start + hour / 2).toISOString(),
   };
 }
 
@@ -208,7 +211,8 @@ describe('the last frame', () => {
     await end();
     await until(stream.isComplete);
     expect(stream.frames.at(-1)).toEqual({
-      ...{ __typename: 'DisplayEnded', reason },
+      __typename: 'DisplayEnded',
+      reason,
       retryAfterSeconds: reason === 'Restarting' ? 5 : null,
     });
     expect(stream.errors).toEqual([]);

@@ -58,8 +58,13 @@ async function readStream(token: string, onFrame: (frame: Record<string, unknown
 
 describe('health', () => {
   const full = {
-    ...{ Program: 'Firefox 150', Screen: '1280x800', ClockAheadSeconds: -7, Battery: 81, Reconnects: 2 },
-    ...{ StartedAt: '2026-11-20T08:00:00.000Z', Note: 'Ladegerät fehlt' },
+    Program: 'Firefox 150',
+    Screen: '1280x800',
+    ClockAheadSeconds: -7,
+    Battery: 81,
+    Reconnects: 2,
+    StartedAt: '2026-11-20T08:00:00.000Z',
+    Note: 'Ladegerät fehlt',
   };
 
   test('is kept as it was last told, without a new version', async () => {
@@ -203,7 +208,9 @@ describe('a silent display', () => {
     expect(await sweep(lines)).toBe(1);
     expect(await waiting).toEqual([[device.id, 'Changed']]);
     expect(JSON.parse(lines.join(''))).toMatchObject({
-      ...{ level: 'warn', count: 1, displays: [{ id: device.id, name: 'Tür', mandator: 'school' }] },
+      level: 'warn',
+      count: 1,
+      displays: [{ id: device.id, name: 'Tür', mandator: 'school' }],
     });
     expect(await sweep(lines)).toBe(0);
     expect(lines).toHaveLength(1);

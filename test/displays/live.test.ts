@@ -69,7 +69,11 @@ function collect(source: Source<RoomFrame>) {
   const snapshots = () => frames.filter((frame) => frame.kind === 'snapshot');
   const heartbeats = () => frames.filter((frame) => frame.kind === 'heartbeat');
   return {
-    ...{ frames, snapshots, heartbeats, reading, close: source.close },
+    frames,
+    snapshots,
+    heartbeats,
+    reading,
+    close: source.close,
     last: () => snapshots().at(-1) as RoomSnapshot,
   };
 }
@@ -79,7 +83,11 @@ const watchBoard = async (as = viewer) => collect(await watchLocation(service.co
 
 function asDisplay(grant: Partial<DisplayGrant>): Viewer {
   const display: DisplayGrant = {
-    ...{ displayId: 1, mayBook: false, privacy: 'Title', resourceIds: [], ...grant },
+    displayId: 1,
+    mayBook: false,
+    privacy: 'Title',
+    resourceIds: [],
+    ...grant,
   };
   return service.admit('sign', tenant, { role: 'Display', display });
 }

@@ -73,7 +73,8 @@ function overSse(token: string, query: string, variables: object, told: Told): C
   const request = http.request(service.url, {
     method: 'POST',
     headers: {
-      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
       accept: 'text/event-stream',
     },
   });
@@ -153,8 +154,14 @@ function makeReader(world: World, dice: Dice, number: number): RoomReader {
   service.admit(token, world.tenant, field === 'board' ? {} : { role: 'Display', display });
   const place = dice.oneOf(field === 'display' ? world.rooms : world.locations);
   return {
-    ...{ token, privacy, field, place, connection: undefined, isOpen: false },
-    ...{ shown: new Map(), complaints: [] },
+    token,
+    privacy,
+    field,
+    place,
+    connection: undefined,
+    isOpen: false,
+    shown: new Map(),
+    complaints: [],
   };
 }
 

@@ -133,13 +133,24 @@ describe('POST displays', () => {
   test('makes a display of the device, which from then on knows itself', async () => {
     const { Code, Token } = await askForPairing(service.url);
     const answer = await admin.post('/displays', {
-      ...{ Code, Name: ' Door of R001 ', ResourceIds: [rooms[0]], MayBook: true, Privacy: 'BusyOnly' },
+      Code,
+      Name: ' Door of R001 ',
+      ResourceIds: [rooms[0]],
+      MayBook: true,
+      Privacy: 'BusyOnly',
     });
     expect(answer).toMatchObject({
       status: 201,
       body: {
-        ...{ Name: 'Door of R001', ResourceIds: [rooms[0]], LocationId: null, MayBook: true, Version: 1 },
-        ...{ Privacy: 'BusyOnly', RevokedAt: null, HeardAt: null, SilentSince: null },
+        Name: 'Door of R001',
+        ResourceIds: [rooms[0]],
+        LocationId: null,
+        MayBook: true,
+        Version: 1,
+        Privacy: 'BusyOnly',
+        RevokedAt: null,
+        HeardAt: null,
+        SilentSince: null,
         Resources: [{ Id: rooms[0], Name: 'R001' }],
       },
     });
@@ -148,7 +159,9 @@ describe('POST displays', () => {
     expect(Math.round((Date.parse(String(ExpiresAt)) - Date.now()) / 86_400_000)).toBe(90);
     expect(await self(Token)).toMatchObject({ status: 200, body: { Id, Resources: [{ Name: 'R001' }] } });
     expect((await admin.get(`/persons/${PersonId}`)).body).toMatchObject({
-      ...{ Name: 'Door of R001', Role: 'Display', TimeZone: 'Europe/Berlin' },
+      Name: 'Door of R001',
+      Role: 'Display',
+      TimeZone: 'Europe/Berlin',
       Email: expect.stringMatching(/^display-[\w-]{36}@displays\.invalid$/),
     });
     const audit = await service.context.db
@@ -178,13 +191,16 @@ describe('POST displays', () => {
   test('names the rooms of a display that has no name; without rooms takes the one that the device asks for', async () => {
     const { Code } = await askForPairing(service.url, 'school', { ResourceId: rooms[1] });
     expect((await admin.post('/displays', { Code })).body).toMatchObject({
-      ...{ Name: 'R002', ResourceIds: [rooms[1]] },
+      Name: 'R002',
+      ResourceIds: [rooms[1]],
     });
     const whole = await pairDevice(service, admin, {
-      ...{ ResourceIds: [], LocationId: service.tenant.locationId },
+      ResourceIds: [],
+      LocationId: service.tenant.locationId,
     });
     expect((await whole.get('/displays/self')).body).toMatchObject({
-      ...{ Name: 'Campus', ResourceIds: [] },
+      Name: 'Campus',
+      ResourceIds: [],
       Resources: [{ Name: 'R001' }, { Name: 'R002' }, { Name: 'Twin' }],
     });
   });
@@ -202,7 +218,8 @@ describe('POST displays', () => {
     ];
     for (const [body, code, pointer] of faults)
       expect(await admin.post('/displays', body)).toMatchObject({
-        ...{ status: 422, body: { Errors: [{ Code: code, Pointer: pointer }] } },
+        status: 422,
+        body: { Errors: [{ Code: code, Pointer: pointer }] },
       });
     await sql`update resource set active = false where id = ${rooms[2]}`.execute(service.context.db);
     expect((await admin.post('/displays', { Code, ResourceIds: [rooms[2]] })).status).toBe(409);
@@ -227,7 +244,8 @@ describe('POST displays', () => {
     ];
     for (const [wanted, code] of faults)
       expect(await stranger.post('/displays', { Code, ...wanted })).toMatchObject({
-        ...{ status: 422, body: { Errors: [{ Code: code }] } },
+        status: 422,
+        body: { Errors: [{ Code: code }] },
       });
     const { Items } = (await stranger.get('/resources')).body as { Items: { Id: number }[] };
     expect((await stranger.post('/displays', { Code, ResourceIds: [Items[0]!.Id] })).status).toBe(201);
@@ -256,14 +274,16 @@ test('pairDisplay over GraphQL', async () => {
     errors: [{ code: 'UnknownResource', pointer: '/input/resourceIds/0' }],
   });
   expect(await outcome({ code, resourceIds: [room], name: 'G', mayBook: true })).toEqual({
-    ...{ __typename: 'Display', id: expect.any(String), name: 'G', resourceIds: [room], mayBook: true },
-    ...{
-      resources: [{ resourceId: room, name: 'R001' }],
-      privacy: 'Title',
-      heardAt: null,
-      ageSeconds: null,
-      version: 1,
-    },
+    __typename: 'Display',
+    id: expect.any(String),
+    name: 'G',
+    resourceIds: [room],
+    mayBook: true,
+    resources: [{ resourceId: room, name: 'R001' }],
+    privacy: 'Title',
+    heardAt: null,
+    ageSeconds: null,
+    version: 1,
   });
   const own = 'query { thisDisplay { name } }';
   expect((await masterData(service, Token).ask(own)).data).toEqual({ thisDisplay: { name: 'G' } });

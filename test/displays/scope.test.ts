@@ -60,12 +60,18 @@ beforeAll(async () => {
   booking = await pairDevice(service, admin, { Name: 'Books', MayBook: true });
   const sign = await pairDevice(service, admin, { Name: secret, ResourceIds: [room], MayBook: true });
   const person = (await admin.post('/persons', {
-    ...{ Name: secret, Email: `${secret}@school.example`, TimeZone: 'UTC', Role: 'User' },
+    Name: secret,
+    Email: `${secret}@school.example`,
+    TimeZone: 'UTC',
+    Role: 'User',
   })) as unknown as { body: { Id: number } };
   const pin = await admin.post(`/persons/${person.body.Id}/pins`, { Label: secret });
   const start = new Date(Date.now() + 86_400_000);
   const booked = await admin.post('/bookings', {
-    ...{ ResourceId: room, Subject: secret, Description: secret, Start: start.toISOString() },
+    ResourceId: room,
+    Subject: secret,
+    Description: secret,
+    Start: start.toISOString(),
     End: new Date(start.getTime() + 3_600_000).toISOString(),
   });
   const user = await service.signIn();
@@ -75,14 +81,23 @@ beforeAll(async () => {
   const token = await db
     .insertInto('calendar_token')
     .values({
-      ...{ mandator_id: mandatorId, resource_id: room, person_id: person.body.Id },
-      ...{ hash: randomBytes(32), label: secret },
+      mandator_id: mandatorId,
+      resource_id: room,
+      person_id: person.body.Id,
+      hash: randomBytes(32),
+      label: secret,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
   Object.assign(other, {
-    ...{ resourceId: room, locationId: place, personId: person.body.Id, displayId: sign.id },
-    ...{ bookingId: booked.body['Id'], pinId: pin.body['PinId'], tokenId: token.id, batchId: BatchId },
+    resourceId: room,
+    locationId: place,
+    personId: person.body.Id,
+    displayId: sign.id,
+    bookingId: booked.body['Id'],
+    pinId: pin.body['PinId'],
+    tokenId: token.id,
+    batchId: BatchId,
   });
   await makeTenant(db, { code: 'stranger' });
 });
@@ -152,7 +167,8 @@ describe('over REST a display', () => {
     const answer = await fetch(address(template, operation, mandator), {
       method,
       headers: {
-        ...{ Authorization: `Bearer ${device.token}`, 'If-Match': '*' },
+        Authorization: `Bearer ${device.token}`,
+        'If-Match': '*',
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       body: body ?? null,
@@ -162,7 +178,10 @@ describe('over REST a display', () => {
 
   /** What is everybody's own, and what needs no credential. */
   const opened: Record<string, number> = {
-    ...{ getDisplaysSelf: 200, putDisplaysSelfHealth: 204, getPersonsMe: 200, postDisplaysPairings: 201 },
+    getDisplaysSelf: 200,
+    putDisplaysSelfHealth: 204,
+    getPersonsMe: 200,
+    postDisplaysPairings: 201,
   };
 
   test('is let into nothing but what is its own', async () => {
@@ -210,14 +229,12 @@ describe('over GraphQL a display', () => {
 
   /** Where not every text is right. */
   const texts: Record<string, string> = {
-    ...{
-      timeZone: 'UTC',
-      email: 'new@school.example',
-      url: 'https://hooks.example/',
-      role: 'User',
-      opens: '09:00',
-      closes: '18:00',
-    },
+    timeZone: 'UTC',
+    email: 'new@school.example',
+    url: 'https://hooks.example/',
+    role: 'User',
+    opens: '09:00',
+    closes: '18:00',
   };
 
   function fillerOf(input: Input, field: string): unknown {
@@ -285,7 +302,8 @@ describe('over GraphQL a display', () => {
     const answer = await fetch(`${service.url}/school/graphql`, {
       method: 'POST',
       headers: {
-        ...{ Authorization: `Bearer ${device.token}`, 'Content-Type': 'application/json' },
+        Authorization: `Bearer ${device.token}`,
+        'Content-Type': 'application/json',
         Accept: kind === 'subscription' ? 'text/event-stream' : 'application/json',
       },
       body: JSON.stringify({

@@ -46,8 +46,12 @@ async function book({ from, to, room: index = 0, ...more }: NewBooking): Promise
   const { id } = await service.context.db
     .insertInto('booking')
     .values({
-      ...{ mandator_id: service.tenant.mandatorId, resource_id: room(index), kind: 'Booking' },
-      ...{ status: 'Confirmed', origin: 'Api', subject: 'Sitzung' },
+      mandator_id: service.tenant.mandatorId,
+      resource_id: room(index),
+      kind: 'Booking',
+      status: 'Confirmed',
+      origin: 'Api',
+      subject: 'Sitzung',
       occupied: sql<string>`tstzrange(${from}, ${to})`,
       ...more,
     })
@@ -57,9 +61,13 @@ async function book({ from, to, room: index = 0, ...more }: NewBooking): Promise
 }
 
 const lesson = (hour: number, more: object = {}) => ({
-  ...{ LektionId: `L${hour}`, RessourceName: 'R1', Fach: 'Analysis', Klassen: ['1a'] },
-  ...{ Beginn: at(-1, hour).toISOString(), Ende: at(-1, hour + 1).toISOString() },
-  ...{ Lehrpersonen: ['E. Noether'] },
+  LektionId: `L${hour}`,
+  RessourceName: 'R1',
+  Fach: 'Analysis',
+  Klassen: ['1a'],
+  Beginn: at(-1, hour).toISOString(),
+  Ende: at(-1, hour + 1).toISOString(),
+  Lehrpersonen: ['E. Noether'],
   ...more,
 });
 const importJob = (JobID: string, ...LektionList: object[]) => client.importJobs([{ JobID, LektionList }] as never);
@@ -69,15 +77,23 @@ const change = async (JobID: string, LektionId: string, changes: object) => {
   expect((await client.end(BatchId)).ImportStatus).toBe('LessonsCreated');
 };
 const unchanged: SlotChange = {
-  ...{ kind: 'Cancelled', roomBefore: null, roomNow: null },
-  ...{ startBefore: null, endBefore: null, startNow: null, endNow: null, teachersBefore: null },
+  kind: 'Cancelled',
+  roomBefore: null,
+  roomNow: null,
+  startBefore: null,
+  endBefore: null,
+  startNow: null,
+  endNow: null,
+  teachersBefore: null,
 };
 
 describe('the window', () => {
   test('is three days of the location, with the offsets of its clocks', async () => {
     const { start, end, zoneOffsets, timeZone } = await contentOf(0);
     expect({ start, end, zoneOffsets, timeZone }).toEqual({
-      ...{ timeZone: 'Europe/Berlin', start: at(-2, 23).getTime(), end: at(1, 22).getTime() },
+      timeZone: 'Europe/Berlin',
+      start: at(-2, 23).getTime(),
+      end: at(1, 22).getTime(),
       zoneOffsets: [
         { from: at(-2, 23).getTime(), offsetMinutes: 60 },
         { from: at(0, 1).getTime(), offsetMinutes: 120 },
@@ -110,8 +126,11 @@ describe('the window', () => {
     await db
       .insertInto('opening_exception')
       .values({
-        ...{ mandator_id: mandatorId, location_id: locationId, resource_id: room(1) },
-        ...{ ...closed, to_date: closed.from_date },
+        mandator_id: mandatorId,
+        location_id: locationId,
+        resource_id: room(1),
+        ...closed,
+        to_date: closed.from_date,
       })
       .execute();
     const hours = async (index: number) =>
@@ -144,8 +163,14 @@ describe('the schedule', () => {
       [block, 'Block', true],
     ]);
     expect(schedule[0]).toMatchObject({
-      ...{ isTentative: true, isRequested: true, occupies: true, checkIn: null, change: null, version: 1 },
-      ...{ from: at(-1, 9).getTime(), to: at(-1, 10).getTime() },
+      isTentative: true,
+      isRequested: true,
+      occupies: true,
+      checkIn: null,
+      change: null,
+      version: 1,
+      from: at(-1, 9).getTime(),
+      to: at(-1, 10).getTime(),
       start: at(-1, 9).getTime() + 600_000,
       end: at(-1, 10).getTime() - 300_000,
     });
@@ -194,16 +219,23 @@ describe('a lesson of an import', () => {
       {
         from: at(-1, 14).getTime(),
         change: {
-          ...{ kind: 'MovedHere', roomBefore: 'R1', roomNow: 'R3' },
-          ...{ startBefore: at(-1, 9).getTime(), endBefore: at(-1, 10).getTime() },
+          kind: 'MovedHere',
+          roomBefore: 'R1',
+          roomNow: 'R3',
+          startBefore: at(-1, 9).getTime(),
+          endBefore: at(-1, 10).getTime(),
         },
       },
     ]);
     expect((await contentOf(0)).schedule[0]).toMatchObject({
-      ...{ from: at(-1, 9).getTime(), to: at(-1, 10).getTime() },
+      from: at(-1, 9).getTime(),
+      to: at(-1, 10).getTime(),
       change: {
-        ...{ ...rooms, kind: 'MovedAway', roomNow: 'R3' },
-        ...{ startNow: at(-1, 14).getTime(), endNow: at(-1, 15).getTime() },
+        ...rooms,
+        kind: 'MovedAway',
+        roomNow: 'R3',
+        startNow: at(-1, 14).getTime(),
+        endNow: at(-1, 15).getTime(),
       },
     });
     // A room has another name, and lessons have been there nevertheless.
@@ -230,8 +262,10 @@ describe('a lesson of an import', () => {
       [
         ...[true, ['E. Noether']],
         {
-          ...{ ...unchanged, kind: 'Rescheduled' },
-          ...{ startBefore: at(-1, 11).getTime(), endBefore: at(-1, 12).getTime() },
+          ...unchanged,
+          kind: 'Rescheduled',
+          startBefore: at(-1, 11).getTime(),
+          endBefore: at(-1, 12).getTime(),
         },
       ],
       [true, ['D. Hilbert'], { ...unchanged, kind: 'Substituted', teachersBefore: ['E. Noether'] }],

@@ -9,14 +9,21 @@ type DisplaySlot = TimedSlot & { name: string };
 function slot(from: number, to: number, more: Partial<DisplaySlot> & { waits?: [number, number] } = {}): DisplaySlot {
   const { waits, ...others } = more;
   return {
-    ...{ name: `${from}-${to}`, occupies: true, isBlock: false, from: from * minute, to: to * minute },
+    name: `${from}-${to}`,
+    occupies: true,
+    isBlock: false,
+    from: from * minute,
+    to: to * minute,
     checkIn: waits ? { from: waits[0] * minute, until: waits[1] * minute, isDone: false } : null,
     ...others,
   };
 }
 
 const schedule = (slots: DisplaySlot[], more: Partial<Schedule<DisplaySlot>> = {}): Schedule<DisplaySlot> => ({
-  ...{ isActive: true, slots, open: [{ start: 0, end: 4_320 * minute }], end: 4_320 * minute },
+  isActive: true,
+  slots,
+  open: [{ start: 0, end: 4_320 * minute }],
+  end: 4_320 * minute,
   ...more,
 });
 const hours = (...spans: [number, number][]) =>
@@ -111,7 +118,9 @@ function anyPlan(seed: number): Schedule<DisplaySlot> {
     at = end;
   }
   return {
-    ...{ isActive: upTo(20) > 0, end: length * minute, open: hours(...open) },
+    isActive: upTo(20) > 0,
+    end: length * minute,
+    open: hours(...open),
     slots: slots.sort((one, other) => one.from - other.from),
   };
 }

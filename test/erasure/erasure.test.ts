@@ -46,7 +46,10 @@ const erase = (who: { path: string }, body?: object, caller = admin, headers: Re
 const slot = (hours: number) => new Date(Date.UTC(2027, 4, 3, hours)).toISOString();
 let hour = 0;
 const wish = (more: object = {}) => ({
-  ...{ ResourceId: service.tenant.resources[0]!.id, Subject: 'Sitzung', Start: slot(hour), End: slot(++hour) },
+  ResourceId: service.tenant.resources[0]!.id,
+  Subject: 'Sitzung',
+  Start: slot(hour),
+  End: slot(++hour),
   ...more,
 });
 
@@ -151,7 +154,9 @@ describe('an erased person', () => {
     expect(await readFeed()).toBe(401);
     const kept = (await user.get(`/bookings/${own.body['Id']}`)).body;
     expect(kept).toMatchObject({
-      ...{ Subject: 'Sitzung', Status: 'Confirmed', Version: (own.body['Version'] as number) + 1 },
+      Subject: 'Sitzung',
+      Status: 'Confirmed',
+      Version: (own.body['Version'] as number) + 1,
       Organizer: { PersonId: grace.Id, DisplayName: 'Erased person', Email: null },
       CreatedBy: { PersonId: grace.Id, DisplayName: 'Erased person' },
     });
@@ -281,7 +286,11 @@ test('over GraphQL: the person, or why not', async () => {
     __typename: 'ConflictProblem',
   });
   expect(await outcome({ version: 1, names: ['GH'] })).toMatchObject({
-    ...{ __typename: 'Person', name: 'Erased person', active: false, version: 2, erasedAt: expect.any(String) },
+    __typename: 'Person',
+    name: 'Erased person',
+    active: false,
+    version: 2,
+    erasedAt: expect.any(String),
   });
 });
 

@@ -36,14 +36,15 @@ export function startBookings({ client, ledger, dice, name, resourceIds, pause }
     const work = ledger.open('booking');
     const start = first + dice.below(slots) * quarter;
     const sent = {
-      ...{
-        method: 'POST',
-        path: '/v1.0/bookings',
-        headers: { 'Idempotency-Key': `${client.mandator}-${key}` },
-      },
+      method: 'POST',
+      path: '/v1.0/bookings',
+      headers: { 'Idempotency-Key': `${client.mandator}-${key}` },
       body: JSON.stringify({
-        ...{ ResourceId: dice.oneOf(resourceIds), Subject: key, Description: key },
-        ...{ Start: new Date(start).toISOString(), End: new Date(start + quarter).toISOString() },
+        ResourceId: dice.oneOf(resourceIds),
+        Subject: key,
+        Description: key,
+        Start: new Date(start).toISOString(),
+        End: new Date(start + quarter).toISOString(),
       }),
     };
     const answer = await client.send(sent);
@@ -67,7 +68,9 @@ export function startBookings({ client, ledger, dice, name, resourceIds, pause }
     one.work = work;
     const subject = `${one.key} ${made++}`;
     const answer = await client.send({
-      ...{ method: 'PATCH', path: `/v1.0/bookings/${one.id}`, headers: { 'If-Match': `"${one.version}"` } },
+      method: 'PATCH',
+      path: `/v1.0/bookings/${one.id}`,
+      headers: { 'If-Match': `"${one.version}"` },
       body: JSON.stringify({ Subject: subject }),
     });
     // One that was carried out unheard is refused when it is sent again; then the booking itself tells.

@@ -38,7 +38,9 @@ export function openClient({ urls, mandator, pin, ledger, over }: Options) {
     if (known) return known;
     const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
     const answer = await fetch(`${url}/connect/token`, {
-      ...{ method: 'POST', body: new URLSearchParams(form), signal: AbortSignal.timeout(usualPatience) },
+      method: 'POST',
+      body: new URLSearchParams(form),
+      signal: AbortSignal.timeout(usualPatience),
     });
     const { access_token: token } = (await answer.json()) as { access_token?: string };
     if (token) tokens.set(url, token);

@@ -49,7 +49,10 @@ async function repeat(forSeconds: number, everyMs: number, act: () => Promise<vo
 
 export const faults: readonly Fault[] = [
   {
-    ...{ name: 'kill', title: 'kill -9', weight: 4, strikes: 'process' },
+    name: 'kill',
+    title: 'kill -9',
+    weight: 4,
+    strikes: 'process',
     async strike({ dice }, round, station) {
       await station.end('SIGKILL');
       round.times = 1;
@@ -59,7 +62,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'sigterm', title: 'SIGTERM', weight: 2, strikes: 'process' },
+    name: 'sigterm',
+    title: 'SIGTERM',
+    weight: 2,
+    strikes: 'process',
     async strike({ ledger }, round, station) {
       round.times = 1;
       const { code, signal } = await station.end('SIGTERM');
@@ -68,7 +74,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'sigstop', title: 'SIGSTOP for 65 s', weight: 1, strikes: 'process' },
+    name: 'sigstop',
+    title: 'SIGSTOP for 65 s',
+    weight: 1,
+    strikes: 'process',
     async strike(_scene, round, station) {
       station.signal('SIGSTOP');
       round.times = 1;
@@ -77,7 +86,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'host-loss', title: 'host lost, never back', weight: 1, strikes: 'worker' },
+    name: 'host-loss',
+    title: 'host lost, never back',
+    weight: 1,
+    strikes: 'worker',
     missing: ({ host }) => missingOf(host),
     async prepare({ site }, station) {
       const host = site.host as Host;
@@ -101,7 +113,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'half-open', title: 'half-open connections', weight: 2, strikes: 'process' },
+    name: 'half-open',
+    title: 'half-open connections',
+    weight: 2,
+    strikes: 'process',
     async strike({ dice }, round, { wire }) {
       wire.swallow(
         ...dice.oneOf<Direction[]>([['to the server'], ['to the client'], ['to the server', 'to the client']]),
@@ -112,7 +127,10 @@ export const faults: readonly Fault[] = [
     clear: async (_scene, { wire }) => wire.drop(),
   },
   {
-    ...{ name: 'freeze', title: 'network frozen for 20 s', weight: 1, strikes: 'process' },
+    name: 'freeze',
+    title: 'network frozen for 20 s',
+    weight: 1,
+    strikes: 'process',
     async strike(_scene, round, { wire }) {
       wire.freeze();
       round.times = 1;
@@ -121,7 +139,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'cut-after-commit', title: 'cut after COMMIT was forwarded', weight: 3, strikes: 'process' },
+    name: 'cut-after-commit',
+    title: 'cut after COMMIT was forwarded',
+    weight: 3,
+    strikes: 'process',
     async strike(_scene, round, { wire }) {
       for (const end = Date.now() + 10_000; round.times < 8 && Date.now() < end; ) {
         wire.cutNext('after COMMIT', '');
@@ -130,7 +151,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'full-disk', title: 'disk full for 25 s', weight: 1, strikes: 'database' },
+    name: 'full-disk',
+    title: 'disk full for 25 s',
+    weight: 1,
+    strikes: 'database',
     missing: ({ disk }) => missingOf(disk),
     async strike({ site }, round) {
       const [disk, server] = [site.disk as Disk, site.server as DatabaseServer];
@@ -145,7 +169,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'clock', title: 'clock jumps by an hour', weight: 1, strikes: 'process' },
+    name: 'clock',
+    title: 'clock jumps by an hour',
+    weight: 1,
+    strikes: 'process',
     missing: ({ clock }) => missingOf(clock),
     async prepare({ site }, station) {
       await station.end('SIGTERM');
@@ -167,7 +194,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'backends', title: 'backends terminated', weight: 2, strikes: 'database' },
+    name: 'backends',
+    title: 'backends terminated',
+    weight: 2,
+    strikes: 'database',
     async strike({ site: { ask }, dice }, round, station) {
       // What is only just starting is struck too.
       await station.end('SIGKILL');
@@ -183,7 +213,10 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: 'shutdown', title: 'PostgreSQL: immediate shutdown', weight: 2, strikes: 'database' },
+    name: 'shutdown',
+    title: 'PostgreSQL: immediate shutdown',
+    weight: 2,
+    strikes: 'database',
     missing: ({ server }) => missingOf(server),
     async strike({ site, dice }, round, station) {
       const server = site.server as DatabaseServer;

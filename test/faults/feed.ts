@@ -20,7 +20,8 @@ export function followChanges(client: Client, ledger: Ledger) {
   /** @returns whether there was anything */
   async function readOn(waitSeconds: number): Promise<boolean> {
     const query = new URLSearchParams({
-      ...{ Limit: String(mostPerPage), WaitSeconds: String(waitSeconds) },
+      Limit: String(mostPerPage),
+      WaitSeconds: String(waitSeconds),
       ...(cursor && { Cursor: cursor }),
     });
     const { status, body, text } = await client.send({ method: 'GET', path: `/v1.0/changes?${query}` });

@@ -131,7 +131,9 @@ export async function runFaults(
   const ledger = openLedger(say);
   const mailServer = withMail ? await startMailServer() : undefined;
   const site = await openSite({
-    ...{ processes, databaseUrl, onCrash: (text) => ledger.blame('otherwise wrong', text) },
+    processes,
+    databaseUrl,
+    onCrash: (text) => ledger.blame('otherwise wrong', text),
     settings: mailServer ? settingsFor(mailTenant, mailServer) : {},
   });
   const wanted = faults.filter(({ name }) => only.length === 0 || only.includes(name));

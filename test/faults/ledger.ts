@@ -42,7 +42,11 @@ export function openLedger(say: (line: string) => void) {
     },
     begin(fault: string): Round {
       const round = {
-        ...{ fault, begin: Date.now(), over: Number.POSITIVE_INFINITY, times: 0, silenceMs: 0 },
+        fault,
+        begin: Date.now(),
+        over: Number.POSITIVE_INFINITY,
+        times: 0,
+        silenceMs: 0,
       };
       rounds.push(round);
       return round;

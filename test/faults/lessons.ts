@@ -67,8 +67,11 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
     const work = ledger.open('batch');
     const key = `${mandator}-${made}-${dice.below(2 ** 31)}`;
     const sent = {
-      ...{ method: 'POST', path: `/v2.0/jobs/${operation}`, body: JSON.stringify(jobs) },
-      ...{ headers: { 'Idempotency-Key': key }, patience: 25_000 },
+      method: 'POST',
+      path: `/v2.0/jobs/${operation}`,
+      body: JSON.stringify(jobs),
+      headers: { 'Idempotency-Key': key },
+      patience: 25_000,
     };
     const answer = await client.send(sent);
     const { BatchId: id } = answer.body as { BatchId: string };
@@ -93,7 +96,8 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
   async function ended(batch: Batch): Promise<BatchRecord> {
     for (;;) {
       const { status, body, text } = await client.send({
-        ...{ method: 'GET', path: `/v2.0/jobs/batches/${batch.id}?WaitSeconds=8` },
+        method: 'GET',
+        path: `/v2.0/jobs/batches/${batch.id}?WaitSeconds=8`,
       });
       const record = body as BatchRecord;
       if (status !== 200)
@@ -152,7 +156,8 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
       JobID: `${of.prefix}${number}`,
       ...(operation === 'update' && {
         LektionList: Array.from({ length: Math.min(5, of.lessons - number * 5) }, (_, at) => ({
-          ...{ LektionId: `${number}-${at}`, Titel: title },
+          LektionId: `${number}-${at}`,
+          Titel: title,
         })),
       }),
     }));

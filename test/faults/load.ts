@@ -55,13 +55,22 @@ export async function startLoad({ site, ledger, nextDice, mailServer, say }: Opt
   const large = [east, west].map(({ client, mandatorId }) => ({
     mandatorId,
     lessons: startLessons({
-      ...{ client, ledger, dice: nextDice(), rooms: lessonRooms },
-      ...{ open: 2, pause: 1_500 },
+      client,
+      ledger,
+      dice: nextDice(),
+      rooms: lessonRooms,
+      open: 2,
+      pause: 1_500,
     }),
   }));
   const watched: ReturnType<typeof watchBatch>[] = [];
   const small = startLessons({
-    ...{ client: busy.client, ledger, dice: nextDice(), rooms: lessonRooms, open: 2, pause: 1_200 },
+    client: busy.client,
+    ledger,
+    dice: nextDice(),
+    rooms: lessonRooms,
+    open: 2,
+    pause: 1_200,
     onAccepted: (batch) => void watched.push(watchBatch(busy.client, batch, ledger, over.signal)),
   });
   const lessons = [...large, { mandatorId: busy.mandatorId, lessons: small }];

@@ -43,11 +43,9 @@ export function startAppointments(
       await server.remove(there);
     } else {
       const { itemId } = await server.appoint(room.address, {
-        ...{
-          start: new Date(at).toISOString(),
-          end: new Date(at + hour / 2).toISOString(),
-          subject: `at ${at}`,
-        },
+        start: new Date(at).toISOString(),
+        end: new Date(at + hour / 2).toISOString(),
+        subject: `at ${at}`,
       });
       if (itemId !== null) made.set(place, itemId);
     }

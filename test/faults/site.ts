@@ -51,8 +51,12 @@ export async function openSite({ processes, databaseUrl, settings, onCrash }: Op
   const shared = { IdpUrl: `http://127.0.0.1:${ports[0]}`, ...settings };
   const open = async (role: 'Web' | 'Worker', number: number, port: number) =>
     await openStation({
-      ...{ role, port, onCrash, databaseUrl: url },
-      ...{ name: `${role} ${number + 1}`, settings: shared },
+      role,
+      port,
+      onCrash,
+      databaseUrl: url,
+      name: `${role} ${number + 1}`,
+      settings: shared,
     });
   const webs = await Promise.all(ports.map((port, number) => open('Web', number, port)));
   const workers = await Promise.all(

@@ -29,7 +29,10 @@ export async function openStation({ role, name, port, databaseUrl, settings, onC
   /** As a service manager does: what ends unasked is started again. */
   function start(further: Record<string, string> = {}): void {
     const begun = startProgram(wire.url, {
-      ...{ ...settings, Role: role, Port: String(port), LogLevel: 'warn' },
+      ...settings,
+      Role: role,
+      Port: String(port),
+      LogLevel: 'warn',
       ...further,
     });
     program = begun;

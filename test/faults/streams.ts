@@ -20,11 +20,9 @@ async function follow<Data>(
   const token = await client.signIn(url);
   if (!token) throw new Error('no token');
   const stream = createClient({
-    ...{
-      url: `${url}/${client.mandator}/graphql`,
-      headers: { authorization: `Bearer ${token}` },
-      retryAttempts: 0,
-    },
+    url: `${url}/${client.mandator}/graphql`,
+    headers: { authorization: `Bearer ${token}` },
+    retryAttempts: 0,
   });
   const dispose = () => stream.dispose();
   over.addEventListener('abort', dispose, { once: true });

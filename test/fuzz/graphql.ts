@@ -29,7 +29,8 @@ const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schem
 
 export const fields = (['query', 'mutation', 'subscription'] as const).flatMap((operation) =>
   Object.values(schema.getRootType(operation as OperationTypeNode)?.getFields() ?? {}).map((field) => ({
-    ...{ operation, field },
+    operation,
+    field,
   })),
 );
 
@@ -165,7 +166,9 @@ export function makeGraphqlRequest(dice: Dice, world: World, field: Field, known
   const whole = dice.roll() < 0.04 ? hostile.spoil(params, dice) : params;
   const { body, headers } = bytesOf(whole, 'application/json', dice);
   return {
-    ...{ caller: name, method: dice.roll() < 0.01 ? 'GET' : 'POST', path: `/${tenantCode}/graphql` },
+    caller: name,
+    method: dice.roll() < 0.01 ? 'GET' : 'POST',
+    path: `/${tenantCode}/graphql`,
     headers: {
       ...headers,
       Accept: isSubscription || dice.roll() < 0.03 ? 'text/event-stream' : 'application/json',

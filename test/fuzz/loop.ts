@@ -56,7 +56,9 @@ function watch(): void {
   setInterval(() => {
     const waitedNow = readWaited();
     const window: Window = {
-      ...{ since, p99: delay.percentile(99) / 1e6, ...longest },
+      since,
+      p99: delay.percentile(99) / 1e6,
+      ...longest,
       waited: waited === null || waitedNow === null ? null : waitedNow - waited,
     };
     process.stderr.write(`${JSON.stringify({ level: 'info', msg: 'loop', window })}\n`);

@@ -43,7 +43,9 @@ export const membersNamed = (name: string): Schema[] =>
   (members.get(name.toLowerCase()) ?? []).map(([, schema]) => schema);
 export const routes: readonly Route[] = Object.entries(document.paths).flatMap(([template, operations]) =>
   Object.entries(operations).map(([method, operation]) => ({
-    ...{ method: method.toUpperCase(), template, operation },
+    method: method.toUpperCase(),
+    template,
+    operation,
   })),
 );
 
@@ -170,7 +172,9 @@ export function makeRestRequest(dice: Dice, world: World, { method, template, op
   const bodied = bodyFor(operation, maker, known);
   const { name, authorization } = known?.caller ?? dice.oneOf(world.callers);
   return {
-    ...{ caller: name, method, mayBeUnavailable: '503' in operation.responses },
+    caller: name,
+    method,
+    mayBeUnavailable: '503' in operation.responses,
     path: `${path}${query && `?${query}`}`,
     headers: {
       ...headersFor(inPlace('header'), maker, known?.version),

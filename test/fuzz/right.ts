@@ -15,7 +15,8 @@ export type Known = {
 type Prepare = (world: World, dice: Dice) => Promise<Known | undefined>;
 
 const known = ({ Id, Version }: { Id: number; Version: number }, caller: Caller): Known => ({
-  ...{ caller, version: Version },
+  caller,
+  version: Version,
   members: { id: Id, version: Version },
 });
 
@@ -53,7 +54,8 @@ const record =
 
 const batch: Prepare = async (world) => {
   const job = {
-    ...{ JobID: `cancel ${performance.now()}`, ConflictHandling: 'Fail' },
+    JobID: `cancel ${performance.now()}`,
+    ConflictHandling: 'Fail',
     Lektionen: [],
   };
   const caller = world.admin;
@@ -127,7 +129,8 @@ const webhook: Prepare = async (world) => {
 };
 
 const nodes: Prepare = async ({ admin }) => ({
-  ...{ caller: admin, members: { id: 'resource_1', ids: ['resource_1', 'resource_2'] } },
+  caller: admin,
+  members: { id: 'resource_1', ids: ['resource_1', 'resource_2'] },
 });
 
 /** Members that are required in a query. */
@@ -138,8 +141,9 @@ const figures: Prepare = async ({ admin }) => ({
 });
 
 const signIn: Prepare = async ({ form }) => ({
-  ...{ caller: { name: 'anonymous', authorization: undefined } },
-  ...{ members: {}, body: form },
+  caller: { name: 'anonymous', authorization: undefined },
+  members: {},
+  body: form,
 });
 
 const pairing: Prepare = async (world) => {

@@ -53,8 +53,11 @@ export async function fuzz(
   isOver: (sent: number, outcome: Outcome) => boolean,
 ): Promise<Outcome> {
   const outcome: Outcome = {
-    ...{ sent: new Map(everything.map((next) => [placeOf(next), 0])), byStatus: new Map() },
-    ...{ succeeded: new Set(), findings: [], slowest: [] },
+    sent: new Map(everything.map((next) => [placeOf(next), 0])),
+    byStatus: new Map(),
+    succeeded: new Set(),
+    findings: [],
+    slowest: [],
   };
   const agent = new http.Agent({ keepAlive: true, maxSockets: lanes });
   let total = 0;

@@ -148,8 +148,10 @@ export async function sendOverSocket(dice: Dice, world: World, field: (typeof fi
   const isFaulty = faultyCodes.has(code) || fault !== undefined;
   socket.terminate();
   return {
-    ...{ caller: name, message },
-    ...{ status: `ws ${code || 'open'}`, isSuccess: text.includes('"type":"next"') && isData(text) },
+    caller: name,
+    message,
+    status: `ws ${code || 'open'}`,
+    isSuccess: text.includes('"type":"next"') && isData(text),
     ms: performance.now() - started,
     fault: isFaulty
       ? { text: `closed with ${code}: ${text.slice(0, 600)}`, isPromised: fault?.isPromised === true }

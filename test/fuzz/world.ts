@@ -24,7 +24,10 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
   const pool = openPool();
 
   const formOf = (apikey: string) => ({
-    ...{ grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey },
+    grant_type: 'apikey',
+    scope: 'service_api',
+    client_id: 'timetable-import',
+    apikey,
   });
   const signIn = await createPin(db, pepper, {
     mandatorId: tenant.mandatorId,
@@ -61,8 +64,10 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
   await db.updateTable('resource').set({ check_in_minutes: 60 }).where('mandator_id', '=', tenant.mandatorId).execute();
   for (const { id } of tenant.resources.slice(0, rooms.length))
     await ask(user, 'POST', 'v1.0/bookings', {
-      ...{ ResourceId: id, Subject: 'Now' },
-      ...{ Start: new Date(Date.now() - 60_000), End: new Date(Date.now() + 3_600_000) },
+      ResourceId: id,
+      Subject: 'Now',
+      Start: new Date(Date.now() - 60_000),
+      End: new Date(Date.now() + 3_600_000),
     });
   // Who may do more comes more often.
   const callers: readonly Caller[] = [
@@ -78,7 +83,13 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
 
   return {
     url,
-    ...{ callers, admin, user, device, ask, pool, form: formOf(signIn.pin) },
+    callers,
+    admin,
+    user,
+    device,
+    ask,
+    pool,
+    form: formOf(signIn.pin),
     /** Leaves nothing in the way of a booking that is made now. */
     async clear(resourceId: number): Promise<void> {
       await outlast(() =>

@@ -232,7 +232,8 @@ describe('createLessonJobs', () => {
     const times = { Beginn: '2027-01-11T08:00:00Z', Ende: '2027-01-11T08:45:00Z' };
     const room = { RessourceName: 'R001', RessourceId: 7 };
     expect(await storedBody(batch?.id)).toEqual({
-      ...{ JobID: 'J-1', Standort: 'Campus' },
+      JobID: 'J-1',
+      Standort: 'Campus',
       LektionList: [{ LektionId: 'L-1', ...times, ...room, Klassen: classes, Privat: true }],
     });
   });

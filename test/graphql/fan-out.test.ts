@@ -124,7 +124,10 @@ async function watch({ query, variables = {}, operationName, viewer = {} }: Aske
     viewer: { mandatorId: 1, role: 'User', hiddenRooms: [], display: null, ...viewer },
   } as GraphqlCall;
   const opened = await subscriptions.open({
-    ...{ schema, document: parse(query), variableValues: variables, contextValue },
+    schema,
+    document: parse(query),
+    variableValues: variables,
+    contextValue,
     operationName: operationName ?? null,
   });
   if ('errors' in opened) throw opened.errors[0];
@@ -394,7 +397,10 @@ describe('with a database', () => {
 
   describe('a stream that follows a source', () => {
     const grant: NonNullable<Viewer['display']> = {
-      ...{ displayId: 77, mayBook: false, privacy: 'Title' as const, resourceIds: [1, 2] },
+      displayId: 77,
+      mayBook: false,
+      privacy: 'Title' as const,
+      resourceIds: [1, 2],
     };
     let viewer: Viewer;
     let streams: ReturnType<typeof createStreams>;

@@ -220,7 +220,7 @@ describe('what a service finds', () => {
     ['createBooking', { input: { resourceId: 'room', subject: 'S', start: far.from, end: back.to } }, '/input/end'],
     [
       'createBooking',
-      { input: { resourceId: '999999', subject: 'S', ...{ start: far.from, end: far.from } } },
+      { input: { resourceId: '999999', subject: 'S', start: far.from, end: far.from } },
       '/input/resourceId',
       '/input/end',
     ],

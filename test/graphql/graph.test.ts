@@ -288,8 +288,10 @@ describe('connections', () => {
     const { nodes, edges, pageInfo } = (await page('first: 3')).data!['resources'] as Page;
     expect(edges.map(({ node }) => node)).toEqual(nodes);
     expect(pageInfo).toEqual({
-      ...{ hasNextPage: true, hasPreviousPage: false },
-      ...{ startCursor: edges[0]?.cursor, endCursor: edges[2]?.cursor },
+      hasNextPage: true,
+      hasPreviousPage: false,
+      startCursor: edges[0]?.cursor,
+      endCursor: edges[2]?.cursor,
     });
     const next = (await page(`first: 3, after: "${edges[0]?.cursor}"`)).data!['resources'] as Page;
     expect(next.nodes.slice(0, 2)).toEqual(nodes.slice(1));
@@ -484,11 +486,9 @@ describe('edges', () => {
       lessons: {
         nodes: [
           {
-            ...{
-              lessonKey: `L${first!.id}`,
-              resourceId: `resource_${first!.id}`,
-              resource: { id: `resource_${first!.id}` },
-            },
+            lessonKey: `L${first!.id}`,
+            resourceId: `resource_${first!.id}`,
+            resource: { id: `resource_${first!.id}` },
             job: { id: 'lessonJob_J', jobKey: 'J', batchId: `batch_${batch}`, batch: { id: `batch_${batch}` } },
           },
         ],
@@ -512,16 +512,20 @@ describe('edges', () => {
     expect([errors, data]).toEqual([
       undefined,
       {
-        ...{
-          resources: { totalCount: 1 },
-          all: { totalCount: rooms.length, nodes: [{ name: 'R48' }, { name: 'R49' }] },
-        },
-        ...{ persons: { totalCount: expect.any(Number) }, groups: { totalCount: 2 }, policies: { totalCount: 1 } },
-        ...{ displays: { totalCount: 1 }, holidayCalendars: { totalCount: 1 }, bookings: { totalCount: null } },
+        resources: { totalCount: 1 },
+        all: { totalCount: rooms.length, nodes: [{ name: 'R48' }, { name: 'R49' }] },
+        persons: { totalCount: expect.any(Number) },
+        groups: { totalCount: 2 },
+        policies: { totalCount: 1 },
+        displays: { totalCount: 1 },
+        holidayCalendars: { totalCount: 1 },
+        bookings: { totalCount: null },
         webhooks: { totalCount: 1 },
         location: { resources: { totalCount: rooms.length } },
         resource: {
-          ...{ displays: { totalCount: 1 }, bookings: { totalCount: perRoom }, booked: { totalCount: perRoom - 1 } },
+          displays: { totalCount: 1 },
+          bookings: { totalCount: perRoom },
+          booked: { totalCount: perRoom - 1 },
         },
       },
     ]);

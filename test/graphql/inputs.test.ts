@@ -40,8 +40,13 @@ test('every fault of a body is told at once, as REST tells it', async () => {
   const input = { ...wanted(), subject: '', setupMinutes: -1, recurrenceRule: 'x'.repeat(501), status: null };
   const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });
   const { body } = await admin.post('/bookings', {
-    ...{ ResourceId: Number(room), Subject: '', Start: hour(8), End: hour(9) },
-    ...{ SetupMinutes: -1, RecurrenceRule: 'x'.repeat(501), Status: null },
+    ResourceId: Number(room),
+    Subject: '',
+    Start: hour(8),
+    End: hour(9),
+    SetupMinutes: -1,
+    RecurrenceRule: 'x'.repeat(501),
+    Status: null,
   });
   const ofRest = (body['Errors'] as { Field: string; Code: string }[]).map(({ Field, Code }) => [
     `${Field.charAt(0).toLowerCase()}${Field.slice(1)}`,
@@ -49,7 +54,9 @@ test('every fault of a body is told at once, as REST tells it', async () => {
   ]);
   expect(faults.map(({ field, code }) => [field, code]).sort()).toEqual(ofRest.sort());
   expect(faults).toContainEqual({
-    ...{ field: 'subject', pointer: '/input/subject', code: 'InvalidValue' },
+    field: 'subject',
+    pointer: '/input/subject',
+    code: 'InvalidValue',
     message: 'input.subject: must not be empty.',
   });
 });
@@ -78,8 +85,10 @@ test('what the input shows by itself is told before what is stored is looked at,
 
 test('faults of several arguments come together', async () => {
   const faults = await faultsOf('createPin', {
-    ...{ personId: ['ID!', '1'], label: ['String', ''] },
-    ...{ expiresAt: ['DateTime', '+010000-01-01T00:00:00Z'], idempotencyKey: ['String', 'two words'] },
+    personId: ['ID!', '1'],
+    label: ['String', ''],
+    expiresAt: ['DateTime', '+010000-01-01T00:00:00Z'],
+    idempotencyKey: ['String', 'two words'],
   });
   expect(faults).toHaveLength(1);
   const others = await faultsOf('createPin', {
@@ -93,7 +102,8 @@ test('faults of several arguments come together', async () => {
 test('members of parts and of lists have their places', async () => {
   const rule = { weekdays: [1, 8], opens: '08:00', closes: '12:00', validFrom: '2027-02-01', validTo: '2027-01-01' };
   const faults = await faultsOf('setOpeningRules', {
-    ...{ resourceId: ['ID!', room], version: ['Int!', 0] },
+    resourceId: ['ID!', room],
+    version: ['Int!', 0],
     items: ['[OpeningRuleInput!]!', [rule, { ...rule, weekdays: [2] }]],
   });
   expect(brief(faults)).toEqual(

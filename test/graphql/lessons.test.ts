@@ -58,7 +58,9 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
     if (result?.__typename !== 'BatchAccepted') throw new Error(JSON.stringify(result));
     expect(result.batch).toMatchObject({ operation: 'Update', validateOnly: false, onConflict: 'Fail' });
     expect(await storedBody(result.batch.id)).toEqual({
-      ...{ JobID: 'J-1', Bezeichnung: null, ReplaceLektionList: true },
+      JobID: 'J-1',
+      Bezeichnung: null,
+      ReplaceLektionList: true,
       LektionList: [{ LektionId: 'L-1', Beginn: '2027-01-11T08:00:00Z', Fach: null, Klassen: null }],
     });
   });
@@ -216,7 +218,9 @@ describe('lessonJobs and lessons', () => {
     const seen: string[] = [];
     for (let after: string | null = null; seen.length < 5; ) {
       const { data, errors }: { data: ListLessonsQuery; errors?: unknown } = await run(ListLessonsDocument, {
-        ...{ filter, first: 2, after },
+        filter,
+        first: 2,
+        after,
       });
       expect(errors).toBeUndefined();
       seen.push(...data.lessons!.nodes.map(({ lektionId }) => lektionId));

@@ -209,7 +209,10 @@ describe('connections', () => {
   test('PageInfo has the fields of Relay', () => {
     const fields = Object.values(fieldsOf('PageInfo')).map((field) => [field.name, typeOf(field)]);
     expect(Object.fromEntries(fields)).toEqual({
-      ...{ hasNextPage: 'Boolean!', hasPreviousPage: 'Boolean!', startCursor: 'String', endCursor: 'String' },
+      hasNextPage: 'Boolean!',
+      hasPreviousPage: 'Boolean!',
+      startCursor: 'String',
+      endCursor: 'String',
     });
   });
 
@@ -218,7 +221,10 @@ describe('connections', () => {
     const all = cursorsOf(whole);
     expect([all.length >= 4, new Set(all).size]).toEqual([true, all.length]);
     expect(whole.pageInfo).toEqual({
-      ...{ hasNextPage: false, hasPreviousPage: false, startCursor: all[0], endCursor: all.at(-1) },
+      hasNextPage: false,
+      hasPreviousPage: false,
+      startCursor: all[0],
+      endCursor: all.at(-1),
     });
     const forward = [];
     for (let args = 'first: 2', hasNext = true; hasNext; ) {

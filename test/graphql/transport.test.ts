@@ -23,7 +23,9 @@ beforeAll(async () => {
   database = await cloneDatabase();
   wire = await openWire(database.url);
   service = await startService({
-    ...{ Role: 'Web', Cors__Origins: origin, Limits__RequestsPerMinute: '60' },
+    Role: 'Web',
+    Cors__Origins: origin,
+    Limits__RequestsPerMinute: '60',
     DatabaseUrl: wire.url,
   });
   token = await service.signIn(service.tenant, 'User');
@@ -45,7 +47,10 @@ const send = async (
   const answer = await fetch(service.url + path, {
     method,
     headers: {
-      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: answerType, origin },
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: answerType,
+      origin,
       ...headers,
     },
     body: method === 'GET' ? null : text,

@@ -195,14 +195,13 @@ describe('a calendar that is sent', () => {
     const listed = (await admin.get(`/holiday-calendars/${Id}/bookings`)).body['Items'];
     expect(listed).toEqual([
       {
-        ...{
-          BookingId: all[1]!.body['Id'],
-          ResourceId: room,
-          ResourceName: 'Room',
-          Subject: 'Chor 26',
-          Holiday: 'Weihnachten',
-        },
-        ...{ Start: '2027-12-26T10:00:00.000Z', End: '2027-12-26T10:30:00.000Z' },
+        BookingId: all[1]!.body['Id'],
+        ResourceId: room,
+        ResourceName: 'Room',
+        Subject: 'Chor 26',
+        Holiday: 'Weihnachten',
+        Start: '2027-12-26T10:00:00.000Z',
+        End: '2027-12-26T10:30:00.000Z',
       },
     ]);
     const graph = await admin.ask(

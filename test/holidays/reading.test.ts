@@ -26,7 +26,8 @@ test('what closes nothing to come is counted by its reason', () => {
     today,
   );
   expect(reading).toEqual({
-    ...{ events: 9, holidays: 5 },
+    events: 9,
+    holidays: 5,
     unused: [
       { reason: 'NoDate', events: 2 },
       { reason: 'TimeOfDay', events: 2 },

@@ -126,7 +126,8 @@ describe('a WebSocket', () => {
 async function argumentsFor(prefix: string, weeksLater: number): Promise<string[]> {
   const { tenant, context } = service;
   const { pin } = await createPin(context.db, pepper, {
-    ...{ mandatorId: tenant.mandatorId, personId: tenant.person('User').id },
+    mandatorId: tenant.mandatorId,
+    personId: tenant.person('User').id,
   });
   const from = Date.UTC(2027, 1, 1, 7) + weeksLater * 7 * 86_400_000;
   return [service.url, tenant.code, pin, JSON.stringify(makeJobs(3, { prefix, rooms: ['R1'], from }))];

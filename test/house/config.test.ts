@@ -456,7 +456,8 @@ describe('mail servers, by mandator', () => {
         MAILSERVER__DEMO__CALENDARS: JSON.stringify([room]),
         MailServer__demo__PastDays: '',
         mailserver__a__school___url: 'https://three.example/',
-        ...{ MailServer__a__school___Kind: 'Ews', MailServer__a__school___User: 'x' },
+        MailServer__a__school___Kind: 'Ews',
+        MailServer__a__school___User: 'x',
         MailServer__a__school___Password: 'y',
         // Of a server that is set nowhere.
         MailServer__none__Password: '',
@@ -466,8 +467,12 @@ describe('mail servers, by mandator', () => {
       demo: { ...server, Password: 'hunter3', Calendars: [room], PastDays: 1, FutureDays: 365 },
       other: { ...server, PastDays: 1, FutureDays: 365 },
       a__school_: {
-        ...{ Kind: 'Ews', Url: 'https://three.example/', User: 'x', Password: 'y' },
-        ...{ PastDays: 1, FutureDays: 365 },
+        Kind: 'Ews',
+        Url: 'https://three.example/',
+        User: 'x',
+        Password: 'y',
+        PastDays: 1,
+        FutureDays: 365,
       },
     });
     expect(read({}).MailServer).toEqual({});

@@ -32,7 +32,11 @@ async function spoil(db: Database): Promise<void> {
 test('nothing is wrong after kill -9 and connections that are cut after COMMIT, but what is made so, which is found', async () => {
   const said: string[] = [];
   const { text, findings } = await runFaults({
-    ...{ ...smoke, seed: 1, databaseUrl: database.url, spoil, say: (line) => void said.push(line) },
+    ...smoke,
+    seed: 1,
+    databaseUrl: database.url,
+    spoil,
+    say: (line) => void said.push(line),
   });
   const harms = findings.map(({ harm, text }) => `${harm}: ${text}`).sort();
   expect(harms).toEqual([

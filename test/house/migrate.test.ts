@@ -350,7 +350,11 @@ describe('what was stored before', () => {
       const { rows } = await sql<{ id: string; origin: number | null }>`
         select lektion_id as id, origin_resource_id as origin from lesson`.execute(pool);
       expect(Object.fromEntries(rows.map(({ id, origin }) => [id, origin]))).toEqual({
-        ...{ A: 1, B: 2, C: null, gone: null, unchanged: null },
+        A: 1,
+        B: 2,
+        C: null,
+        gone: null,
+        unchanged: null,
       });
       await pool.destroy();
     }));

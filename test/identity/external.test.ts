@@ -136,7 +136,8 @@ describe.each([
       signal: AbortSignal.timeout(5_000),
       headers: {
         authorization: `Bearer ${token}`,
-        ...{ accept: 'text/event-stream', 'content-type': 'application/json' },
+        accept: 'text/event-stream',
+        'content-type': 'application/json',
       },
       body: '{"query":"subscription { batches { id } }"}',
     });
@@ -315,8 +316,13 @@ describe('a provider that is down', () => {
 
   const external = (changes: Partial<Config['IdentityProvider']> = {}): Parameters<typeof startIdentity>[1] => ({
     IdentityProvider: {
-      ...{ Mode: 'External', Authority: own.issuer, Audience: audience },
-      ...{ TenantClaim: 'tenant', EmailClaim: 'email', ...resourceClient, ...changes },
+      Mode: 'External',
+      Authority: own.issuer,
+      Audience: audience,
+      TenantClaim: 'tenant',
+      EmailClaim: 'email',
+      ...resourceClient,
+      ...changes,
     },
   });
 
@@ -428,8 +434,11 @@ describe('a provider that is not to be trusted: 503', () => {
     reply = answer();
     const guarded = await startIdentity(database.url, {
       IdentityProvider: {
-        ...{ Mode: 'External', Authority: origin, Audience: audience },
-        ...{ TenantClaim: 'tenant', EmailClaim: 'email' },
+        Mode: 'External',
+        Authority: origin,
+        Audience: audience,
+        TenantClaim: 'tenant',
+        EmailClaim: 'email',
       },
     });
     try {

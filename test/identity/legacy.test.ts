@@ -36,7 +36,9 @@ afterEach(releaseClock);
 
 const newPin = ({ context, tenant }: Service, expiresAt?: Date) =>
   createPin(context.db, pepper, {
-    ...{ mandatorId: tenant.mandatorId, personId: tenant.person('User').id, expiresAt },
+    mandatorId: tenant.mandatorId,
+    personId: tenant.person('User').id,
+    expiresAt,
   });
 
 const read = (service: Service, headers: Record<string, string>) => fetch(service.url + batches, { headers });
@@ -111,7 +113,8 @@ describe('without an identity provider', () => {
   test('an answer to a PIN of another tenant is 404', async () => {
     const stranger = await makeTenant(none.context.db, { code: 'stranger' });
     const { pin } = await createPin(none.context.db, pepper, {
-      ...{ mandatorId: stranger.mandatorId, personId: stranger.person('User').id },
+      mandatorId: stranger.mandatorId,
+      personId: stranger.person('User').id,
     });
     expect((await read(none, { APIKEY: pin })).status).toBe(404);
     expect((await fetch(`${none.url}/stranger/api/v2.0/jobs/batches`, { headers: { APIKEY: pin } })).status).toBe(200);

@@ -88,7 +88,11 @@ describe('the command line', () => {
     const host: Host = {
       config: () => context.config,
       open: async () => ({ context, close: async () => {} }),
-      ...{ serve: unused, migrate: unused, rehearse: unused, backup: unused, restore: unused },
+      serve: unused,
+      migrate: unused,
+      rehearse: unused,
+      backup: unused,
+      restore: unused,
       diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
     };
     const [out, err]: string[][] = [[], []];
@@ -116,7 +120,9 @@ describe('the command line', () => {
       ['tenants', 'list'],
     ])
       expect(await run(foreign, ...args)).toMatchObject({
-        ...{ code: 78, out: '', err: expect.stringMatching(/^Pepper: is not the one/) },
+        code: 78,
+        out: '',
+        err: expect.stringMatching(/^Pepper: is not the one/),
       });
     expect(await countPins()).toBe(before);
     expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
@@ -159,7 +165,9 @@ describe('the command line', () => {
       return { code, ...all.find(({ Check }) => Check === 'Secrets')! };
     };
     expect(await secrets(foreign)).toMatchObject({
-      ...{ code: 1, Level: 'fault', Text: expect.stringContaining('no PIN, token, display') },
+      code: 1,
+      Level: 'fault',
+      Text: expect.stringContaining('no PIN, token, display'),
       Remedy: expect.stringMatching(/^Set Pepper to that of/),
     });
     const right = { Level: 'ok', Text: 'the Pepper is the one of this database' };
@@ -168,7 +176,8 @@ describe('the command line', () => {
     await sql`delete from signing_key`.execute(service.context.db);
     for (const context of [service.context, foreign])
       expect(await secrets(context)).toMatchObject({
-        ...{ Level: 'ok', Text: expect.stringContaining('the next start decides which one it is') },
+        Level: 'ok',
+        Text: expect.stringContaining('the next start decides which one it is'),
       });
     expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
     expect(await secrets(service.context)).toMatchObject(right);

@@ -14,7 +14,10 @@ let stranger: Awaited<ReturnType<typeof makeTenant>>;
 
 beforeAll(async () => {
   service = await startService({
-    ...{ TrustProxy: '1', Sessions__PerPerson: '3', GraphiQLEnabled: 'true', LegacyApiKeyEnabled: 'true' },
+    TrustProxy: '1',
+    Sessions__PerPerson: '3',
+    GraphiQLEnabled: 'true',
+    LegacyApiKeyEnabled: 'true',
     Cors__Origins: 'https://other.example',
   });
   stranger = await makeTenant(service.context.db, { code: 'stranger' });

@@ -7,7 +7,10 @@ import { type Service, startService } from '../_util/service.ts';
 import { makeKey, publicRoot, refuser, resourceClient, startProvider } from './_util/oidc-provider.ts';
 
 const settingsFor = (authority: string) => ({
-  ...{ Role: 'Web', BaseUrl: publicRoot, TrustProxy: '1', Limits__TokenRequestsPerMinute: '60' },
+  Role: 'Web',
+  BaseUrl: publicRoot,
+  TrustProxy: '1',
+  Limits__TokenRequestsPerMinute: '60',
   IdentityProvider__Mode: 'External',
   IdentityProvider__Authority: authority,
   IdentityProvider__ClientId: resourceClient.ClientId,
@@ -118,7 +121,9 @@ describe('at a provider', () => {
     ]);
     const address = new URL(begun.headers.get('location')!);
     expect(Object.fromEntries(address.searchParams)).toMatchObject({
-      ...{ response_type: 'code', code_challenge_method: 'S256', scope: 'openid email' },
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      scope: 'openid email',
       redirect_uri: `${publicRoot}/school/session/return`,
     });
     const back = await pass(address, 'ada');
@@ -186,7 +191,8 @@ describe('at a provider', () => {
     for (const path of ['/a%0d%0ax:y/session/start', '/a;Domain=x/session/start', '/api/session/return'])
       expect([path, [401, 404].includes((await browser.get(path)).status)]).toEqual([path, true]);
     const hostile = await browser.get('/school/session/start?return=https://evil.example&redirect_uri=x', {
-      ...{ 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
     });
     expect(new URL(hostile.headers.get('location')!).searchParams.get('redirect_uri')).toBe(
       `${publicRoot}/school/session/return`,
@@ -260,8 +266,15 @@ describe('with a provider that is scripted', () => {
     const { searchParams } = await browser.start(said.mandator);
     const now = Math.floor(Date.now() / 1000);
     const claims = {
-      ...{ iss: scripted.origin, aud: resourceClient.ClientId, sub: 'ada', iat: now, exp: now + 60 },
-      ...{ nonce: searchParams.get('nonce'), tenant: 'school', email: 'user@school.example', ...said.claims },
+      iss: scripted.origin,
+      aud: resourceClient.ClientId,
+      sub: 'ada',
+      iat: now,
+      exp: now + 60,
+      nonce: searchParams.get('nonce'),
+      tenant: 'school',
+      email: 'user@school.example',
+      ...said.claims,
     };
     const idToken = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: 'first' })

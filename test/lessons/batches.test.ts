@@ -27,8 +27,14 @@ async function enter() {
   async function insert(changes: Record<string, unknown> = {}): Promise<string> {
     const id = randomUUID();
     const batch = {
-      ...{ mandator_id: tenant.mandatorId, id, operation: 'Create', job_count: 1, request_id: 'test' },
-      ...{ created_by: tenant.person('Importer').id, import_status: 'LessonsCreated', finished_at: new Date() },
+      mandator_id: tenant.mandatorId,
+      id,
+      operation: 'Create',
+      job_count: 1,
+      request_id: 'test',
+      created_by: tenant.person('Importer').id,
+      import_status: 'LessonsCreated',
+      finished_at: new Date(),
     };
     await service.context.db
       .insertInto('batch')
@@ -144,7 +150,8 @@ describe('GET …/jobs/batches', () => {
     const waits: (string | null)[] = [];
     for (const age of [700, 300, 60, 20, 5]) {
       const id = await insert({
-        ...{ import_status: 'AwaitingLessonProcessing', finished_at: null },
+        import_status: 'AwaitingLessonProcessing',
+        finished_at: null,
         created_at: new Date(Date.now() - age * 1_000),
       });
       const one = (await client.call(`/batches/${id}`)).headers.get('retry-after');

@@ -32,8 +32,13 @@ describe('LessonsCreated', () => {
     const before = await lessons();
     const batch = await done('delete', [{ JobID: 'J', ...more }]);
     expect(batch).toMatchObject({
-      ...{ Operation: 'Delete', JobCount: 1, LessonCount: 2, ProcessedCount: 2, CreatedCount: 0 },
-      ...{ ErrorCount: 0, WarningCount: 0 },
+      Operation: 'Delete',
+      JobCount: 1,
+      LessonCount: 2,
+      ProcessedCount: 2,
+      CreatedCount: 0,
+      ErrorCount: 0,
+      WarningCount: 0,
     });
     expect([await jobs(), await lessons()]).toEqual([['K: 2'], { 3: before['3'], 4: before['4'] }]);
     expect(Object.values(await bookings())).toMatchObject([

@@ -142,7 +142,9 @@ describe('the role Importer', () => {
     const { db } = service.context;
     const person = { Name: 'Units', Email: 'units@applied.example', TimeZone: 'UTC', Role: 'Importer' };
     const file = readTenantFile({
-      ...{ Mandator: 'applied', Name: 'Applied', Persons: [person] },
+      Mandator: 'applied',
+      Name: 'Applied',
+      Persons: [person],
       Parameters: { PinAuthenticationAllowed: true, UsersMayImport: true },
     });
     expect(await applyTenantFile(db, file)).toMatchObject({ created: 2 });

@@ -35,7 +35,8 @@ async function roomsTold({ tenant, roomId }: Timetable, work: () => Promise<unkn
 
 const K = { KopplungId: 'K' };
 const to = (LektionId: string, RessourceName: string, more: object = {}) => ({
-  ...{ LektionId, RessourceName },
+  LektionId,
+  RessourceName,
   ...more,
 });
 const update = (...LektionList: object[]) => ['update', [{ JobID: 'J', LektionList }]] as const;

@@ -69,8 +69,13 @@ async function stateOf({ client }: Timetable): Promise<State> {
 }
 
 const empty = {
-  ...{ Titel: null, Fach: null, Bemerkung: null, Klassen: null, Lehrpersonen: null },
-  ...{ KopplungId: null, Privat: false },
+  Titel: null,
+  Fach: null,
+  Bemerkung: null,
+  Klassen: null,
+  Lehrpersonen: null,
+  KopplungId: null,
+  Privat: false,
 };
 
 /** What jobs ask for. */

@@ -66,7 +66,11 @@ describe('GET …/jobs', () => {
     const at = (hour: number) => ['R001', `2031-01-06T${hour}:00:00Z`, `2031-01-06T${hour}:45:00Z`] as const;
     batchId = await imported(user, [
       {
-        ...{ JobID: 'job-1', Bezeichnung: 'Mathematik', Quelle: 'Plan', Standort: 'Campus', Bemerkung: 'B' },
+        JobID: 'job-1',
+        Bezeichnung: 'Mathematik',
+        Quelle: 'Plan',
+        Standort: 'Campus',
+        Bemerkung: 'B',
         LektionList: [lesson('1', ...at(10)), lesson('2', ...at(11))],
       },
       { JobID: 'job-2', LektionList: [lesson('1', ...at(12))] },
@@ -133,8 +137,13 @@ describe('GET …/lessons', () => {
         JobID: 'values',
         LektionList: [
           lesson('L-1', ' aula ü1 ', '2032-01-05T08:00:00+01:00', '2032-01-05T08:45:00+01:00', {
-            ...{ Titel: 'T', Fach: 'F', Bemerkung: 'B', Klassen: ['1a', '1b'], Lehrpersonen: ['N. N.'] },
-            ...{ KopplungId: 'K', Status: 'Vertretung' },
+            Titel: 'T',
+            Fach: 'F',
+            Bemerkung: 'B',
+            Klassen: ['1a', '1b'],
+            Lehrpersonen: ['N. N.'],
+            KopplungId: 'K',
+            Status: 'Vertretung',
           }),
           lesson('L-2', 'R001', '2032-01-05T09:00:00Z', '2032-01-05T09:45:00Z'),
         ],
@@ -144,18 +153,40 @@ describe('GET …/lessons', () => {
     const booking = expect.any(Number);
     expect(Items).toEqual([
       {
-        ...{ LektionId: 'L-1', JobID: 'values' },
-        ...{ Beginn: '2032-01-05T07:00:00.000Z', Ende: '2032-01-05T07:45:00.000Z' },
-        ...{ RessourceName: 'Aula Ü1', RessourceId: service.tenant.resources[2]?.id },
-        ...{ Titel: 'T', Fach: 'F', Bemerkung: 'B', Klassen: ['1a', '1b'], Lehrpersonen: ['N. N.'] },
-        ...{ Status: 'Vertretung', KopplungId: 'K', Privat: false, BookingId: booking, Ursprung: null },
+        LektionId: 'L-1',
+        JobID: 'values',
+        Beginn: '2032-01-05T07:00:00.000Z',
+        Ende: '2032-01-05T07:45:00.000Z',
+        RessourceName: 'Aula Ü1',
+        RessourceId: service.tenant.resources[2]?.id,
+        Titel: 'T',
+        Fach: 'F',
+        Bemerkung: 'B',
+        Klassen: ['1a', '1b'],
+        Lehrpersonen: ['N. N.'],
+        Status: 'Vertretung',
+        KopplungId: 'K',
+        Privat: false,
+        BookingId: booking,
+        Ursprung: null,
       },
       {
-        ...{ LektionId: 'L-2', JobID: 'values' },
-        ...{ Beginn: '2032-01-05T09:00:00.000Z', Ende: '2032-01-05T09:45:00.000Z' },
-        ...{ RessourceName: 'R001', RessourceId: service.tenant.resources[0]?.id },
-        ...{ Titel: null, Fach: null, Bemerkung: null, Klassen: null, Lehrpersonen: null },
-        ...{ Status: 'Geplant', KopplungId: null, Privat: false, BookingId: booking, Ursprung: null },
+        LektionId: 'L-2',
+        JobID: 'values',
+        Beginn: '2032-01-05T09:00:00.000Z',
+        Ende: '2032-01-05T09:45:00.000Z',
+        RessourceName: 'R001',
+        RessourceId: service.tenant.resources[0]?.id,
+        Titel: null,
+        Fach: null,
+        Bemerkung: null,
+        Klassen: null,
+        Lehrpersonen: null,
+        Status: 'Geplant',
+        KopplungId: null,
+        Privat: false,
+        BookingId: booking,
+        Ursprung: null,
       },
     ]);
   });
@@ -372,14 +403,13 @@ describe('GET …/lessons', () => {
 
   test('Privat: others see that the room is taken, the sender and Admins see all', async () => {
     const content = {
-      ...{
-        Titel: 'Prüfung',
-        Fach: 'Chemie',
-        Bemerkung: 'geheim',
-        Klassen: ['4b'],
-        Lehrpersonen: ['M. Curie'],
-      },
-      ...{ KopplungId: 'K-9', Ursprung: null },
+      Titel: 'Prüfung',
+      Fach: 'Chemie',
+      Bemerkung: 'geheim',
+      Klassen: ['4b'],
+      Lehrpersonen: ['M. Curie'],
+      KopplungId: 'K-9',
+      Ursprung: null,
     };
     const { Ursprung, ...sent } = content;
     await imported(user, [
@@ -393,8 +423,11 @@ describe('GET …/lessons', () => {
       .updateTable('lesson')
       .set({
         ursprung: JSON.stringify({
-          ...{ RessourceName: 'R002', Lehrpersonen: null, Fach: 'Physik' },
-          ...{ Beginn: '2035-01-01T07:00:00Z', Ende: '2035-01-01T08:00:00Z' },
+          RessourceName: 'R002',
+          Lehrpersonen: null,
+          Fach: 'Physik',
+          Beginn: '2035-01-01T07:00:00Z',
+          Ende: '2035-01-01T08:00:00Z',
         }),
       })
       .where('lektion_id', '=', 'p')
@@ -402,8 +435,11 @@ describe('GET …/lessons', () => {
     const shown = {
       ...content,
       Ursprung: {
-        ...{ RessourceName: 'R002', Lehrpersonen: null, Fach: 'Physik' },
-        ...{ Beginn: '2035-01-01T07:00:00.000Z', Ende: '2035-01-01T08:00:00.000Z' },
+        RessourceName: 'R002',
+        Lehrpersonen: null,
+        Fach: 'Physik',
+        Beginn: '2035-01-01T07:00:00.000Z',
+        Ende: '2035-01-01T08:00:00.000Z',
       },
     };
     const read = async (client: LessonClient) => (await client.lessons('JobID=private')).Items[0];
@@ -411,10 +447,20 @@ describe('GET …/lessons', () => {
     expect(await read(admin)).toMatchObject(shown);
     const other = await read(await otherUser());
     expect(other).toMatchObject({
-      ...{ LektionId: 'p', JobID: 'private', RessourceName: 'R001', Status: 'Geplant', Privat: true },
-      ...{ Beginn: '2035-01-01T08:00:00.000Z', Ende: '2035-01-01T09:00:00.000Z' },
-      ...{ Titel: 'Belegt', Fach: null, Bemerkung: null, Klassen: null, Lehrpersonen: null },
-      ...{ KopplungId: null, Ursprung: null },
+      LektionId: 'p',
+      JobID: 'private',
+      RessourceName: 'R001',
+      Status: 'Geplant',
+      Privat: true,
+      Beginn: '2035-01-01T08:00:00.000Z',
+      Ende: '2035-01-01T09:00:00.000Z',
+      Titel: 'Belegt',
+      Fach: null,
+      Bemerkung: null,
+      Klassen: null,
+      Lehrpersonen: null,
+      KopplungId: null,
+      Ursprung: null,
     });
     expect(JSON.stringify(other)).not.toMatch(/geheim|Chemie|Physik|Curie|4b|K-9/);
   });

@@ -25,14 +25,14 @@ const change = (...LektionList: unknown[]) => [{ JobID: 'J', LektionList }];
 
 describe('the members of a lesson', () => {
   const full = {
-    ...{
-      Titel: 'Algebra',
-      Fach: 'Math',
-      Bemerkung: 'B',
-      Klassen: ['1a', '1b'],
-      Lehrpersonen: ['E. Noether'],
-    },
-    ...{ KopplungId: 'K', Privat: true, Status: 'Vertretung' },
+    Titel: 'Algebra',
+    Fach: 'Math',
+    Bemerkung: 'B',
+    Klassen: ['1a', '1b'],
+    Lehrpersonen: ['E. Noether'],
+    KopplungId: 'K',
+    Privat: true,
+    Status: 'Vertretung',
   };
 
   test('absent: unchanged; lessons that are not listed: unchanged', async () => {
@@ -47,8 +47,14 @@ describe('the members of a lesson', () => {
     const { done, lessons } = await withLessons(lesson('1', 'A', 8, full));
     const before = await lessons();
     const empty = {
-      ...{ Titel: null, Fach: null, Bemerkung: null, Klassen: null, Lehrpersonen: null },
-      ...{ KopplungId: null, Privat: null, Status: null },
+      Titel: null,
+      Fach: null,
+      Bemerkung: null,
+      Klassen: null,
+      Lehrpersonen: null,
+      KopplungId: null,
+      Privat: null,
+      Status: null,
     };
     await done('update', change({ LektionId: '1', ...empty, RessourceId: null }));
     const { Fach, Lehrpersonen } = full;
@@ -56,7 +62,8 @@ describe('the members of a lesson', () => {
       1: {
         ...before['1'],
         ...empty,
-        ...{ Privat: false, Status: 'Geplant' },
+        Privat: false,
+        Status: 'Geplant',
         Ursprung: { RessourceName: 'A', Lehrpersonen, Fach, ...asAnswered(8) },
       },
     });
@@ -66,16 +73,15 @@ describe('the members of a lesson', () => {
     const { fails } = await withLessons(lesson('1', 'A', 8), lesson('2', 'A', 9));
     const none = { Beginn: null, Ende: null, RessourceName: null };
     const wrong = {
-      ...{
-        Beginn: 'now',
-        Ende: 7,
-        RessourceName: '',
-        RessourceId: 0,
-        Titel: 1,
-        Klassen: 'all',
-        Status: 'gone',
-      },
-      ...{ KopplungId: '', Privat: 'yes' },
+      Beginn: 'now',
+      Ende: 7,
+      RessourceName: '',
+      RessourceId: 0,
+      Titel: 1,
+      Klassen: 'all',
+      Status: 'gone',
+      KopplungId: '',
+      Privat: 'yes',
     };
     const faults = (members: object, code: (name: string) => string) =>
       Object.keys(members).map((name) => `${name} ${code(name)}`);
@@ -335,7 +341,10 @@ describe('Status', () => {
 
 describe('Ursprung', () => {
   const origin = {
-    ...{ RessourceName: 'A', Lehrpersonen: ['N'], Fach: 'Math', ...asAnswered(8) },
+    RessourceName: 'A',
+    Lehrpersonen: ['N'],
+    Fach: 'Math',
+    ...asAnswered(8),
   };
   const content = { Fach: 'Math', Lehrpersonen: ['N'] };
 
@@ -356,15 +365,16 @@ describe('Ursprung', () => {
     await done(
       'update',
       change({
-        ...{
-          LektionId: '1',
-          Titel: 'T',
-          Bemerkung: 'B',
-          Klassen: ['1a'],
-          Status: 'Vertretung',
-          Privat: true,
-        },
-        ...{ KopplungId: 'K', RessourceName: ' a', Beginn: '2031-01-06T09:00:00+01:00', ...content },
+        LektionId: '1',
+        Titel: 'T',
+        Bemerkung: 'B',
+        Klassen: ['1a'],
+        Status: 'Vertretung',
+        Privat: true,
+        KopplungId: 'K',
+        RessourceName: ' a',
+        Beginn: '2031-01-06T09:00:00+01:00',
+        ...content,
       }),
     );
     expect((await lessons())['1']).toMatchObject({ Titel: 'T', KopplungId: 'K', Ursprung: null });
@@ -409,7 +419,9 @@ describe('Version of the booking', () => {
     const before = await rows();
     await done('update', [
       {
-        ...{ JobID: 'J', Bezeichnung: null, ReplaceLektionList: true },
+        JobID: 'J',
+        Bezeichnung: null,
+        ReplaceLektionList: true,
         LektionList: [
           lesson('1', 'a', 8, full),
           { LektionId: '2' },

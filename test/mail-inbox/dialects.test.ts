@@ -26,7 +26,11 @@ describe('EWS', () => {
 
   test('the last of its watermarks counts, and where it went on', () => {
     expect(one(ewsBody({ previous: 'w0', watermark: 'w9', events: ['CreatedEvent', 'ModifiedEvent'] }))).toMatchObject({
-      ...{ watermark: 'w9', previousWatermark: 'w0', kind: 'Change', marks: true, ends: null },
+      watermark: 'w9',
+      previousWatermark: 'w0',
+      kind: 'Change',
+      marks: true,
+      ends: null,
     });
   });
 
@@ -76,8 +80,12 @@ describe('EWS', () => {
 
 describe('Google', () => {
   const headers = (more: Record<string, string> = {}) => ({
-    ...{ 'x-goog-channel-id': 'c1', 'x-goog-channel-token': '7.secret', 'x-goog-resource-id': 'r1' },
-    ...{ 'x-goog-resource-state': 'exists', 'x-goog-message-number': '10', ...more },
+    'x-goog-channel-id': 'c1',
+    'x-goog-channel-token': '7.secret',
+    'x-goog-resource-id': 'r1',
+    'x-goog-resource-state': 'exists',
+    'x-goog-message-number': '10',
+    ...more,
   });
   const ofHeaders = (more: Record<string, string> = {}) =>
     readGoogle(headers(more)).notifications[0] as MailNotification;
@@ -87,7 +95,11 @@ describe('Google', () => {
     expect(isGoogle({ 'x-goog-resource-state': 'exists' })).toBe(false);
     expect(ofHeaders()).toMatchObject({ kind: 'Change', externalId: 'c1', clientState: '7.secret', marks: true });
     expect(JSON.parse(ofHeaders().body!.toString())).toEqual({
-      ...{ channel: 'c1', resource: 'r1', state: 'exists', number: '10', expiration: null },
+      channel: 'c1',
+      resource: 'r1',
+      state: 'exists',
+      number: '10',
+      expiration: null,
     });
   });
 
@@ -179,13 +191,12 @@ describe('Graph', () => {
 describe('JMAP', () => {
   test('counts the accounts whose calendars have a new state', () => {
     const body = stateChange({
-      ...{
-        A1: { CalendarEvent: 's1', Email: 's2' },
-        a2: { Calendar: 's3' },
-        a3: { Mailbox: 's4' },
-        a4: { CalendarEvent: 7 },
-      },
-      ...{ a5: null, a6: [] },
+      A1: { CalendarEvent: 's1', Email: 's2' },
+      a2: { Calendar: 's3' },
+      a3: { Mailbox: 's4' },
+      a4: { CalendarEvent: 7 },
+      a5: null,
+      a6: [],
     });
     expect(one(body)).toMatchObject({ kind: 'Change', accounts: ['a1', 'a2'] });
   });

@@ -79,8 +79,11 @@ describe.each(paths)('on the %s path', (_name, path) => {
     const tell = (more: Record<string, string> = {}, query = google.k, body = '') =>
       push(at(path, query), body, {
         headers: {
-          ...{ 'X-Goog-Channel-ID': 'c1', 'X-Goog-Channel-Token': google.clientState },
-          ...{ 'X-Goog-Resource-State': 'exists', 'X-Goog-Message-Number': '2', ...more },
+          'X-Goog-Channel-ID': 'c1',
+          'X-Goog-Channel-Token': google.clientState,
+          'X-Goog-Resource-State': 'exists',
+          'X-Goog-Message-Number': '2',
+          ...more,
         },
       });
 

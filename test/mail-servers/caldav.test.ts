@@ -124,14 +124,12 @@ beforeEach(() => {
 });
 
 const settingsOf = (path: string, others: Partial<MailServerSettings> = {}): MailServerSettings => ({
-  ...{
-    Kind: 'CalDav',
-    Url: `${origin}${path}`,
-    User: 'reader',
-    Password: 'secret',
-    PastDays: 1,
-    FutureDays: 365,
-  },
+  Kind: 'CalDav',
+  Url: `${origin}${path}`,
+  User: 'reader',
+  Password: 'secret',
+  PastDays: 1,
+  FutureDays: 365,
   ...others,
 });
 const calendar = { mailbox, address: null, timeZone: 'Europe/Berlin' };
@@ -159,7 +157,8 @@ describe('what has changed is read', () => {
     put('three.ics', ics('three.ics', '20261202T090000'));
     const second = await read(connector, first.cursor, first.address);
     expect(second).toMatchObject({
-      ...{ whole: false, removed: ['/dav/room-a/Default/two.ics'] },
+      whole: false,
+      removed: ['/dav/room-a/Default/two.ics'],
       groups: [{ items: [{ start: new Date('2026-12-02T08:00Z') }] }],
     });
     expect(await read(connector, second.cursor, second.address)).toMatchObject({

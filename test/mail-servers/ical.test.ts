@@ -259,10 +259,21 @@ describe('an exception for all that follow', () => {
 describe('an appointment', () => {
   test('of the room itself, without anybody invited, is its own', () => {
     expect(itemOf('SUMMARY:Staff\\, all\\nof them', 'LAST-MODIFIED:20261120T080000Z')).toEqual({
-      ...{ id: '/room/one.ics', occurrence: '', uid: 'one@test', days: null, organizer: null },
-      ...{ start: new Date('2026-12-01T09:00Z'), end: new Date('2026-12-01T10:00Z') },
-      ...{ subject: 'Staff, all of them', isPrivate: false, isCancelled: false, shownAs: 'Busy' },
-      ...{ response: 'Organizer', changedAt: new Date('2026-11-20T08:00Z'), origin: null, changeKey: null },
+      id: '/room/one.ics',
+      occurrence: '',
+      uid: 'one@test',
+      days: null,
+      organizer: null,
+      start: new Date('2026-12-01T09:00Z'),
+      end: new Date('2026-12-01T10:00Z'),
+      subject: 'Staff, all of them',
+      isPrivate: false,
+      isCancelled: false,
+      shownAs: 'Busy',
+      response: 'Organizer',
+      changedAt: new Date('2026-11-20T08:00Z'),
+      origin: null,
+      changeKey: null,
     });
   });
 

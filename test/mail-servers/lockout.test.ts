@@ -33,8 +33,11 @@ const openEws = () =>
   open({ Kind: 'Ews', Url: `${server.origin}/EWS/Exchange.asmx`, User: 'rooms', Password: 'hunter2' });
 const openGraph = () =>
   open({
-    ...{ Kind: 'Graph', Url: `${server.origin}/v1.0`, TokenUrl: `${server.origin}/token` },
-    ...{ ClientId: 'client', ClientSecret: 'hunter2' },
+    Kind: 'Graph',
+    Url: `${server.origin}/v1.0`,
+    TokenUrl: `${server.origin}/token`,
+    ClientId: 'client',
+    ClientSecret: 'hunter2',
   });
 const isToken = ({ path }: Asked) => path === '/token';
 

@@ -21,9 +21,12 @@ afterAll(() => Promise.all([server.close(), elsewhere.close()]));
 
 function open(more: Partial<MailServerSettings> = {}) {
   const settings: MailServerSettings = {
-    ...{ Kind: 'ICalendar', Url: `${server.origin}/`, TrustedOrigins: [server.origin, elsewhere.origin] },
+    Kind: 'ICalendar',
+    Url: `${server.origin}/`,
+    TrustedOrigins: [server.origin, elsewhere.origin],
     Calendars: [{ Mailbox: mailbox, ResourceName: 'Aula', Url: `${server.origin}/ical/${secret}/basic.ics` }],
-    ...{ PastDays: 1, FutureDays: 365 },
+    PastDays: 1,
+    FutureDays: 365,
     ...more,
   };
   const connector = openPublished(settings, openLog('silent'));
@@ -190,7 +193,10 @@ describe('what has not changed is not read again', () => {
     server.answer(() => ({ body: feed(lines, at('one', '20261201T090000Z')) }));
     const pages = openPublished(
       {
-        ...{ Kind: 'ICalendar', Url: `${server.origin}/{user}.ics`, PastDays: 1, FutureDays: 365 },
+        Kind: 'ICalendar',
+        Url: `${server.origin}/{user}.ics`,
+        PastDays: 1,
+        FutureDays: 365,
         TrustedOrigins: [server.origin],
         ...more,
       },

@@ -46,7 +46,8 @@ const doubt = (calendarId: number, minutesAgo: number) =>
     .transaction()
     .execute((trx) => doubtSubscription(trx, desk.mandatorId, calendarId, new Date(Date.now() - minutesAgo * 60_000)));
 const refusal = (status: number, code: string, headers: Record<string, string> = {}) => ({
-  ...{ status, headers: { 'content-type': 'application/json', ...headers } },
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify({ error: { code, message: 'It cannot be.' } }),
 });
 /** What the mail server answers to one kind of question from now on. */
@@ -231,12 +232,16 @@ describe('renewal', () => {
     const { callback, clientState } = server.promises.get(externalId!)!;
     const value = [
       {
-        ...{ subscriptionId: externalId, clientState, lifecycleEvent: 'reauthorizationRequired' },
+        subscriptionId: externalId,
+        clientState,
+        lifecycleEvent: 'reauthorizationRequired',
         subscriptionExpirationDateTime: new Date().toISOString(),
       },
     ];
     const answer = await fetch(callback, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ value }) },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ value }),
     });
     expect(answer.status).toBe(202);
     await desk.settle();
@@ -308,7 +313,10 @@ describe('a change that was found by reading and not by push', () => {
 describe('what the mail server holds for us', () => {
   const held = (id: string, callback: string) =>
     server.promises.set(id, {
-      ...{ id, callback, mailbox: 'r001@rooms.test', clientState: '' },
+      id,
+      callback,
+      mailbox: 'r001@rooms.test',
+      clientState: '',
       expiresAt: Date.now() + 86_400_000,
     });
 

@@ -34,7 +34,8 @@ let appointed = 0;
 async function change(): Promise<void> {
   const start = new Date(nextHour + ++appointed * hour);
   await server.appoint(room, {
-    ...{ subject: `Appointment ${appointed}`, start: start.toISOString() },
+    subject: `Appointment ${appointed}`,
+    start: start.toISOString(),
     end: new Date(start.getTime() + hour / 2).toISOString(),
   });
   await server.quiesce();
@@ -59,8 +60,10 @@ async function settle(): Promise<void> {
 
 describe('Exchange', () => {
   const settings = () => ({
-    ...{ MailServer__school__Kind: 'Ews', MailServer__school__Url: server.ews },
-    ...{ MailServer__school__User: server.user, MailServer__school__Password: server.password },
+    MailServer__school__Kind: 'Ews',
+    MailServer__school__Url: server.ews,
+    MailServer__school__User: server.user,
+    MailServer__school__Password: server.password,
   });
   const newest = async () => (await desk.rows()).at(-1)!;
   async function open() {
@@ -168,10 +171,8 @@ describe('Graph', () => {
       for await (const chunk of request) body += chunk;
       const { authorization = '', prefer = '' } = request.headers as Record<string, string>;
       const answer = await fetch(new URL(request.url!, server.url), {
-        ...{
-          method: request.method!,
-          headers: { authorization, prefer, 'content-type': 'application/json' },
-        },
+        method: request.method!,
+        headers: { authorization, prefer, 'content-type': 'application/json' },
         ...(body !== '' && { body: shifted(body, way.ahead) }),
       });
       // The first with a token that has expired meanwhile is refused.

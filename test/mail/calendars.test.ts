@@ -203,7 +203,8 @@ describe('which calendars there are', () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       Array(2).fill(
         expect.objectContaining({
-          ...{ level: 'warn', remedy: expect.any(String) },
+          level: 'warn',
+          remedy: expect.any(String),
           fault: `MailServer.${tenant.code}.Calendars: "Keller" is no resource`,
         }),
       ),
@@ -259,8 +260,14 @@ describe('a calendar that the settings no longer name', () => {
     await alignCalendars(db, settings());
     expect(await statuses()).toEqual({ later: 'Cancelled' });
     expect(await calendarOf(0)).toMatchObject({
-      ...{ mailbox: 'other@x.example', cursor: null, fault: null, failures: 0, not_before: null },
-      ...{ dirty_by: 'Request', found_by_push: 0, found_by_poll: 0 },
+      mailbox: 'other@x.example',
+      cursor: null,
+      fault: null,
+      failures: 0,
+      not_before: null,
+      dirty_by: 'Request',
+      found_by_push: 0,
+      found_by_poll: 0,
     });
   });
 

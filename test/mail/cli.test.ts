@@ -55,7 +55,11 @@ async function run(...args: string[]) {
   const host: Host = {
     config: () => context.config,
     open: async () => ({ context, close: async () => {} }),
-    ...{ serve: unused, migrate: unused, rehearse: unused, backup: unused, restore: unused },
+    serve: unused,
+    migrate: unused,
+    rehearse: unused,
+    backup: unused,
+    restore: unused,
     diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
   };
   const [out, err]: string[][] = [[], []];
@@ -91,17 +95,29 @@ describe('mail list', () => {
     const { out } = await run('mail', 'list', '--json');
     const [first] = JSON.parse(out) as Record<string, unknown>[];
     expect(first).toMatchObject({
-      ...{ Mandator: 'school', CalendarId: ids[0], ResourceName: 'Aula', Mailbox: 'a@mail.example' },
-      ...{ Kind: 'Ews', State: 'Active', PushWorks: true, FoundByPush: 3, Fault: null, ConflictCount: 1 },
+      Mandator: 'school',
+      CalendarId: ids[0],
+      ResourceName: 'Aula',
+      Mailbox: 'a@mail.example',
+      Kind: 'Ews',
+      State: 'Active',
+      PushWorks: true,
+      FoundByPush: 3,
+      Fault: null,
+      ConflictCount: 1,
       Conflicts: [{ Subject: 'Subject 0', Start: '2126-11-20T09:00:00.000Z', Uid: 'uid 0', BookingId: null }],
       UnreadableCount: 2,
       Unreadable: [
         {
-          ...{ Uid: 'uid 1', ItemId: 'item 1', Reason: 'It has no valid times.' },
+          Uid: 'uid 1',
+          ItemId: 'item 1',
+          Reason: 'It has no valid times.',
           Since: '2026-11-20T07:01:00.000Z',
         },
         {
-          ...{ Uid: null, ItemId: 'item 0', Reason: 'It has no valid times.' },
+          Uid: null,
+          ItemId: 'item 0',
+          Reason: 'It has no valid times.',
           Since: '2026-11-20T07:00:00.000Z',
         },
       ],
@@ -122,11 +138,17 @@ describe('mail list', () => {
     await sql`delete from mail_writing`.execute(db);
     await sql`update mail_calendar set writing_fault = null`.execute(db);
     expect(second).toMatchObject({
-      ...{ ResourceName: 'Bibliothek', WritingFault: 'It may not be written.', UnwrittenCount: 2 },
+      ResourceName: 'Bibliothek',
+      WritingFault: 'It may not be written.',
+      UnwrittenCount: 2,
       Unwritten: [
         {
-          ...{ BookingId: 4711, Start: '2126-11-20T09:00:00.000Z', End: '2126-11-20T10:00:00.000Z' },
-          ...{ Cause: 'Changed', Reason: 'Reason 1', NextTryAt: '2126-11-20T08:00:00.000Z' },
+          BookingId: 4711,
+          Start: '2126-11-20T09:00:00.000Z',
+          End: '2126-11-20T10:00:00.000Z',
+          Cause: 'Changed',
+          Reason: 'Reason 1',
+          NextTryAt: '2126-11-20T08:00:00.000Z',
         },
         { BookingId: 4712, Start: '2126-11-21T09:00:00.000Z', Cause: 'Refused', Reason: 'Reason 2' },
       ],
@@ -136,7 +158,8 @@ describe('mail list', () => {
 
   test('none: says what to set; a tenant that there is not is named', async () => {
     expect(await run('mail', 'list', '--mandator', 'without')).toEqual({
-      ...{ code: 0, err: '' },
+      code: 0,
+      err: '',
       out: 'No calendar of without is read: set MailServer, give resources a Mailbox, and see that a worker runs.\n',
     });
     expect((await run('mail', 'list', '--mandator', 'without', '--json')).out).toBe('[]\n');
@@ -160,7 +183,8 @@ describe('mail callback', () => {
       .execute();
     expect(subscription).toEqual([
       {
-        ...{ id: openSecrets(context.config).read('callback', secret), state: 'AwaitingFirstPush' },
+        id: openSecrets(context.config).read('callback', secret),
+        state: 'AwaitingFirstPush',
         callback_url: 'https://rooms.example/api/webhooks/mailserver',
       },
     ]);
@@ -217,7 +241,8 @@ describe('mail read', () => {
 
   test('queues all of a tenant, also those that wait after a fault; cursors stay', async () => {
     expect(await run('mail', 'read', '--mandator', 'school')).toEqual({
-      ...{ code: 0, err: '' },
+      code: 0,
+      err: '',
       out: '2 calendars are read by the worker within seconds.\n',
     });
     expect(await states()).toEqual(Array(2).fill(['c', 'Request', false, true]));

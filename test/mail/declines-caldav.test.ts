@@ -61,12 +61,10 @@ const write = (...lines: string[]) =>
 const times = (days: number) => [`DTSTART:${stamp(at(days, 9))}`, `DTEND:${stamp(at(days, 10))}`];
 async function book(days: number): Promise<void> {
   const made = await desk.user.post('/bookings', {
-    ...{
-      ResourceId: room.id,
-      Subject: 'Exam of Ada',
-      Start: at(days, 9).toISOString(),
-      End: at(days, 10).toISOString(),
-    },
+    ResourceId: room.id,
+    Subject: 'Exam of Ada',
+    Start: at(days, 9).toISOString(),
+    End: at(days, 10).toISOString(),
   });
   expect(made.status).toBe(201);
 }
@@ -230,7 +228,8 @@ describe('a conflict in a calendar of CalDAV', () => {
     server.setTrouble((method) => (method === 'PUT' ? { status: 422 } : undefined));
     await pass();
     expect(await lists()).toMatchObject({
-      ...{ WritingFault: null, Conflicts: [{ Decline: { State: 'Refused', Reason: expect.stringContaining('422') } }] },
+      WritingFault: null,
+      Conflicts: [{ Decline: { State: 'Refused', Reason: expect.stringContaining('422') } }],
     });
   });
 });

@@ -32,7 +32,11 @@ const kinds: Kind[] = [
   {
     kind: 'Graph',
     settings: ({ token, clientId, clientSecret }, url) => ({
-      ...{ Kind: 'Graph', Url: `${url}/v1.0`, TokenUrl: token, ClientId: clientId, ClientSecret: clientSecret },
+      Kind: 'Graph',
+      Url: `${url}/v1.0`,
+      TokenUrl: token,
+      ClientId: clientId,
+      ClientSecret: clientSecret,
     }),
     isDecline: ({ body }) => body.includes('/decline"'),
     keeps: false,
@@ -42,7 +46,10 @@ const kinds: Kind[] = [
   {
     kind: 'Ews',
     settings: ({ user, password }, url) => ({
-      ...{ Kind: 'Ews', Url: `${url}/EWS/Exchange.asmx`, User: user, Password: password },
+      Kind: 'Ews',
+      Url: `${url}/EWS/Exchange.asmx`,
+      User: user,
+      Password: password,
     }),
     isDecline: ({ body }) => body.includes('DeclineItem'),
     keeps: false,
@@ -52,7 +59,9 @@ const kinds: Kind[] = [
   {
     kind: 'Google',
     settings: async (server, url) => ({
-      ...{ Kind: 'Google', Url: `${url}/calendar/v3`, TokenUrl: server.googleToken },
+      Kind: 'Google',
+      Url: `${url}/calendar/v3`,
+      TokenUrl: server.googleToken,
       ServiceAccountKey: JSON.stringify(await server.googleKey()),
     }),
     isDecline: ({ method, body }) => method === 'PATCH' && body.includes('declined'),
@@ -102,7 +111,11 @@ describe.each(kinds)(
 
     async function book(days: number, more: object = {}): Promise<number> {
       const made = await desk.user.post('/bookings', {
-        ...{ ResourceId: room.id, Subject: 'Exam of Ada', Start: at(days, 9), End: at(days, 10), ...more },
+        ResourceId: room.id,
+        Subject: 'Exam of Ada',
+        Start: at(days, 9),
+        End: at(days, 10),
+        ...more,
       });
       expect(made.status).toBe(201);
       return made.body['Id'] as number;
@@ -165,7 +178,10 @@ describe.each(kinds)(
       expect([ConflictCount, Conflicts, DeclinedCount]).toEqual([0, [], 1]);
       expect(Declined).toMatchObject([
         {
-          ...{ Subject: 'Board', Start: at(1, 9), OrganizerEmail: erika, BookingId: bookingId },
+          Subject: 'Board',
+          Start: at(1, 9),
+          OrganizerEmail: erika,
+          BookingId: bookingId,
           Reason: `The room is occupied by a booking from ${at(1, 9)} to ${at(1, 10)}.`,
           Decline: { State: 'Told', At: expect.stringMatching(/^\d{4}-/), Reason: null },
         },

@@ -294,7 +294,8 @@ describe('a calendar', () => {
     const why = 'It has no valid times.';
     expect((await look()).calendars).toEqual([
       {
-        ...{ check: 'Calendar', level: 'warning' },
+        check: 'Calendar',
+        level: 'warning',
         text: `school/Aula (aula@mail.example): 1 item is not booked, as it cannot be read: item 0 since 2026-11-20T07:00Z (${why})`,
         remedy: expect.stringMatching(/^"roomgate mail list" names them\. .* booked by itself\.$/),
       },
@@ -349,11 +350,24 @@ describe('a calendar', () => {
     );
     expect(figures).toEqual({
       roomgate_mail_calendars: {
-        ...{ None: 1, Unreachable: 0, AccessLost: 0, Throttled: 1, StateLost: 0, Unreadable: 0, TooLarge: 0 },
+        None: 1,
+        Unreachable: 0,
+        AccessLost: 0,
+        Throttled: 1,
+        StateLost: 0,
+        Unreadable: 0,
+        TooLarge: 0,
       },
       roomgate_mail_subscriptions: {
-        ...{ None: 1, Provisioning: 0, AwaitingFirstPush: 0, Active: 1, Suspect: 0, Dead: 0, Failed: 0 },
-        ...{ Replaced: 0, Disabled: 0 },
+        None: 1,
+        Provisioning: 0,
+        AwaitingFirstPush: 0,
+        Active: 1,
+        Suspect: 0,
+        Dead: 0,
+        Failed: 0,
+        Replaced: 0,
+        Disabled: 0,
       },
       roomgate_mail_changes_found: { Push: 5, Poll: 3 },
       roomgate_mail_oldest_change_seconds: expect.any(Number),
@@ -372,7 +386,9 @@ describe('a calendar', () => {
 
 test('a database that cannot be asked is a fault, and not the end of the doctor', async () => {
   const broken = openDatabase('postgres://nobody@127.0.0.1:9/x', {
-    ...{ max: 1, log: openLog('silent'), statementTimeout: 1_000 },
+    max: 1,
+    log: openLog('silent'),
+    statementTimeout: 1_000,
   });
   const findings = await examineMail({ config: config({ school: ews }), db: broken });
   await broken.destroy();

@@ -106,7 +106,9 @@ async function openRoom() {
 
 const at = (days: number) => window.start.getTime() + days * day + 9 * hour;
 const facts = (from: number, subject: string) => ({
-  ...{ start: new Date(from).toISOString(), end: new Date(from + hour).toISOString(), subject },
+  start: new Date(from).toISOString(),
+  end: new Date(from + hour).toISOString(),
+  subject,
 });
 
 describe('what Exchange tells', () => {
@@ -132,8 +134,11 @@ describe('what Exchange tells', () => {
       return between.counts.requests - before;
     };
     await there.add('r0', {
-      ...{ start: new Date(from + 12 * hour), end: new Date(from + 13 * hour) },
-      ...{ subject: 'Theirs', isPrivate: false, isBusy: true },
+      start: new Date(from + 12 * hour),
+      end: new Date(from + 13 * hour),
+      subject: 'Theirs',
+      isPrivate: false,
+      isBusy: true,
     });
     expect(await readingOf()).toBe(2);
     const { rows } = await sql`

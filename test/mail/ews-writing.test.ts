@@ -113,7 +113,10 @@ describe('items of Exchange', () => {
     expect(others).toEqual([]);
     expect(found).toMatchObject({ item: item(30) });
     await server.appoint(mailbox, {
-      ...{ start: '2031-01-07T08:00:00Z', end: '2031-01-07T09:00:00Z', subject: 'Copy', organizer: null },
+      start: '2031-01-07T08:00:00Z',
+      end: '2031-01-07T09:00:00Z',
+      subject: 'Copy',
+      organizer: null,
       extended: (await truth(30))[0]!.extended,
     });
     expect(await find(item(30).origin)).toHaveLength(2);
@@ -124,11 +127,12 @@ describe('items of Exchange', () => {
     await server.change(at.id, { shownAs: 'free' });
     expect((await find(item(40).origin))[0]!.item.subject).toBe('');
     await server.appoint(mailbox, {
-      ...{ start: '2031-01-08T08:00:00Z', end: '2031-01-08T09:00:00Z', subject: 'Choir', organizer: null },
-      ...{
-        repeat: { every: 'day', count: 3 },
-        extended: { [Object.keys((await truth(40))[0]!.extended)[0]!]: 'booking-41@school' },
-      },
+      start: '2031-01-08T08:00:00Z',
+      end: '2031-01-08T09:00:00Z',
+      subject: 'Choir',
+      organizer: null,
+      repeat: { every: 'day', count: 3 },
+      extended: { [Object.keys((await truth(40))[0]!.extended)[0]!]: 'booking-41@school' },
     });
     expect(await find('booking-41@school')).toMatchObject([{ item: { origin: 'booking-41@school', subject: '' } }]);
   });
@@ -166,8 +170,10 @@ test('an item that Exchange makes after it was given up and made again is remove
     await desk.settle();
     const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 48 * 3_600_000);
     const { body } = await desk.user.post('/bookings', {
-      ...{ ResourceId: desk.tenant.resources[0]!.id, Subject: 'Choir' },
-      ...{ Start: start.toISOString(), End: new Date(start.getTime() + 3_600_000).toISOString() },
+      ResourceId: desk.tenant.resources[0]!.id,
+      Subject: 'Choir',
+      Start: start.toISOString(),
+      End: new Date(start.getTime() + 3_600_000).toISOString(),
     });
     const [key] = await desk.keys();
     await desk.admin.patch('/tenant', { Parameters: { CalendarEdits: 'TakeOver' } });

@@ -28,7 +28,11 @@ let rooms = 0;
 let room: { mailbox: string; address: null };
 
 const settings = () => ({
-  ...{ Kind: 'Google' as const, Url: server.google, TokenUrl: server.googleToken, PastDays: 1, FutureDays: 365 },
+  Kind: 'Google' as const,
+  Url: server.google,
+  TokenUrl: server.googleToken,
+  PastDays: 1,
+  FutureDays: 365,
   ServiceAccountKey: JSON.parse(key) as { client_email: string; private_key: string },
 });
 const open = (more: object = {}) => openGoogle({ ...settings(), ...more }, openLog('silent'));
@@ -38,8 +42,10 @@ beforeAll(async () => {
   key = JSON.stringify(await server.googleKey());
   await server.addRoom('r001@rooms.test', { allowConflicts: true });
   desk = await openSubscriptionDesk({
-    ...{ MailServer__school__Kind: 'Google', MailServer__school__Url: server.google },
-    ...{ MailServer__school__TokenUrl: server.googleToken, MailServer__school__ServiceAccountKey: key },
+    MailServer__school__Kind: 'Google',
+    MailServer__school__Url: server.google,
+    MailServer__school__TokenUrl: server.googleToken,
+    MailServer__school__ServiceAccountKey: key,
   });
 });
 afterAll(async () => {
@@ -88,7 +94,9 @@ function openKnowledge() {
 
 const appoint = (start: string, more: object = {}) =>
   server.appoint(room.mailbox, {
-    ...{ start: `2026-12-${start}:00:00Z`, end: `2026-12-${start}:30:00Z`, subject: 'Choir' },
+    start: `2026-12-${start}:00:00Z`,
+    end: `2026-12-${start}:30:00Z`,
+    subject: 'Choir',
     ...more,
   });
 
@@ -189,8 +197,11 @@ describe('what is read', () => {
 describe('what is written', () => {
   const origin = 'booking-7@0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
   const item = (more: object = {}) => ({
-    ...{ origin, subject: 'Lesson', isPrivate: true },
-    ...{ start: new Date('2026-12-01T08:00:00Z'), end: new Date('2026-12-01T09:00:00Z') },
+    origin,
+    subject: 'Lesson',
+    isPrivate: true,
+    start: new Date('2026-12-01T08:00:00Z'),
+    end: new Date('2026-12-01T09:00:00Z'),
     ...more,
   });
   const write = (...writes: Write[]) => open().writes!.write(room, writes, soon());
@@ -317,8 +328,10 @@ describe('what is pushed', () => {
     const answer = await fetch(sent!.url, {
       method: 'POST',
       headers: {
-        ...{ 'x-goog-channel-id': first!.id, 'x-goog-channel-token': clientState },
-        ...{ 'x-goog-resource-state': 'exists', 'x-goog-message-number': '999' },
+        'x-goog-channel-id': first!.id,
+        'x-goog-channel-token': clientState,
+        'x-goog-resource-state': 'exists',
+        'x-goog-message-number': '999',
       },
     });
     expect(answer.status).toBe(200);
@@ -328,8 +341,11 @@ describe('what is pushed', () => {
   test('a callback that Google does not take is told', async () => {
     await desk.reset();
     desk.set({
-      ...{ MailServer__school__Kind: 'Google', MailServer__school__Url: server.google, IdpUrl: 'http://rooms.example' },
-      ...{ MailServer__school__TokenUrl: server.googleToken, MailServer__school__ServiceAccountKey: key },
+      MailServer__school__Kind: 'Google',
+      MailServer__school__Url: server.google,
+      IdpUrl: 'http://rooms.example',
+      MailServer__school__TokenUrl: server.googleToken,
+      MailServer__school__ServiceAccountKey: key,
     });
     await desk.settle();
     expect((await desk.rows()).at(-1)).toMatchObject({
@@ -416,7 +432,9 @@ describe("Google's own client", () => {
       soon(),
     );
     expect((await api.events.get({ calendarId, eventId: eventIdOf(origin) })).data).toMatchObject({
-      ...{ summary: 'L', visibility: 'private', extendedProperties: { private: { rg: origin } } },
+      summary: 'L',
+      visibility: 'private',
+      extendedProperties: { private: { rg: origin } },
       start: { dateTime: '2026-12-01T08:00:00Z' },
     });
   });

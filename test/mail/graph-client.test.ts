@@ -21,8 +21,11 @@ import { type Relay, startRelay } from './_util/relay.ts';
 
 const origin = "booking-7@o'hare";
 const item = {
-  ...{ origin, subject: 'Übung & "Probe"', isPrivate: true },
-  ...{ start: new Date('2026-12-01T08:00:00Z'), end: new Date('2026-12-01T09:00:00Z') },
+  origin,
+  subject: 'Übung & "Probe"',
+  isPrivate: true,
+  start: new Date('2026-12-01T08:00:00Z'),
+  end: new Date('2026-12-01T09:00:00Z'),
 };
 const moment = (dateTime: string) => ({ dateTime, timeZone: 'UTC' });
 const soon = () => AbortSignal.timeout(20_000);
@@ -84,16 +87,24 @@ test('what is written it would send alike, and reads again', async () => {
   const { value } = (await events().filter(filter).expand(expansion).get()) as { value: Event[] };
   expect(value).toMatchObject([
     {
-      ...{ subject: item.subject, sensitivity: 'private', showAs: 'busy', type: 'singleInstance', isAllDay: false },
-      ...{ start: moment('2026-12-01T08:00:00.0000000'), end: moment('2026-12-01T09:00:00.0000000') },
-      ...{ transactionId: 'booking-8@x', singleValueExtendedProperties: [{ id: markId, value: 'booking-8@x' }] },
+      subject: item.subject,
+      sensitivity: 'private',
+      showAs: 'busy',
+      type: 'singleInstance',
+      isAllDay: false,
+      start: moment('2026-12-01T08:00:00.0000000'),
+      end: moment('2026-12-01T09:00:00.0000000'),
+      transactionId: 'booking-8@x',
+      singleValueExtendedProperties: [{ id: markId, value: 'booking-8@x' }],
     },
   ]);
 });
 
 test('it creates, changes under an ETag and deletes; a transaction counts once', async () => {
   const wanted: Event = {
-    ...{ subject: 'Lesson', transactionId: 'one', start: moment('2026-12-01T08:00:00') },
+    subject: 'Lesson',
+    transactionId: 'one',
+    start: moment('2026-12-01T08:00:00'),
     end: moment('2026-12-01T09:00:00'),
   };
   type Tagged = Event & { '@odata.etag': string };
@@ -120,7 +131,9 @@ test('it reads the answers of a batch, each by its id', async () => {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...{ subject: `Day ${day}`, start: moment(`2026-12-0${day}T08:00:00`), end: moment('2026-12-05T09:00:00') },
+        subject: `Day ${day}`,
+        start: moment(`2026-12-0${day}T08:00:00`),
+        end: moment('2026-12-05T09:00:00'),
       } satisfies Event),
     }),
   });

@@ -35,7 +35,9 @@ const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 /** The person who edits there. */
 async function openPerson(): Promise<(method: string, path: string, body: Event) => Promise<number>> {
   const form = {
-    ...{ grant_type: 'client_credentials', client_id: server.clientId, client_secret: server.clientSecret },
+    grant_type: 'client_credentials',
+    client_id: server.clientId,
+    client_secret: server.clientSecret,
     scope: 'https://graph.microsoft.com/.default',
   };
   const given = await fetch(server.token, { method: 'POST', body: new URLSearchParams(form) });
@@ -47,8 +49,13 @@ async function openPerson(): Promise<(method: string, path: string, body: Event)
 }
 
 const settings = (url: string) => ({
-  ...{ Kind: 'Graph' as const, Url: `${url}/v1.0`, TokenUrl: server.token, PastDays: 1, FutureDays: 365 },
-  ...{ ClientId: server.clientId, ClientSecret: server.clientSecret },
+  Kind: 'Graph' as const,
+  Url: `${url}/v1.0`,
+  TokenUrl: server.token,
+  PastDays: 1,
+  FutureDays: 365,
+  ClientId: server.clientId,
+  ClientSecret: server.clientSecret,
 });
 
 beforeAll(async () => {
@@ -398,8 +405,10 @@ describe('what somebody changes there', () => {
     await server.change((await only()).itemId, { ...span(2, 11, 3), subject: 'Tenors' });
     await read();
     expect(await booking(id)).toMatchObject({
-      ...{ Start: at(2, 12).toISOString(), End: at(2, 14).toISOString() },
-      ...{ Subject: 'Tenors', SetupMinutes: 60 },
+      Start: at(2, 12).toISOString(),
+      End: at(2, 14).toISOString(),
+      Subject: 'Tenors',
+      SetupMinutes: 60,
     });
     expect(await counts()).toEqual({ written: 1, putBacks: 0, takenOver: 1 });
     await server.remove((await only()).itemId);
@@ -436,8 +445,12 @@ describe('what somebody changes there', () => {
 describe('what is sent', () => {
   const origin = 'booking-7@0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
   const item = (more: object = {}) => ({
-    ...{ origin, subject: "Lesson's end", isPrivate: true },
-    ...{ start: at(1, 8), end: at(1, 9), ...more },
+    origin,
+    subject: "Lesson's end",
+    isPrivate: true,
+    start: at(1, 8),
+    end: at(1, 9),
+    ...more,
   });
   const open = () => openGraph(settings(relay.url), openLog('silent'));
   const place = () => ({ mailbox: room.mailbox, address: null });

@@ -71,12 +71,23 @@ describe('with one', () => {
     const [first, second, ...more] = await ask();
     expect(more).toEqual([]);
     expect(first).toMatchObject({
-      ...{ id: String(ids[0]), resource: { id: String(service.tenant.resources[0]!.id), name: 'Aula' } },
-      ...{ mailbox: 'aula@mail.example', kind: 'Ews', state: 'Active', stateText: null, pushWorks: true },
-      ...{ stateSince: '2026-11-02T06:00:00.000Z', pushWorksSince: '2026-11-02T06:00:00.000Z' },
-      ...{ lastPushAt: '2026-11-20T07:59:00.000Z', expiresAt: '2026-11-27T06:00:00.000Z' },
-      ...{ lastReadAt: '2026-11-20T08:00:00.000Z', foundByPush: 30, foundByPoll: 1 },
-      ...{ fault: null, conflictCount: 0, conflicts: [] },
+      id: String(ids[0]),
+      resource: { id: String(service.tenant.resources[0]!.id), name: 'Aula' },
+      mailbox: 'aula@mail.example',
+      kind: 'Ews',
+      state: 'Active',
+      stateText: null,
+      pushWorks: true,
+      stateSince: '2026-11-02T06:00:00.000Z',
+      pushWorksSince: '2026-11-02T06:00:00.000Z',
+      lastPushAt: '2026-11-20T07:59:00.000Z',
+      expiresAt: '2026-11-27T06:00:00.000Z',
+      lastReadAt: '2026-11-20T08:00:00.000Z',
+      foundByPush: 30,
+      foundByPoll: 1,
+      fault: null,
+      conflictCount: 0,
+      conflicts: [],
     });
     expect((first!['history'] as Tree[]).map(({ from, to, text }) => [from, to, text])).toEqual([
       ['AwaitingFirstPush', 'Active', null],
@@ -87,14 +98,24 @@ describe('with one', () => {
       [null, 'Provisioning', null],
     ]);
     expect(second).toEqual({
-      ...{
-        id: String(ids[1]),
-        resource: { id: String(service.tenant.resources[1]!.id), name: 'Bibliothek' },
-      },
-      ...{ mailbox: 'library@mail.example', kind: 'Ews', state: null, stateSince: null, stateText: null },
-      ...{ pushWorks: false, pushWorksSince: null, lastPushAt: null, expiresAt: null },
-      ...{ lastReadAt: '2026-11-20T08:00:00.000Z', nextReadAt: '2126-11-20T09:00:00.000Z' },
-      ...{ foundByPush: 0, foundByPoll: 7, conflictCount: 0, conflicts: [], history: [] },
+      id: String(ids[1]),
+      resource: { id: String(service.tenant.resources[1]!.id), name: 'Bibliothek' },
+      mailbox: 'library@mail.example',
+      kind: 'Ews',
+      state: null,
+      stateSince: null,
+      stateText: null,
+      pushWorks: false,
+      pushWorksSince: null,
+      lastPushAt: null,
+      expiresAt: null,
+      lastReadAt: '2026-11-20T08:00:00.000Z',
+      nextReadAt: '2126-11-20T09:00:00.000Z',
+      foundByPush: 0,
+      foundByPoll: 7,
+      conflictCount: 0,
+      conflicts: [],
+      history: [],
       fault: { kind: 'AccessLost', text: 'The account may not read it.' },
     });
   });
@@ -120,7 +141,10 @@ describe('with one', () => {
     const { mandatorId } = service.tenant;
     const place = { mandatorId, calendarId: ids[0]! };
     const booked = await admin.post('/bookings', {
-      ...{ ResourceId: service.tenant.resources[0]!.id, Start: at(0.5), End: at(1.5), Subject: 'Ours' },
+      ResourceId: service.tenant.resources[0]!.id,
+      Start: at(0.5),
+      End: at(1.5),
+      Subject: 'Ours',
     });
     expect(booked.status).toBe(201);
     await makeConflicts(db, place, tomorrow, 133);
@@ -142,13 +166,23 @@ describe('with one', () => {
     expect([first!['conflictCount'], conflicts.length]).toEqual([130, 100]);
     expect(conflicts.slice(0, 2)).toEqual([
       {
-        ...{ subject: 'Subject 0', start: at(0), end: at(1), uid: 'uid 0', reason: 'The room is taken.' },
-        ...{ organizerName: 'Ada Lovelace', organizerEmail: 'ada@mail.example' },
+        subject: 'Subject 0',
+        start: at(0),
+        end: at(1),
+        uid: 'uid 0',
+        reason: 'The room is taken.',
+        organizerName: 'Ada Lovelace',
+        organizerEmail: 'ada@mail.example',
         bookingId: String(booked.body['Id']),
       },
       {
-        ...{ subject: 'Subject 1', start: at(24), end: at(25), uid: 'uid 1', reason: 'The room is taken.' },
-        ...{ organizerName: null, organizerEmail: null },
+        subject: 'Subject 1',
+        start: at(24),
+        end: at(25),
+        uid: 'uid 1',
+        reason: 'The room is taken.',
+        organizerName: null,
+        organizerEmail: null,
         bookingId: null,
       },
     ]);
@@ -162,7 +196,10 @@ describe('with one', () => {
     beforeAll(async () => {
       const { mandatorId, resources } = service.tenant;
       const { body } = await admin.post('/bookings', {
-        ...{ ResourceId: resources[0]!.id, Start: at(2.5), End: at(3.5), Subject: 'Unseen' },
+        ResourceId: resources[0]!.id,
+        Start: at(2.5),
+        End: at(3.5),
+        Subject: 'Unseen',
       });
       bookingId = Number(body['Id']);
       const others = Array.from({ length: 102 }, (_, index) => 1_000_000 + index);
@@ -179,12 +216,22 @@ describe('with one', () => {
       expect([first!['unwrittenCount'], items.length]).toEqual([102, 100]);
       expect(items.slice(0, 2)).toEqual([
         {
-          ...{ bookingId: String(bookingId), start: at(0), end: at(1), cause: 'Changed', reason: 'Reason 1' },
-          ...{ nextTryAt: at(-1), booking: { subject: 'Unseen' } },
+          bookingId: String(bookingId),
+          start: at(0),
+          end: at(1),
+          cause: 'Changed',
+          reason: 'Reason 1',
+          nextTryAt: at(-1),
+          booking: { subject: 'Unseen' },
         },
         {
-          ...{ bookingId: '1000000', start: at(24), end: at(25), cause: 'Refused', reason: 'Reason 2' },
-          ...{ nextTryAt: at(23), booking: null },
+          bookingId: '1000000',
+          start: at(24),
+          end: at(25),
+          cause: 'Refused',
+          reason: 'Reason 2',
+          nextTryAt: at(23),
+          booking: null,
         },
       ]);
       expect(second).toMatchObject({ writingFault: null, unwrittenCount: 0, unwritten: [] });
@@ -196,7 +243,12 @@ describe('with one', () => {
       const items = body['Unwritten'] as Tree[];
       expect(items).toHaveLength(100);
       expect(items[0]).toEqual({
-        ...{ BookingId: bookingId, Start: at(0), End: at(1), Cause: 'Changed', Reason: 'Reason 1', NextTryAt: at(-1) },
+        BookingId: bookingId,
+        Start: at(0),
+        End: at(1),
+        Cause: 'Changed',
+        Reason: 'Reason 1',
+        NextTryAt: at(-1),
       });
       for (const role of ['User', 'Display'] as const) {
         const who = masterData(service, await service.signIn(service.tenant, role));
@@ -314,7 +366,9 @@ describe('with one', () => {
       );
     }
     expect((await admin.get(`/mail-subscriptions/${ids[1]}`)).body).toMatchObject({
-      ...{ Id: ids[1], Mailbox: 'library@mail.example', Fault: { Kind: 'AccessLost' } },
+      Id: ids[1],
+      Mailbox: 'library@mail.example',
+      Fault: { Kind: 'AccessLost' },
     });
     expect((await admin.get('/mail-subscriptions/2000000000')).status).toBe(404);
   });

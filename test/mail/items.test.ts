@@ -7,10 +7,21 @@ const mandatorUid = '0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
 const window = { start: new Date('2026-01-01T00:00Z'), end: new Date('2027-01-01T00:00Z') };
 
 const remote = (more: Partial<RemoteItem> = {}): RemoteItem => ({
-  ...{ id: 'i', occurrence: '', uid: 'u', days: null, subject: 's', organizer: null },
-  ...{ start: new Date('2026-06-01T08:00Z'), end: new Date('2026-06-01T09:00Z') },
-  ...{ isPrivate: false, isCancelled: false, response: 'Accepted', shownAs: 'Busy', changedAt: null },
-  ...{ origin: null, changeKey: null },
+  id: 'i',
+  occurrence: '',
+  uid: 'u',
+  days: null,
+  subject: 's',
+  organizer: null,
+  start: new Date('2026-06-01T08:00Z'),
+  end: new Date('2026-06-01T09:00Z'),
+  isPrivate: false,
+  isCancelled: false,
+  response: 'Accepted',
+  shownAs: 'Busy',
+  changedAt: null,
+  origin: null,
+  changeKey: null,
   ...more,
 });
 
@@ -107,7 +118,10 @@ test('ids of any length and of any characters are kept apart', () => {
 test('a group that cannot be read is told, and takes nothing away', () => {
   const { items, unreadable } = takeOver(
     {
-      ...{ whole: true, removed: [], cursor: 'c', address: null },
+      whole: true,
+      removed: [],
+      cursor: 'c',
+      address: null,
       groups: [{ id: 'g', items: [], unreadable: 'A rule\r\nthat nobody knows.' }],
     },
     { window, timeZone: 'UTC', mandatorUid },

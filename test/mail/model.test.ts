@@ -82,7 +82,9 @@ async function addTenant(code: string, server: MailServer) {
 function settingsOf(exchange: string, graph: string, port: number, server: MailServer): Record<string, string> {
   const url = `http://127.0.0.1:${port}`;
   return {
-    ...{ BaseUrl: url, IdpUrl: url, LogLevel: 'debug' },
+    BaseUrl: url,
+    IdpUrl: url,
+    LogLevel: 'debug',
     [`MailServer__${exchange}__Kind`]: 'Ews',
     [`MailServer__${exchange}__Url`]: server.ews,
     [`MailServer__${exchange}__User`]: server.user,
@@ -146,11 +148,9 @@ async function readBooked(url: string, token: string, room: Room): Promise<Booke
   const window = { From: new Date(Date.now() - 5 * 86_400_000), To: new Date(Date.now() + 100 * 86_400_000) };
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = new URLSearchParams({
-      ...{
-        ResourceId: String(room.resourceId),
-        From: window.From.toISOString(),
-        To: window.To.toISOString(),
-      },
+      ResourceId: String(room.resourceId),
+      From: window.From.toISOString(),
+      To: window.To.toISOString(),
       ...(cursor && { Cursor: cursor }),
     });
     const answer = await fetch(`${url}/${room.mandator}/api/v1.0/bookings?${query}`, {
@@ -161,7 +161,11 @@ async function readBooked(url: string, token: string, room: Room): Promise<Booke
     for (const { Start, End, Status, Subject, IsPrivate, Origin } of page.Items)
       if (Status === 'Confirmed' || Status === 'Tentative')
         booked.push({
-          ...{ start: Start, end: End, status: Status, subject: Subject, isPrivate: IsPrivate },
+          start: Start,
+          end: End,
+          status: Status,
+          subject: Subject,
+          isPrivate: IsPrivate,
           uid: Origin.MailItemId,
         });
     cursor = page.NextCursor;
@@ -223,7 +227,9 @@ async function playRun(): Promise<string[]> {
   async function killAndStart(role: 'Web' | 'Worker'): Promise<void> {
     await processes[role].end('SIGKILL');
     processes[role] = startProgram(database.url, {
-      ...{ ...settings, Role: role, Port: role === 'Web' ? String(port) : '0' },
+      ...settings,
+      Role: role,
+      Port: role === 'Web' ? String(port) : '0',
     });
   }
   const rooms = [...ofExchange.rooms, ...ofGraph.rooms];

@@ -71,7 +71,10 @@ test('push that works, a conflict that ends, and access that is lost', async () 
   expect(well.filter((line) => !line.startsWith('ok'))).toEqual([]);
 
   const { body } = await admin.post('/bookings', {
-    ...{ ResourceId: resourceId, Subject: 'Ours', Start: at(30), End: at(31) },
+    ResourceId: resourceId,
+    Subject: 'Ours',
+    Start: at(30),
+    End: at(31),
   });
   await mailServer.appoint(mailbox, { subject: 'Too late', start: at(30), end: at(31) });
   await see({ conflicts: [{ subject: 'Too late', bookingId: String(body['Id']) }] });

@@ -30,15 +30,17 @@ beforeAll(async () => {
   publisher = await startScriptedServer();
   const rooms = Array.from({ length: count }, (_, at) => `R${at}`);
   const Calendars = rooms.map((name) => ({
-    ...{ Mailbox: `${name}@school.example`, ResourceName: name, Url: `${secret}/${name}.ics` },
+    Mailbox: `${name}@school.example`,
+    ResourceName: name,
+    Url: `${secret}/${name}.ics`,
   }));
   service = await startService(
     {
-      ...{ Role: 'Web', MailServer__school__Kind: 'ICalendar', MailServer__school__Url: `${publisher.origin}/ical/` },
-      ...{
-        MailServer__school__Calendars: JSON.stringify(Calendars),
-        MailServer__school__TrustedOrigins: publisher.origin,
-      },
+      Role: 'Web',
+      MailServer__school__Kind: 'ICalendar',
+      MailServer__school__Url: `${publisher.origin}/ical/`,
+      MailServer__school__Calendars: JSON.stringify(Calendars),
+      MailServer__school__TrustedOrigins: publisher.origin,
     },
     rooms,
   );

@@ -117,12 +117,15 @@ test('ews-javascript-api subscribes, saves, finds, synchronises, changes and del
 
 test('ews-javascript-api sees the occurrences of a series with its exceptions', async () => {
   const { itemId } = await server.appoint(room, {
-    ...{ subject: 'Seminar', start: '2026-12-01T09:00:00', end: '2026-12-01T10:00:00' },
+    subject: 'Seminar',
+    start: '2026-12-01T09:00:00',
+    end: '2026-12-01T10:00:00',
     repeat: { every: 'week', count: 4 },
   });
   await server.change(itemId!, {
     originalStart: '2026-12-08T09:00:00',
-    ...{ start: '2026-12-08T11:00:00', end: '2026-12-08T12:30:00' },
+    start: '2026-12-08T11:00:00',
+    end: '2026-12-08T12:30:00',
   });
   await server.remove(itemId!, '2026-12-15T09:00:00');
   const view = new CalendarView(new DateTime('2026-11-01T00:00:00Z'), new DateTime('2027-11-01T00:00:00Z'));
@@ -297,8 +300,11 @@ const echo = ({ url }: Heard): Reply => {
 async function wanted(url: string, minutes = 4_000) {
   const { now } = await server.ask<{ now: string }>('GET', 'clock');
   return {
-    ...{ changeType: 'created,updated,deleted', notificationUrl: url, lifecycleNotificationUrl: url },
-    ...{ resource: `users/${room}/events`, clientState: 'a secret' },
+    changeType: 'created,updated,deleted',
+    notificationUrl: url,
+    lifecycleNotificationUrl: url,
+    resource: `users/${room}/events`,
+    clientState: 'a secret',
     expirationDateTime: new Date(Date.parse(now) + minutes * 60_000).toISOString(),
   };
 }
@@ -398,7 +404,9 @@ test('delta tells stubs of occurrences, what is gone, and what never was in its 
     end: '2026-12-01T10:00:00Z',
   });
   const series = await server.appoint(room, {
-    ...{ subject: 'Series', start: '2026-12-02T09:00:00Z', end: '2026-12-02T10:00:00Z' },
+    subject: 'Series',
+    start: '2026-12-02T09:00:00Z',
+    end: '2026-12-02T10:00:00Z',
     repeat: { every: 'day', count: 3 },
   });
   const far = await server.appoint(room, { start: '2028-12-01T09:00:00Z', end: '2028-12-01T10:00:00Z' });

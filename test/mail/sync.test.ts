@@ -142,8 +142,15 @@ describe('an item becomes a booking', () => {
     await sync();
     const [booking] = await listBookings();
     expect(booking).toMatchObject({
-      ...{ Kind: 'MailItem', Status: 'Confirmed', Subject: 'Subject of a', IsPrivate: false, Version: 1 },
-      ...{ Start: iso(at(1, 8)), End: iso(at(1, 9)), CreatedBy: null, CheckIn: null },
+      Kind: 'MailItem',
+      Status: 'Confirmed',
+      Subject: 'Subject of a',
+      IsPrivate: false,
+      Version: 1,
+      Start: iso(at(1, 8)),
+      End: iso(at(1, 9)),
+      CreatedBy: null,
+      CheckIn: null,
       Organizer: { PersonId: null, DisplayName: 'Vera Kunz', Email: 'vera@outside.example' },
       Origin: { System: 'Mail', MailItemId: 'uid-a' },
     });
@@ -290,7 +297,9 @@ describe('an item becomes a booking', () => {
     graph.put(room.mailbox, { ...backwards('y'), end: eventAt('', at(1, 9)).start });
     await sync();
     expect((await readSubscriptions()).unreadable).toContainEqual({
-      ...{ uid: 'uid-y', itemId: 'y', reason: 'It ends when it begins.' },
+      uid: 'uid-y',
+      itemId: 'y',
+      reason: 'It ends when it begins.',
       since: first.unreadable.find(({ itemId }) => itemId === 'y')!['since'],
     });
     graph.put(room.mailbox, eventAt('y', at(1, 9)));
@@ -504,7 +513,13 @@ describe('of two items at one time the answer of the room decides', () => {
     put('g', 13, 'pending', { responseStatus: { response: 'organizer' } });
     await sync();
     expect(await states()).toEqual({
-      ...{ a: 'Booked', b: 'Conflict', c: 'Booked', d: 'Conflict', e: 'Booked', f: 'Conflict', g: 'Booked' },
+      a: 'Booked',
+      b: 'Conflict',
+      c: 'Booked',
+      d: 'Conflict',
+      e: 'Booked',
+      f: 'Conflict',
+      g: 'Booked',
     });
   });
 
@@ -745,7 +760,8 @@ describe('the mail server does not answer as it should', () => {
     await sync();
     for (let steps = 1; steps < 11; steps++) await run();
     expect(await calendar()).toMatchObject({
-      ...{ continuation: null, continuation_items: 0 },
+      continuation: null,
+      continuation_items: 0,
       fault: 'TooLarge',
       fault_text: expect.stringContaining('20000'),
     });
@@ -808,13 +824,11 @@ describe('a large calendar is read in steps', () => {
     });
     await run();
     expect(await calendar()).toMatchObject({
-      ...{
-        continuation: null,
-        continuation_items: 0,
-        dirty_by: null,
-        fault: null,
-        window_end: first.window_end,
-      },
+      continuation: null,
+      continuation_items: 0,
+      dirty_by: null,
+      fault: null,
+      window_end: first.window_end,
       cursor: expect.any(String),
     });
     expect(await counts()).toEqual({ bookings: 4_100, pages: 0 });
@@ -831,7 +845,9 @@ describe('a large calendar is read in steps', () => {
     graph.trouble(...Array.from({ length: 5 }, () => undefined), { status: 503 });
     await sync();
     expect(await calendar()).toMatchObject({
-      ...{ fault: 'Throttled', failures: 1, continuation_items: 500 },
+      fault: 'Throttled',
+      failures: 1,
+      continuation_items: 500,
       fault_text: expect.stringContaining('The 500 items that were read before are kept.'),
     });
     await pending();
@@ -1004,7 +1020,8 @@ describe('whoever reads it dies', () => {
     const found = await examineMail({ ...service.context, db: work });
     expect(found).toContainEqual(
       expect.objectContaining({
-        ...{ check: 'Calendar', level: 'fault' },
+        check: 'Calendar',
+        level: 'fault',
         text: expect.stringContaining('The worker has died 21 times in a row while it read this calendar'),
       }),
     );

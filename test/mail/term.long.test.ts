@@ -162,7 +162,9 @@ test.each(Object.entries(kinds))(
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const settings: Record<string, string> = {
-      ...{ BaseUrl: url, IdpUrl: url, LogLevel: 'warn' },
+      BaseUrl: url,
+      IdpUrl: url,
+      LogLevel: 'warn',
       MailServer__school__FutureDays: '200',
     };
     for (const [name, value] of Object.entries(await settingsOf(server, between.url)))
@@ -281,10 +283,17 @@ test.each(Object.entries(kinds))(
     };
     const told = (name: 'requests' | 'writes' | 'refused' | 'throttled') => between.counts[name] - before[name];
     const figures = {
-      ...{ items: lessonCount, seconds: Math.round(tookSeconds), perSecond: Math.round(lessonCount / tookSeconds) },
-      ...{ deaths: killed, nearestWeekAfterSeconds: Math.round(nearAfter ?? 0) },
-      ...{ read: figuresOf(latencies), readAmidDeaths: figuresOf(amidDeaths), readWithoutDeath: figuresOf(quiet) },
-      ...{ requests: told('requests'), writes: told('writes'), throttled: told('refused') + told('throttled') },
+      items: lessonCount,
+      seconds: Math.round(tookSeconds),
+      perSecond: Math.round(lessonCount / tookSeconds),
+      deaths: killed,
+      nearestWeekAfterSeconds: Math.round(nearAfter ?? 0),
+      read: figuresOf(latencies),
+      readAmidDeaths: figuresOf(amidDeaths),
+      readWithoutDeath: figuresOf(quiet),
+      requests: told('requests'),
+      writes: told('writes'),
+      throttled: told('refused') + told('throttled'),
       workerCpuSeconds: Math.round((workerCpu + workers.reduce((sum, { pid }) => sum + cpuOf(pid), 0)) / 1_000_000),
       loadOfMachine: os.loadavg().map(Math.round).join(' '),
     };
@@ -294,7 +303,10 @@ test.each(Object.entries(kinds))(
     const inSeconds = ({ pushed, p50Ms, p99Ms, maxMs }: ReturnType<typeof figuresOf>) =>
       `${pushed}: ${[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '-' : (ms / 1_000).toFixed(1))).join(' ')}`;
     table.push({
-      ...{ kind: name, items: lessonCount + others.length, workers: workerCount, deaths: killed },
+      kind: name,
+      items: lessonCount + others.length,
+      workers: workerCount,
+      deaths: killed,
       doubled: sumOf(lefts.filter((left) => left < 0)),
       missing: sumOf(lefts.filter((left) => left > 0)),
       seconds: figures.seconds,

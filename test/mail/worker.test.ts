@@ -196,15 +196,18 @@ test('mail servers of five tenants that accept and never answer, or trickle, hol
   for (const code of ['a', 'b', 'c', 'd', 'e']) {
     await makeTenant(db, { code, rooms: [1, 2, 3, 4].map((room) => `${code}${room}`) });
     for (const [name, value] of Object.entries({
-      ...{ Kind: 'Ews', Url: `http://127.0.0.1:${port}/EWS/Exchange.asmx` },
-      ...{ User: 'service', Password: 'password' },
+      Kind: 'Ews',
+      Url: `http://127.0.0.1:${port}/EWS/Exchange.asmx`,
+      User: 'service',
+      Password: 'password',
     }))
       silentSettings[`MailServer__${code}__${name}`] = value;
   }
   await sql`update resource set mailbox = lower(name) || '@rooms.test'`.execute(db);
   const preload = path.join(import.meta.dirname, '_util', 'no-deadlines.ts');
   start({
-    ...{ NODE_OPTIONS: `--import ${preload}`, ...silentSettings },
+    NODE_OPTIONS: `--import ${preload}`,
+    ...silentSettings,
     ...granting.settings('Ews', 'subscribed'),
   });
   await until('all places hang', async () => sockets.size >= 8);

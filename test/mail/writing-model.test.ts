@@ -90,8 +90,11 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     const job = (at: number) => ({
       JobID: `J${number % 20}`,
       LektionList: Array.from({ length: 1 + (number % 3) }, (_, nth) => ({
-        ...{ LektionId: `${nth}`, RessourceName: rooms[(number + nth) % rooms.length]!, Titel: `Latin ${number}` },
-        ...{ Beginn: iso(from + at + nth * day), Ende: iso(to + at + nth * day) },
+        LektionId: `${nth}`,
+        RessourceName: rooms[(number + nth) % rooms.length]!,
+        Titel: `Latin ${number}`,
+        Beginn: iso(from + at + nth * day),
+        Ende: iso(to + at + nth * day),
       })),
     });
     const isGone = number >= 20 && roll() < 0.3;
@@ -112,7 +115,10 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
       return count(
         (
           await user.post('/bookings', {
-            ...{ ...facts, Subject, IsPrivate: roll() < 0.15, SetupMinutes: roll() < 0.1 ? 30 : 0 },
+            ...facts,
+            Subject,
+            IsPrivate: roll() < 0.15,
+            SetupMinutes: roll() < 0.1 ? 30 : 0,
             ...(roll() < 0.15 && { RecurrenceRule: `FREQ=DAILY;COUNT=${2 + below(mostInSeries - 1)}` }),
           })
         ).status,
@@ -145,8 +151,11 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     const chance = roll();
     const subject = `Theirs ${++made}`;
     const facts: Facts = {
-      ...{ start: new Date(from), end: new Date(to), subject },
-      ...{ isPrivate: roll() < 0.1, isBusy: roll() < 0.9 },
+      start: new Date(from),
+      end: new Date(to),
+      subject,
+      isPrivate: roll() < 0.1,
+      isBusy: roll() < 0.9,
     };
     counts.there += 1;
     if (chance < 0.35 || all.length === 0) return void (await there.add(room, facts));

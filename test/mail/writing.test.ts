@@ -381,8 +381,10 @@ describe('what somebody changes there', () => {
     server.write(only().path, { ...only(), start: at(2, 11), end: at(2, 14), summary: 'Tenors' });
     await read();
     expect(await booking(id)).toMatchObject({
-      ...{ Start: at(2, 12).toISOString(), End: at(2, 14).toISOString() },
-      ...{ Subject: 'Tenors', SetupMinutes: 60 },
+      Start: at(2, 12).toISOString(),
+      End: at(2, 14).toISOString(),
+      Subject: 'Tenors',
+      SetupMinutes: 60,
     });
     expect(await counts()).toEqual({ written: 1, putBacks: 0, takenOver: 1 });
     // Another booking is in the way.

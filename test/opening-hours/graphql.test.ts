@@ -25,10 +25,13 @@ beforeAll(async () => {
   const { tenant, context } = service;
   const rule = { Weekdays: [1, 2, 3, 4, 5, 6, 7], Opens: '22:00', Closes: '06:00' };
   const file = {
-    ...{ Mandator: 'school', Name: 'School' },
+    Mandator: 'school',
+    Name: 'School',
     Locations: [
       {
-        ...{ Name: 'Campus', TimeZone: 'Europe/Berlin', OpeningRules: [rule] },
+        Name: 'Campus',
+        TimeZone: 'Europe/Berlin',
+        OpeningRules: [rule],
         OpeningExceptions: [
           { FromDate: '2026-03-30', ToDate: '2026-03-30', Periods: [{ Opens: '08:00', Closes: '24:00' }] },
           { FromDate: '2026-04-01', ToDate: '2026-04-02', Closed: true, Reason: 'Cleaning' },
@@ -178,10 +181,14 @@ describe('setOpeningRules and setOpeningExceptions', () => {
   test('replace the lists; what they give, the queries give, and REST', async () => {
     const before = await versions();
     const set = await run(SetOpeningRulesDocument, {
-      ...{ resourceId: room, version: before.rules, items: rules },
+      resourceId: room,
+      version: before.rules,
+      items: rules,
     });
     const also = await run(SetOpeningExceptionsDocument, {
-      ...{ resourceId: room, version: before.exceptions, items: exceptions },
+      resourceId: room,
+      version: before.exceptions,
+      items: exceptions,
     });
     const { data } = await run(OwnHoursDocument, { resourceId: room });
     expect(set.data?.result).toEqual({ __typename: 'OpeningRuleList', ...data?.openingRules });
@@ -234,10 +241,13 @@ describe('setOpeningRules and setOpeningExceptions', () => {
   test('ValidationProblem with every fault, as REST tells them', async () => {
     const version = (await versions()).exceptions;
     const { data } = await run(SetOpeningExceptionsDocument, {
-      ...{ resourceId: room, version },
+      resourceId: room,
+      version,
       items: [
         {
-          ...{ fromDate: '1899-12-31', toDate: '2027-01-01', reason: 'x'.repeat(501) },
+          fromDate: '1899-12-31',
+          toDate: '2027-01-01',
+          reason: 'x'.repeat(501),
           periods: [{ opens: '24:00', closes: '25:00' }],
         },
         { fromDate: '2027-01-02', toDate: '2027-01-01', closed: true },

@@ -5,14 +5,23 @@ import { costOf } from '../_util/growth.ts';
 
 const everyDay = [1, 2, 3, 4, 5, 6, 7];
 const rule = (opens: string, closes: string, more: Partial<OpeningRule> = {}): OpeningRule => ({
-  ...{ weekdays: everyDay, opens, closes, validFrom: null, validTo: null },
+  weekdays: everyDay,
+  opens,
+  closes,
+  validFrom: null,
+  validTo: null,
   ...more,
 });
 const closed = (fromDate: string, toDate = fromDate): OpeningException => ({
-  ...{ fromDate, toDate, closed: true, periods: [] },
+  fromDate,
+  toDate,
+  closed: true,
+  periods: [],
 });
 const special = (date: string, ...periods: [string, string][]): OpeningException => ({
-  ...{ fromDate: date, toDate: date, closed: false },
+  fromDate: date,
+  toDate: date,
+  closed: false,
   periods: periods.map(([opens, closes]) => ({ opens, closes })),
 });
 
@@ -215,18 +224,22 @@ describe('rules and exceptions', () => {
     };
     expect(openIntervals(hours, 'Europe/Berlin', '2026-06-01', '2026-06-02')).toEqual([
       {
-        ...{ localDate: '2026-06-01', opens: '09:00', closes: '18:00', source: 'Weekly', clockChange: false },
-        ...{ start: new Date('2026-06-01T07:00Z'), end: new Date('2026-06-01T16:00Z') },
+        localDate: '2026-06-01',
+        opens: '09:00',
+        closes: '18:00',
+        source: 'Weekly',
+        clockChange: false,
+        start: new Date('2026-06-01T07:00Z'),
+        end: new Date('2026-06-01T16:00Z'),
       },
       {
-        ...{
-          localDate: '2026-06-02',
-          opens: '10:00',
-          closes: '24:00',
-          source: 'Exception',
-          clockChange: false,
-        },
-        ...{ start: new Date('2026-06-02T08:00Z'), end: new Date('2026-06-02T22:00Z') },
+        localDate: '2026-06-02',
+        opens: '10:00',
+        closes: '24:00',
+        source: 'Exception',
+        clockChange: false,
+        start: new Date('2026-06-02T08:00Z'),
+        end: new Date('2026-06-02T22:00Z'),
       },
     ]);
   });

@@ -35,8 +35,13 @@ const end = lastDay + 4 * day;
 /** How far the clocks of a zone are ahead at an instant, as its formatter shows it. */
 function readOffsets(timeZone: string): (instant: number) => number {
   const format = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
-    ...{ hour: 'numeric', minute: 'numeric' },
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
   });
   return (instant) => {
     const shown: Record<string, number> = {};
@@ -104,10 +109,17 @@ const closedDays = ['2026-03-29', '2026-10-25', '2027-03-28', '2027-04-04', '202
 );
 const hours = {
   rules: periods.map(([opens, closes]) => ({
-    ...{ opens, closes, weekdays: everyDay, validFrom: null, validTo: null },
+    opens,
+    closes,
+    weekdays: everyDay,
+    validFrom: null,
+    validTo: null,
   })),
   exceptions: closedDays.map((date) => ({
-    ...{ fromDate: date, toDate: date, closed: true, periods: [] },
+    fromDate: date,
+    toDate: date,
+    closed: true,
+    periods: [],
   })),
 };
 const closed = new Set(closedDays.map(minuteOf));

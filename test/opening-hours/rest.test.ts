@@ -34,10 +34,13 @@ beforeAll(async () => {
   const { tenant } = service;
   other = await makeTenant(db, { code: 'other', timeZone: 'Asia/Kathmandu' });
   const file = tenants.readTenantFile({
-    ...{ Mandator: 'school', Name: 'School' },
+    Mandator: 'school',
+    Name: 'School',
     Locations: [
       {
-        ...{ Name: 'Campus', TimeZone: 'Europe/Berlin', OpeningRules: [daily('09:00', '18:00')] },
+        Name: 'Campus',
+        TimeZone: 'Europe/Berlin',
+        OpeningRules: [daily('09:00', '18:00')],
         OpeningExceptions: [{ FromDate: '2026-12-24', ToDate: '2026-12-26', Closed: true, Reason: 'Xmas' }],
         Resources: [{ Name: 'Night', OpeningRules: [daily('22:00', '06:00')] }],
       },
@@ -92,38 +95,63 @@ describe('GET opening-hours/all/{locationId}', () => {
       const location = { LocationId: locations['Campus'], ResourceId: null };
       const weekly = { Weekdays: everyDay, ValidFrom: null, ValidTo: null };
       const holidays = {
-        ...{ Id: exceptions[0], ...location, FromDate: '2026-12-24', ToDate: '2026-12-26', Closed: true },
-        ...{ Periods: [], Reason: 'Xmas' },
+        Id: exceptions[0],
+        ...location,
+        FromDate: '2026-12-24',
+        ToDate: '2026-12-26',
+        Closed: true,
+        Periods: [],
+        Reason: 'Xmas',
       };
       expect(await answer.json()).toEqual({
-        ...{ LocationId: locations['Campus'], LocationName: 'Campus' },
-        ...{ TimeZone: 'Europe/Berlin', TimeZoneSource: 'Person', From: '2026-12-23', To: '2026-12-24' },
+        LocationId: locations['Campus'],
+        LocationName: 'Campus',
+        TimeZone: 'Europe/Berlin',
+        TimeZoneSource: 'Person',
+        From: '2026-12-23',
+        To: '2026-12-24',
         Resources: [
           {
-            ...{ ResourceId: rooms['Day'], ResourceName: 'Day', Exceptions: [holidays] },
+            ResourceId: rooms['Day'],
+            ResourceName: 'Day',
+            Exceptions: [holidays],
             Weekly: [{ Id: rules[0], ...location, ...weekly, Opens: '09:00', Closes: '18:00' }],
             Intervals: [
               {
-                ...{ LocalDate: '2026-12-23', Opens: '09:00', Closes: '18:00' },
-                ...{ Start: '2026-12-23T08:00:00.000Z', End: '2026-12-23T17:00:00.000Z' },
-                ...{ Source: 'Weekly', ClockChange: false },
+                LocalDate: '2026-12-23',
+                Opens: '09:00',
+                Closes: '18:00',
+                Start: '2026-12-23T08:00:00.000Z',
+                End: '2026-12-23T17:00:00.000Z',
+                Source: 'Weekly',
+                ClockChange: false,
               },
             ],
           },
           {
-            ...{ ResourceId: rooms['Night'], ResourceName: 'Night', Exceptions: [holidays] },
+            ResourceId: rooms['Night'],
+            ResourceName: 'Night',
+            Exceptions: [holidays],
             Weekly: [
               {
-                ...{ Id: rules[1], LocationId: locations['Campus'], ResourceId: rooms['Night'] },
-                ...{ ...weekly, Opens: '22:00', Closes: '06:00' },
+                Id: rules[1],
+                LocationId: locations['Campus'],
+                ResourceId: rooms['Night'],
+                ...weekly,
+                Opens: '22:00',
+                Closes: '06:00',
               },
             ],
             Intervals: [
               {
-                ...{ LocalDate: '2026-12-23', Opens: '22:00', Closes: '06:00' },
+                LocalDate: '2026-12-23',
+                Opens: '22:00',
+                Closes: '06:00',
                 // Closed also cuts the tail of the night before.
-                ...{ Start: '2026-12-23T21:00:00.000Z', End: '2026-12-23T23:00:00.000Z' },
-                ...{ Source: 'Weekly', ClockChange: false },
+                Start: '2026-12-23T21:00:00.000Z',
+                End: '2026-12-23T23:00:00.000Z',
+                Source: 'Weekly',
+                ClockChange: false,
               },
             ],
           },
@@ -159,7 +187,10 @@ describe('GET opening-hours/all/{locationId}', () => {
       const hours = await read(`?From=${date}&To=${date}`, { headers });
       expect(intervalsOf(hours, room)).toEqual([
         expect.objectContaining({
-          ...{ LocalDate: date, Start: `${start}:00.000Z`, End: `${end}:00.000Z`, ClockChange: clockChange },
+          LocalDate: date,
+          Start: `${start}:00.000Z`,
+          End: `${end}:00.000Z`,
+          ClockChange: clockChange,
         }),
       ]);
     });
@@ -182,7 +213,8 @@ describe('GET opening-hours/all/{locationId}', () => {
       const [admin, user] = await Promise.all(answers.map(async (answer) => await answer.text()));
       expect(user).toBe(admin);
       expect(JSON.parse(user ?? '')).toMatchObject({
-        ...{ TimeZone: 'America/Los_Angeles', TimeZoneSource: 'Location' },
+        TimeZone: 'America/Los_Angeles',
+        TimeZoneSource: 'Location',
       });
       expect(answers[0]?.headers.get('etag')).toBe(answers[1]?.headers.get('etag'));
     });
@@ -310,7 +342,8 @@ describe.each([
   const get = async () => (await (await call(address())).json()) as List;
   const put = (body: unknown, headers: Record<string, string> = { 'If-Match': '*' }, more: object = {}) =>
     call(address(), {
-      ...{ method: 'PUT', body: JSON.stringify(body) },
+      method: 'PUT',
+      body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json', ...headers },
       ...more,
     });
@@ -320,7 +353,8 @@ describe.each([
     expect(first.status).toBe(200);
     const list = (await first.json()) as List;
     expect(list).toEqual({
-      ...{ ...own(), Version: list.Items[0]?.['Id'] },
+      ...own(),
+      Version: list.Items[0]?.['Id'],
       Items: [{ Id: expect.any(Number), ...own(), ...whole }],
     });
     const read = await call(address());
@@ -381,7 +415,8 @@ describe.each([
     for (const init of [
       {},
       {
-        ...{ method: 'PUT', body: JSON.stringify({ Items: [item] }) },
+        method: 'PUT',
+        body: JSON.stringify({ Items: [item] }),
         headers: { 'Content-Type': 'application/json', 'If-Match': '*' },
       },
     ]) {
@@ -405,7 +440,8 @@ describe.each([
         .execute(),
     ).toEqual([
       {
-        ...{ person_id: service.tenant.person('Admin').id, subject_id: ownId() },
+        person_id: service.tenant.person('Admin').id,
+        subject_id: ownId(),
         action: `replace opening ${kind}`,
       },
     ]);
@@ -447,7 +483,8 @@ describe('422, and a refusal in a tenant file, with every fault of', () => {
   };
   const faultsOfPut = async (kind: string, items: unknown): Promise<Faults> => {
     const answer = await call(`/${rooms['Day']}/${kind}`, {
-      ...{ method: 'PUT', body: JSON.stringify({ Items: items }) },
+      method: 'PUT',
+      body: JSON.stringify({ Items: items }),
       headers: { 'Content-Type': 'application/json', 'If-Match': '*' },
     });
     if (answer.status === 200) return [];
@@ -457,7 +494,9 @@ describe('422, and a refusal in a tenant file, with every fault of', () => {
   };
   const dateAt = (day: number) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10);
   const rule = (Opens: unknown, Closes: unknown, more: object = {}) => ({
-    ...{ Weekdays: [1], Opens, Closes },
+    Weekdays: [1],
+    Opens,
+    Closes,
     ...more,
   });
 
@@ -555,7 +594,9 @@ describe('422, and a refusal in a tenant file, with every fault of', () => {
   });
 
   const on = (FromDate: string, ToDate: string, ...times: [string, string][]) => ({
-    ...{ FromDate, ToDate, Periods: times.map(([Opens, Closes]) => ({ Opens, Closes })) },
+    FromDate,
+    ToDate,
+    Periods: times.map(([Opens, Closes]) => ({ Opens, Closes })),
   });
   test.each<[string, unknown, Faults]>([
     [

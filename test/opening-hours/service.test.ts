@@ -22,7 +22,8 @@ const everyDay = [1, 2, 3, 4, 5, 6, 7];
 const daily = (Opens: string, Closes: string) => ({ Weekdays: everyDay, Opens, Closes });
 const closed = (FromDate: string, ToDate = FromDate) => ({ FromDate, ToDate, Closed: true });
 const special = (date: string, Opens: string, Closes: string) => ({
-  ...{ FromDate: date, ToDate: date },
+  FromDate: date,
+  ToDate: date,
   Periods: [{ Opens, Closes }],
 });
 
@@ -32,7 +33,8 @@ let tenantNumber = 0;
 async function makeSchool(...Locations: object[]) {
   const Mandator = `school-${tenantNumber++}`;
   const file = tenants.readTenantFile({
-    ...{ Mandator, Name: Mandator },
+    Mandator,
+    Name: Mandator,
     Locations: Locations.map((location, index) => ({
       Name: `L${index}`,
       TimeZone: 'Europe/Berlin',

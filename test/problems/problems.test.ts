@@ -28,8 +28,16 @@ test('what is reported at a door is stored once, whenever it is sent again', asy
   expect([status, body]).toMatchObject([
     201,
     {
-      ...{ ResourceId: room, DisplayId: device.id, DisplayName: 'Tür', Kind: 'Heating', Text: 'zu kalt', Version: 1 },
-      ...{ ReportedAt: '2026-03-02T08:00:00.000Z', State: 'Open', DoneAt: null, DoneBy: null },
+      ResourceId: room,
+      DisplayId: device.id,
+      DisplayName: 'Tür',
+      Kind: 'Heating',
+      Text: 'zu kalt',
+      Version: 1,
+      ReportedAt: '2026-03-02T08:00:00.000Z',
+      State: 'Open',
+      DoneAt: null,
+      DoneBy: null,
     },
   ]);
   for (const answer of answers) expect(answer.body).toEqual(body);
@@ -107,8 +115,12 @@ test('an Admin who follows has what is open, and then what is reported and settl
 test('one display has so many open problems at most, and reports so many in a minute', async () => {
   const { db } = service.context;
   const values = Array.from({ length: mostOpen - 1 }, (_, n) => ({
-    ...{ mandator_id: service.tenant.mandatorId, resource_id: room, display_id: device.id },
-    ...{ key: `old ${n}`, kind: 'Other', reported_at: new Date() },
+    mandator_id: service.tenant.mandatorId,
+    resource_id: room,
+    display_id: device.id,
+    key: `old ${n}`,
+    kind: 'Other',
+    reported_at: new Date(),
   }));
   await db.insertInto('room_problem').values(values).execute();
   const full = await pairDevice(service, admin, { Name: 'Voll' });

@@ -151,8 +151,11 @@ describeReal('Cyrus, both ways', missing, () => {
             JobID: 'J1',
             Bezeichnung: 'Latin',
             LektionList: Array.from({ length: ten }, (_, nth) => ({
-              ...{ LektionId: `L${nth}`, Titel: 'Latin', RessourceName: nth % 2 === 0 ? 'R0' : 'R1' },
-              ...{ Beginn: at(nth, 13), Ende: at(nth, 14) },
+              LektionId: `L${nth}`,
+              Titel: 'Latin',
+              RessourceName: nth % 2 === 0 ? 'R0' : 'R1',
+              Beginn: at(nth, 13),
+              Ende: at(nth, 14),
             })),
           },
         ]),

@@ -27,7 +27,9 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       const invitedRoom = 'room3@contoso.test';
       await server.addRoom(writtenRoom);
       const { itemId } = await server.appoint(room, {
-        ...{ subject: 'Seminar', start: '2026-12-07T09:00:00', end: '2026-12-07T10:00:00' },
+        subject: 'Seminar',
+        start: '2026-12-07T09:00:00',
+        end: '2026-12-07T10:00:00',
         repeat: { every: 'week', count: 4 },
       });
       const moved = { start: '2026-12-14T11:00:00', end: '2026-12-14T12:30:00' };
@@ -39,8 +41,11 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
         openLog('silent'),
       );
       const items = ['Choir', 'Prüfung "1" & <2>', 'x'.repeat(200)].map((subject, n) => ({
-        ...{ origin: `booking-${n}@school`, subject, isPrivate: n === 1 },
-        ...{ start: new Date(Date.UTC(2027, 0, 4 + n, 8)), end: new Date(Date.UTC(2027, 0, 4 + n, 9)) },
+        origin: `booking-${n}@school`,
+        subject,
+        isPrivate: n === 1,
+        start: new Date(Date.UTC(2027, 0, 4 + n, 8)),
+        end: new Date(Date.UTC(2027, 0, 4 + n, 9)),
       }));
       const outcomes = await connector.writes!.write(
         { mailbox: writtenRoom, address: null },
@@ -49,8 +54,11 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       );
       expect(outcomes.map(({ is }) => is)).toEqual(['Done', 'Done', 'Done']);
       const written = items.map(({ origin, subject, isPrivate, start, end }) => ({
-        ...{ origin, subject, sensitivity: isPrivate ? 'Private' : 'Normal' },
-        ...{ start: start.toISOString().replace('.000Z', '+00:00'), end: end.toISOString().replace('.000Z', '+00:00') },
+        origin,
+        subject,
+        sensitivity: isPrivate ? 'Private' : 'Normal',
+        start: start.toISOString().replace('.000Z', '+00:00'),
+        end: end.toISOString().replace('.000Z', '+00:00'),
       }));
       const [truth] = await server.truth(writtenRoom, items[0]!.start, items[0]!.end);
       const [mark] = Object.keys(truth!.extended);
@@ -68,7 +76,8 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       if (found.is !== 'Open') throw new Error(found.is);
       expect(await found.decline(comment, AbortSignal.timeout(20_000))).toEqual({ is: 'Done' });
       const told = {
-        ...{ invitedRoom, comment },
+        invitedRoom,
+        comment,
         ews,
         user,
         password,

@@ -107,7 +107,11 @@ test('what is switched off is named nowhere', async () => {
   const told = (await (await get('/school', undefined, bare)).json()) as Record<string, unknown>;
   expect(told).toMatchObject({
     Rest: 'https://rooms.example/below/school/api',
-    ...{ Tokens: null, OpenIdConfiguration: null, GraphiQL: null, Swagger: null, ApiDocument: null },
+    Tokens: null,
+    OpenIdConfiguration: null,
+    GraphiQL: null,
+    Swagger: null,
+    ApiDocument: null,
   });
 });
 

@@ -20,7 +20,9 @@ async function startHallway(context: Context, health: Partial<Health>, lines: st
   const app = express().disable('x-powered-by');
   app.use(identifyRequests(log));
   const { timeRequests, router } = openHealth(context, {
-    ...{ pendingMigrations: async () => [], pepper: async () => true, stopping: () => false },
+    pendingMigrations: async () => [],
+    pepper: async () => true,
+    stopping: () => false,
     ...health,
   });
   app.use(timeRequests, router);
@@ -65,14 +67,16 @@ beforeAll(async () => {
     gauges: {
       roomgate_open_batches: { help: 'Open batches', read: async () => 3 },
       roomgate_doors: {
-        ...{ help: 'By state', label: 'state' },
+        help: 'By state',
+        label: 'state',
         async read() {
           doorsRead++;
           return doors;
         },
       },
       roomgate_broken_doors: {
-        ...{ help: 'Cannot be read', label: 'state' },
+        help: 'Cannot be read',
+        label: 'state',
         read: () => Promise.reject(new Error('no')),
       },
       roomgate_broken: { help: 'Cannot be read', read: () => Promise.reject(new Error('no')) },
@@ -125,8 +129,11 @@ describe('GET /readyz', () => {
       body: {
         Status: 'Healthy',
         Checks: {
-          ...{ Database: 'Healthy', Migrations: 'Healthy', Pepper: 'Healthy' },
-          ...{ Notifications: 'Healthy', Worker: 'Healthy' },
+          Database: 'Healthy',
+          Migrations: 'Healthy',
+          Pepper: 'Healthy',
+          Notifications: 'Healthy',
+          Worker: 'Healthy',
         },
       },
     });

@@ -36,7 +36,10 @@ beforeAll(async () => {
     policy: await make('/policies', { Name: 'Labs' }),
     display: `/displays/${(await pairDevice(service, admin)).id}`,
     booking: await make('/bookings', {
-      ...{ ResourceId: room, Subject: 'Sitzung', Start: '2027-03-01T09:00:00Z', End: '2027-03-01T10:00:00Z' },
+      ResourceId: room,
+      Subject: 'Sitzung',
+      Start: '2027-03-01T09:00:00Z',
+      End: '2027-03-01T10:00:00Z',
       RecurrenceRule: 'FREQ=WEEKLY;COUNT=2',
     }),
     rules: `/opening-hours/${room}/rules`,

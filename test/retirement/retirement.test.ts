@@ -60,8 +60,16 @@ async function occupy(): Promise<Record<'lesson' | 'mailItem' | 'running', numbe
 test('the preview tells what has not begun, who shows the room, and the version to retire it in', async () => {
   expect((await preview()).body).toEqual({
     Resource: expect.objectContaining({ Id: room, Active: true }),
-    ...{ Bookings: 0, Series: 0, Blocks: 0, Lessons: 0, MailItems: 0, LastEnd: null },
-    ...{ Displays: 0, HasMailCalendar: false, Version: 1, Digest: expect.any(String) },
+    Bookings: 0,
+    Series: 0,
+    Blocks: 0,
+    Lessons: 0,
+    MailItems: 0,
+    LastEnd: null,
+    Displays: 0,
+    HasMailCalendar: false,
+    Version: 1,
+    Digest: expect.any(String),
   });
   await occupy();
   await book(9, { RecurrenceRule: 'FREQ=DAILY;COUNT=3' });
@@ -77,15 +85,16 @@ test('the preview tells what has not begun, who shows the room, and the version 
     200,
     {
       Resource: (await admin.get(`/resources/${room}`)).body,
-      ...{
-        Bookings: 4,
-        Series: 1,
-        Blocks: 1,
-        Lessons: 1,
-        MailItems: 1,
-        LastEnd: new Date(Date.UTC(2027, 5, 16, 16, 30)).toISOString(),
-      },
-      ...{ Displays: 1, HasMailCalendar: true, Version: 1, Digest: expect.any(String) },
+      Bookings: 4,
+      Series: 1,
+      Blocks: 1,
+      Lessons: 1,
+      MailItems: 1,
+      LastEnd: new Date(Date.UTC(2027, 5, 16, 16, 30)).toISOString(),
+      Displays: 1,
+      HasMailCalendar: true,
+      Version: 1,
+      Digest: expect.any(String),
     },
   ]);
   expect((await preview(room, user)).status).toBe(403);
@@ -102,7 +111,10 @@ describe('a retirement', () => {
     expect(body).toMatchObject({
       Resource: { Id: room, Active: false, Version: 2 },
       Kept: { Bookings: 1, Lessons: 1, MailItems: 1, Blocks: 0 },
-      ...{ Cancelled: 0, Moved: 0, Conflicts: [], Version: 2 },
+      Cancelled: 0,
+      Moved: 0,
+      Conflicts: [],
+      Version: 2,
     });
     for (const each of [id, running]) expect(await read(each)).toMatchObject({ Status: 'Confirmed', ResourceId: room });
   });
@@ -135,7 +147,11 @@ describe('a retirement', () => {
     const { body } = await retire({ FutureBookings: 'Move', ResourceId: target });
     expect(body).toMatchObject({ Moved: 3, Cancelled: 0, Kept: { Bookings: 0, Blocks: 1, Lessons: 1 }, Conflicts: [] });
     expect(await read(single)).toMatchObject({
-      ...{ ResourceId: target, Start: slot(9), SetupMinutes: 15, Status: 'Confirmed', Version: 2 },
+      ResourceId: target,
+      Start: slot(9),
+      SetupMinutes: 15,
+      Status: 'Confirmed',
+      Version: 2,
       CheckIn: { From: new Date(Date.UTC(2027, 5, 7, 8, 45)).toISOString(), CheckedInAt: null },
     });
     expect(await read(first)).toMatchObject({ ResourceId: target, RecurrenceRule: 'FREQ=DAILY;COUNT=2' });
@@ -230,7 +246,8 @@ describe('a retirement', () => {
     const { mandatorId } = service.tenant;
     await insertBookings(service.context.db, mandatorId, room, { count: 40, first: 5_000 });
     const wish = (ResourceId: number, number: number) => ({
-      ...{ ResourceId, Subject: 'Rivale' },
+      ResourceId,
+      Subject: 'Rivale',
       Start: new Date(Date.UTC(2027, 2, 1) + (5_000 + number) * 3_600_000).toISOString(),
       End: new Date(Date.UTC(2027, 2, 1) + (5_001 + number) * 3_600_000).toISOString(),
     });
@@ -256,7 +273,12 @@ test('over GraphQL: the same preview, and the same outcomes', async () => {
     { id: String(room) },
   );
   expect(data?.['retirementPreview']).toMatchObject({
-    ...{ bookings: 1, series: 0, lastEnd: slot(10), displays: 0, hasMailCalendar: false, version: 1 },
+    bookings: 1,
+    series: 0,
+    lastEnd: slot(10),
+    displays: 0,
+    hasMailCalendar: false,
+    version: 1,
     resource: { name: (await admin.get(`/resources/${room}`)).body['Name'] },
   });
   expect(await admin.ask('{ retirementPreview(resourceId: "2000000000") { version } }')).toEqual({
@@ -281,7 +303,12 @@ test('over GraphQL: the same preview, and the same outcomes', async () => {
   const { digest } = (data as { retirementPreview: Tree }).retirementPreview;
   expect(await outcome({ futureBookings: 'Keep' }, { digest })).toMatchObject({ __typename: 'VersionProblem' });
   expect(await outcome({ futureBookings: 'Cancel' })).toEqual({
-    ...{ __typename: 'Retired', moved: 0, cancelled: 2, kept: { bookings: 0 }, conflicts: [], version: 2 },
+    __typename: 'Retired',
+    moved: 0,
+    cancelled: 2,
+    kept: { bookings: 0 },
+    conflicts: [],
+    version: 2,
     resource: { active: false },
   });
 });

@@ -135,8 +135,8 @@ describe('a tenant file', () => {
       { name: 'Annex', time_zone: 'Asia/Tokyo' },
     ]);
     expect(resources).toMatchObject([
-      { ...{ name: 'R001', kind: 'Room', capacity: 30, mailbox: null }, equipment: ['Projector', 'Piano'] },
-      { ...{ name: 'R002', kind: 'Room', capacity: null, location_id: campus!.id }, equipment: [] },
+      { name: 'R001', kind: 'Room', capacity: 30, mailbox: null, equipment: ['Projector', 'Piano'] },
+      { name: 'R002', kind: 'Room', capacity: null, location_id: campus!.id, equipment: [] },
       { name: 'R001', location_id: annex!.id },
     ]);
     expect(persons).toMatchObject([
@@ -178,7 +178,9 @@ describe('a tenant file', () => {
       },
     ]);
     expect(await tenants.getMandator(db, 'CREATES')).toMatchObject({
-      ...{ code: 'creates', name: 'School', parameters: { PinAuthenticationAllowed: true } },
+      code: 'creates',
+      name: 'School',
+      parameters: { PinAuthenticationAllowed: true },
     });
   });
 
@@ -386,7 +388,8 @@ describe('a tenant file', () => {
   test('retires a location with its rooms, and brings it back', async () => {
     await apply(school('retires'));
     const annex = (Active: boolean) => ({
-      ...{ Mandator: 'retires', Locations: [{ Name: 'Annex', Active, Resources: [{ Name: 'R001', Active }] }] },
+      Mandator: 'retires',
+      Locations: [{ Name: 'Annex', Active, Resources: [{ Name: 'R001', Active }] }],
     });
     expect(await apply(annex(false))).toMatchObject({ changed: 2 });
     expect((await stored('retires')).resources.map(({ active }) => active)).toEqual([true, true, false]);
@@ -608,8 +611,11 @@ describe('getPerson', () => {
   test('finds by tenant and address in any case', async () => {
     const person = await tenants.getPerson(db, 'People', 'ada@SCHOOL.example');
     expect(person).toEqual({
-      ...{ mandatorId: expect.any(Number), personId: expect.any(Number) },
-      ...{ name: 'Ada', email: 'Ada@school.example', role: 'Admin' },
+      mandatorId: expect.any(Number),
+      personId: expect.any(Number),
+      name: 'Ada',
+      email: 'Ada@school.example',
+      role: 'Admin',
     });
   });
 
@@ -660,7 +666,11 @@ describe('roomgate apply FILE', () => {
       {
         text: 'Tenant cli: 1 created, 0 changed, 0 unchanged.',
         record: {
-          ...{ Mandator: 'cli', DryRun: false, Created: 1, Changed: 0, Unchanged: 0 },
+          Mandator: 'cli',
+          DryRun: false,
+          Created: 1,
+          Changed: 0,
+          Unchanged: 0,
           Records: [{ Kind: 'Tenant', Name: 'cli', Action: 'Created', Members }],
         },
       },
@@ -684,11 +694,17 @@ describe('roomgate apply FILE', () => {
       'Tenant dry would have 1 created, 2 changed, 2 unchanged.',
     ]);
     expect(printed?.record).toMatchObject({
-      ...{ Mandator: 'dry', DryRun: true, Created: 1, Changed: 2, Unchanged: 2 },
+      Mandator: 'dry',
+      DryRun: true,
+      Created: 1,
+      Changed: 2,
+      Unchanged: 2,
       Records: [
         { Kind: 'Location', Name: 'Campus', Action: 'Changed' },
         {
-          ...{ Kind: 'Resource', Name: 'Campus / R001', Action: 'Changed' },
+          Kind: 'Resource',
+          Name: 'Campus / R001',
+          Action: 'Changed',
           Members: [{ Member: 'Capacity', Old: 30, New: 31 }, { Member: 'Equipment' }],
         },
         { Kind: 'Resource', Name: 'Campus / R009', Action: 'Created' },
@@ -740,7 +756,9 @@ describe('roomgate apply FILE', () => {
     const file = JSON.parse(first!.text);
     expect(first!.record).toEqual(file);
     expect(file).toMatchObject({
-      ...{ Mandator: 'exports', Name: 'School', Parameters: { PinAuthenticationAllowed: true } },
+      Mandator: 'exports',
+      Name: 'School',
+      Parameters: { PinAuthenticationAllowed: true },
       Locations: [{ Name: 'Annex', Resources: [{ Name: 'R001', Active: false }] }, { Name: 'Campus' }],
       Persons: [{ Email: 'Ada@school.example' }, { Email: 'door@school.example' }],
     });

@@ -29,8 +29,11 @@ describe('the tenant', () => {
   test('is read by all but displays, and changed by Admins in its version, with a trace', async () => {
     const { status, body, headers } = await user.get('/tenant');
     const Parameters = {
-      ...{ PinAuthenticationAllowed: true, UsersMayImport: true },
-      ...{ CalendarWriting: 'Off', CalendarEdits: 'PutBack', DeclineConflicts: false },
+      PinAuthenticationAllowed: true,
+      UsersMayImport: true,
+      CalendarWriting: 'Off',
+      CalendarEdits: 'PutBack',
+      DeclineConflicts: false,
     };
     expect([status, body]).toEqual([
       200,
@@ -45,8 +48,11 @@ describe('the tenant', () => {
       headers: { 'If-Match': '"1"', 'X-Request-Id': 'tenant-1' },
     });
     const now = {
-      ...{ Mandator: 'school', Name: 'Gymnasium  Nord', Parameters: { ...Parameters, UsersMayImport: false } },
-      ...{ Colour: null, Logo: null },
+      Mandator: 'school',
+      Name: 'Gymnasium  Nord',
+      Parameters: { ...Parameters, UsersMayImport: false },
+      Colour: null,
+      Logo: null,
     };
     expect(changed.body).toEqual({ ...now, Version: 2 });
     expect(await audited('tenant-1')).toEqual([
@@ -103,7 +109,8 @@ describe('the tenant', () => {
       const answer = await fetch(address);
       expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
       expect(Object.fromEntries(answer.headers)).toMatchObject({
-        ...{ 'content-type': `image/${type}`, 'x-content-type-options': 'nosniff' },
+        'content-type': `image/${type}`,
+        'x-content-type-options': 'nosniff',
         'content-security-policy': "default-src 'none'; style-src 'none'; sandbox",
       });
       const again = await fetch(address, { headers: { 'If-None-Match': String(answer.headers.get('etag')) } });
@@ -151,7 +158,9 @@ describe('the tenant', () => {
     const outcome = async (input: object, caller = admin, of = version) =>
       (await caller.ask(change, { version: of, input })).data?.['changeTenant'];
     expect(await outcome({ name: 'Over GraphQL', parameters: { usersMayImport: true } })).toMatchObject({
-      ...{ __typename: 'Tenant', name: 'Over GraphQL', version: version + 1 },
+      __typename: 'Tenant',
+      name: 'Over GraphQL',
+      version: version + 1,
       parameters: { pinAuthenticationAllowed: true, usersMayImport: true },
     });
     expect(await outcome({ name: 'Late' })).toMatchObject({ __typename: 'VersionProblem' });
@@ -203,7 +212,10 @@ describe('a resource at another location', () => {
     const Items = [{ FromDate: '2027-03-02', ToDate: '2027-03-02', Closed: true, Periods: [], Reason: null }];
     const exceptions = await replace('exceptions', Items);
     const booked = await admin.post('/bookings', {
-      ...{ ResourceId: room, Subject: 'Stays', Start: '2027-03-01T09:00:00Z', End: '2027-03-01T10:00:00Z' },
+      ResourceId: room,
+      Subject: 'Stays',
+      Start: '2027-03-01T09:00:00Z',
+      End: '2027-03-01T10:00:00Z',
       RecurrenceRule: 'FREQ=DAILY;COUNT=3',
     });
     expect(booked.status).toBe(201);
@@ -214,7 +226,9 @@ describe('a resource at another location', () => {
 
     const booking = (await admin.get(`/bookings/${booked.body['Id']}`)).body;
     expect(booking).toMatchObject({
-      ...{ Start: '2027-03-01T09:00:00.000Z', LocationId: tokyo, TimeZone: 'Asia/Tokyo' },
+      Start: '2027-03-01T09:00:00.000Z',
+      LocationId: tokyo,
+      TimeZone: 'Asia/Tokyo',
       Version: booked.body['Version'],
     });
     expect([await opensAt(campus), await opensAt(tokyo)]).toEqual([undefined, ['2027-02-28T23:00:00.000Z']]);

@@ -196,7 +196,11 @@ function oneMember({ Locations, Persons, Groups, Policies, HolidayCalendars }: F
     OpeningRules: () => rules().map((rule) => ({ ...rule, ValidTo: null })),
     OpeningExceptions: () =>
       exceptions().map(({ FromDate, ToDate, Reason, ...more }) => ({
-        ...{ FromDate, ToDate, Closed: 'Closed' in more, Periods: 'Periods' in more ? more.Periods : [], Reason },
+        FromDate,
+        ToDate,
+        Closed: 'Closed' in more,
+        Periods: 'Periods' in more ? more.Periods : [],
+        Reason,
       })),
   };
   const { Name: _, ...ofResource } = resourceMembers;
@@ -303,7 +307,9 @@ describe.each([
       const changed = await tenants.applyTenantFile(db, tenants.readTenantFile(single));
       const differences = changed.records.flatMap((record) => record.changes);
       expect({ single, changed: [changed.created, changed.changed], differences }).toEqual({
-        ...{ single, changed: [0, 1], differences: [expect.anything()] },
+        single,
+        changed: [0, 1],
+        differences: [expect.anything()],
       });
       const after = (await tenants.exportTenant(db, mandator)) as File;
       const [back] = [await tenants.previewTenantFile(db, tenants.readTenantFile(file))];

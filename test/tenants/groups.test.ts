@@ -41,11 +41,13 @@ test('a group is made, read, changed in its version and deleted, the same over G
     Version: 2,
   });
   expect((await admin.patch(`/groups/${id}`, { Name: 'Staff', AddMembers: [one] }, 2)).body).toMatchObject({
-    ...{ Name: 'Staff', Version: 3 },
+    Name: 'Staff',
+    Version: 3,
   });
   expect((await admin.patch(`/groups/${id}`, { Name: 'Late' }, 2)).status).toBe(412);
   expect((await admin.get(`/groups?Name=staff`)).body).toEqual({
-    ...{ Items: [{ Id: id, Name: 'Staff', Version: 3 }], NextCursor: null },
+    Items: [{ Id: id, Name: 'Staff', Version: 3 }],
+    NextCursor: null,
   });
   expect((await admin.get(`/persons?GroupId=${id}`)).body['Items']).toHaveLength(2);
   const { data } = await admin.ask(
@@ -54,7 +56,8 @@ test('a group is made, read, changed in its version and deleted, the same over G
     { id: String(id) },
   );
   expect(data?.['group']).toMatchObject({
-    ...{ name: 'Staff', version: 3 },
+    name: 'Staff',
+    version: 3,
     members: { nodes: [{ groups: { nodes: [{ name: 'Staff' }] } }], pageInfo: { hasNextPage: true } },
   });
   expect((await admin.send('DELETE', `/groups/${id}`)).status).toBe(428);
@@ -109,10 +112,19 @@ test('a policy keeps its rules; null clears one, and a list is the whole list', 
   expect(answer).toMatchObject({
     status: 201,
     body: {
-      ...{ Name: 'Halls', MaySee: [], MayBook: [one, two], NeedsApproval: true, MaySkipApproval: [], MayDecide: [] },
+      Name: 'Halls',
+      MaySee: [],
+      MayBook: [one, two],
+      NeedsApproval: true,
+      MaySkipApproval: [],
+      MayDecide: [],
       MayBookForOthers: [],
-      ...{ LeadMinutes: 60, AheadDays: 90, LongestMinutes: null, QuotaMinutesPerWeek: null },
-      ...{ QuotaBookingsPerWeek: null, Version: 1 },
+      LeadMinutes: 60,
+      AheadDays: 90,
+      LongestMinutes: null,
+      QuotaMinutesPerWeek: null,
+      QuotaBookingsPerWeek: null,
+      Version: 1,
     },
   });
   const id = idOf(answer);
@@ -128,7 +140,8 @@ test('what is in use is not deleted: a group that a policy names, a policy that 
   const policy = await makePolicy({ MayDecide: [group] });
   const [room] = (await admin.get('/resources')).body['Items'] as { Id: number }[];
   expect((await admin.patch(`/resources/${room!.Id}`, { PolicyId: policy })).body).toMatchObject({
-    ...{ PolicyId: policy, Version: 2 },
+    PolicyId: policy,
+    Version: 2,
   });
   const remove = (path: string) => admin.send('DELETE', path, { headers: { 'If-Match': '*' } });
   expect((await remove(`/groups/${group}`)).status).toBe(409);
@@ -160,12 +173,24 @@ test('a User reads its own groups and no others', async () => {
 const rules = { leadMinutes: null, aheadDays: null, longestMinutes: null };
 const quotas = { quotaMinutesPerWeek: null, quotaBookingsPerWeek: null };
 const open: Policy = {
-  ...{ id: 1, maySee: [], mayBook: [], needsApproval: false, maySkipApproval: [], mayDecide: [], mayBookForOthers: [] },
-  ...{ ...rules, ...quotas },
+  id: 1,
+  maySee: [],
+  mayBook: [],
+  needsApproval: false,
+  maySkipApproval: [],
+  mayDecide: [],
+  mayBookForOthers: [],
+  ...rules,
+  ...quotas,
 };
 const closed: Policy = {
   ...open,
-  ...{ maySee: [1], mayBook: [2], needsApproval: true, maySkipApproval: [3], mayDecide: [4], mayBookForOthers: [5] },
+  maySee: [1],
+  mayBook: [2],
+  needsApproval: true,
+  maySkipApproval: [3],
+  mayDecide: [4],
+  mayBookForOthers: [5],
 };
 const as = (role: Viewer['role'], ...groupIds: number[]) => ({ role, groupIds }) as unknown as Viewer;
 

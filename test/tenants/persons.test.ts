@@ -20,7 +20,10 @@ afterAll(() => service.stop());
 
 let made = 0;
 const newPerson = (more: object = {}) => ({
-  ...{ Name: 'Grace', Email: `p${++made}@school.example`, TimeZone: 'Europe/Berlin', Role: 'User' },
+  Name: 'Grace',
+  Email: `p${++made}@school.example`,
+  TimeZone: 'Europe/Berlin',
+  Role: 'User',
   ...more,
 });
 const makePerson = async (more: object = {}) => (await admin.post('/persons', newPerson(more))).body;
@@ -210,7 +213,10 @@ test('createPerson and changePerson answer records or the problem', async () => 
   });
   const { id } = person;
   expect(await outcome(change, { id, version: 1, input: { active: false } })).toEqual({
-    ...{ __typename: 'Person', role: 'Importer', active: false, version: 2 },
+    __typename: 'Person',
+    role: 'Importer',
+    active: false,
+    version: 2,
   });
   expect(await outcome(change, { id, version: 1, input: {} })).toMatchObject({
     __typename: 'VersionProblem',

@@ -38,9 +38,20 @@ describe('POST resources', () => {
     const LocationId = await makeLocation();
     const answer = await admin.post('/resources', { locationId: LocationId, name: '  A 1 ' });
     const record = {
-      ...{ Id: expect.any(Number), LocationId, Name: 'A 1', Kind: 'Room', Capacity: null, Equipment: [] },
-      ...{ Mailbox: null, CheckInMinutes: null, PolicyId: null, Active: true, Version: 1 },
-      ...{ CalendarWriting: null, CalendarEdits: null, DeclineConflicts: null },
+      Id: expect.any(Number),
+      LocationId,
+      Name: 'A 1',
+      Kind: 'Room',
+      Capacity: null,
+      Equipment: [],
+      Mailbox: null,
+      CheckInMinutes: null,
+      PolicyId: null,
+      Active: true,
+      Version: 1,
+      CalendarWriting: null,
+      CalendarEdits: null,
+      DeclineConflicts: null,
     };
     expect([answer.status, answer.body]).toEqual([201, record]);
     expect(answer.headers.get('etag')).toBe('"1"');
@@ -177,7 +188,8 @@ describe('locations', () => {
       expect((await admin.patch(`/locations/${body['Id']}`, { TimeZone })).status).toBe(422);
     }
     expect((await admin.patch(`/locations/${body['Id']}`, { TimeZone: 'Asia/Tokyo' }, 1)).body).toMatchObject({
-      ...{ TimeZone: 'Asia/Tokyo', Version: 2 },
+      TimeZone: 'Asia/Tokyo',
+      Version: 2,
     });
   });
 
@@ -282,7 +294,8 @@ describe('GraphQL', () => {
     const resource = (await user.get(`/resources/${id}`, camel)).body;
     expect(data?.['resource']).toEqual({
       ...resource,
-      ...{ id: String(id), locationId: String(resource['locationId']) },
+      id: String(id),
+      locationId: String(resource['locationId']),
     });
     const location = (await user.get(`/locations/${service.tenant.locationId}`, camel)).body;
     expect(data?.['location']).toEqual({ ...location, id: String(location['id']) });
@@ -316,11 +329,15 @@ describe('GraphQL', () => {
     expect(await outcome(create, { input })).toMatchObject({ __typename: 'ConflictProblem' });
     expect(await outcome(create, { input }, user)).toMatchObject({ __typename: 'ForbiddenProblem' });
     expect(await outcome(create, { input: { name: 'G 2', locationId: foreign.locationId } })).toMatchObject({
-      ...{ __typename: 'ValidationProblem', errors: [{ field: 'locationId', code: 'UnknownLocation' }] },
+      __typename: 'ValidationProblem',
+      errors: [{ field: 'locationId', code: 'UnknownLocation' }],
     });
     const id = resource.id;
     expect(await outcome(change, { id, version: 1, input: { capacity: null } })).toEqual({
-      ...{ __typename: 'Resource', id, capacity: null, version: 2 },
+      __typename: 'Resource',
+      id,
+      capacity: null,
+      version: 2,
     });
     expect(await outcome(change, { id, version: 1, input: {} })).toMatchObject({
       __typename: 'VersionProblem',

@@ -103,6 +103,7 @@ test('a search goes with other filters and with pages, and follows a new name', 
 test.each(['', '%', 'x'.repeat(101)])('a search of %j is refused', async (search) => {
   for (const list of ['resources', 'persons', 'availability/free'])
     expect(await admin.get(`/${list}?Search=${encodeURIComponent(search)}`)).toMatchObject({
-      ...{ status: 400, body: { Errors: [{ Field: 'Search' }] } },
+      status: 400,
+      body: { Errors: [{ Field: 'Search' }] },
     });
 });

@@ -359,19 +359,18 @@ test('a long value is shown by its beginning', () => {
 
 test('names are trimmed and in NFC, the tenant in lower case, and what is left out stays out', () => {
   const read = readTenantFile({
-    ...{ Mandator: 'My_School-1', Name: ' Scho\u0308n ' },
+    Mandator: 'My_School-1',
+    Name: ' Scho\u0308n ',
     Locations: [{ ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidTo: null }], Resources: [room] }],
   });
   expect(read).toEqual({
-    ...{
-      Mandator: 'my_school-1',
-      Name: 'Sch\u00f6n',
-      Parameters: {},
-      Persons: [],
-      Groups: [],
-      Policies: [],
-      HolidayCalendars: [],
-    },
+    Mandator: 'my_school-1',
+    Name: 'Sch\u00f6n',
+    Parameters: {},
+    Persons: [],
+    Groups: [],
+    Policies: [],
+    HolidayCalendars: [],
     Locations: [
       { ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidFrom: null, ValidTo: null }], Resources: [room] },
     ],

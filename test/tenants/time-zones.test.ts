@@ -51,7 +51,9 @@ describe('a zone that Node.js alone knows is refused with the name that both kno
 
   test('in a tenant file, with each of its places; nothing is applied', async () => {
     const file = readTenantFile({
-      ...{ Mandator: 'refused', Name: 'R', Locations: [{ Name: 'L', TimeZone: 'SystemV/PST8' }] },
+      Mandator: 'refused',
+      Name: 'R',
+      Locations: [{ Name: 'L', TimeZone: 'SystemV/PST8' }],
       Persons: [{ Name: 'P', Email: 'p@refused.example', TimeZone: 'US/Pacific-New', Role: 'User' }],
     });
     const { db } = service.context;
@@ -87,7 +89,9 @@ test('a zone that is written in another case is stored under its own name, and a
   expect(data).toEqual({ made: { timeZone: 'US/Eastern' } });
   const file = (zone: string) =>
     readTenantFile({
-      ...{ Mandator: 'cased', Name: 'C', Locations: [{ Name: 'L', TimeZone: zone }] },
+      Mandator: 'cased',
+      Name: 'C',
+      Locations: [{ Name: 'L', TimeZone: zone }],
       Persons: [{ Name: 'P', Email: 'p@cased.example', TimeZone: zone, Role: 'Admin' }],
     });
   await applyTenantFile(db, file('europe/ZURICH'));
@@ -129,8 +133,11 @@ test.each([
       reader.get(`/opening-hours/all/${strangeLocation}`),
       reader.get(`/bookings?${window}`),
       reader.post('/bookings', {
-        ...{ ResourceId: strange.id, Subject: 'S', RecurrenceRule: 'FREQ=DAILY;COUNT=2' },
-        ...{ Start: '2027-02-01T10:00:00Z', End: '2027-02-01T11:00:00Z' },
+        ResourceId: strange.id,
+        Subject: 'S',
+        RecurrenceRule: 'FREQ=DAILY;COUNT=2',
+        Start: '2027-02-01T10:00:00Z',
+        End: '2027-02-01T11:00:00Z',
       }),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 201]);
@@ -150,13 +157,12 @@ test('doctor tells the release of both, and a file of ICU brings other rules to 
     [path.join(project, 'src/main.js'), 'doctor', '--json'],
     {
       env: {
-        ...{
-          PATH: process.env['PATH'],
-          DatabaseUrl: service.databaseUrl,
-          Pepper: pepper,
-          LogLevel: 'silent',
-        },
-        ...{ Port: new URL(service.url).port, ICU_TIMEZONE_FILES_DIR: folder },
+        PATH: process.env['PATH'],
+        DatabaseUrl: service.databaseUrl,
+        Pepper: pepper,
+        LogLevel: 'silent',
+        Port: new URL(service.url).port,
+        ICU_TIMEZONE_FILES_DIR: folder,
       },
     },
   ).catch((failed: { stdout: string }) => failed);

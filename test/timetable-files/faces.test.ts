@@ -103,7 +103,9 @@ test('importTimetable: the batch, how files were read, and faults by line', asyn
   const head = 'Datum;Beginn;Ende;Raum;Fach;Klasse';
   const made = await ask(`${head}\n01.03.2031;8:00;8:45;101;M;5a`, { rooms: [{ name: '101', resourceName: 'R101' }] });
   expect(made).toMatchObject({
-    ...{ __typename: 'TimetableAccepted', lessonCount: 1, notices: [] },
+    __typename: 'TimetableAccepted',
+    lessonCount: 1,
+    notices: [],
     files: [{ name: 'a.csv', format: 'CSV', lines: 2 }],
   });
   await school.client.end(made.batch.id.replace(/^batch_/, ''));

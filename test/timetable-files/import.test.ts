@@ -32,7 +32,9 @@ describe('the published example', () => {
     const expected = fixtureJson('gpu001-small.expected.json');
     expect(await school.jobs()).toEqual(asSets(expected.Jobs));
     expect(accepted).toMatchObject({
-      ...{ LessonCount: expected.LessonCount, JobCount: expected.Jobs.length, NoticeCount: 1 },
+      LessonCount: expected.LessonCount,
+      JobCount: expected.Jobs.length,
+      NoticeCount: 1,
       Notices: [{ File: 'GPU001.TXT', Line: 12, Code: 'WithoutRoom' }],
       Files: [
         { Name: 'GPU001.TXT', Format: 'GPU001', Encoding: 'windows-1252', Separator: ',', Lines: 17 },
@@ -116,7 +118,9 @@ describe('the published example', () => {
 describe('a profile', () => {
   const csv = 'Tag;Anfang;Ende;Saal;Kurs\n14.06.2027;8:00;8:45;101;M';
   const kept = {
-    ...{ Name: 'AGs', Source: 'ag', Rooms: [{ Name: '101', RessourceName: 'R101' }] },
+    Name: 'AGs',
+    Source: 'ag',
+    Rooms: [{ Name: '101', RessourceName: 'R101' }],
     Mapping: { Date: 'Tag', Begin: 'Anfang', Room: 'Saal', Subject: 'Kurs' },
   };
 

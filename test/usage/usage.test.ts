@@ -73,8 +73,14 @@ async function read(list: 'resources' | 'hours' | 'weeks', query: string): Promi
   return answer.body['Items'] as Item[];
 }
 const none = {
-  ...{ OpenMinutes: 0, OccupiedMinutes: 0, OccupancyPercent: null, OutsideMinutes: 0, UnusedMinutes: 0 },
-  ...{ Bookings: 0, NoShows: 0, ReleasedEarly: 0 },
+  OpenMinutes: 0,
+  OccupiedMinutes: 0,
+  OccupancyPercent: null,
+  OutsideMinutes: 0,
+  UnusedMinutes: 0,
+  Bookings: 0,
+  NoShows: 0,
+  ReleasedEarly: 0,
 };
 
 describe('what counts', () => {
@@ -230,15 +236,13 @@ function lay(
     const until = checks ? begins + 15 * minute : null;
     const checkedIn = checks && isIn ? begins : null;
     return {
-      ...{
-        begins,
-        ends,
-        freed: left,
-        status,
-        kind: kind === 0 ? 'Block' : 'Booking',
-        from: new Date(begins),
-        to: new Date(ends),
-      },
+      begins,
+      ends,
+      freed: left,
+      status,
+      kind: kind === 0 ? 'Block' : 'Booking',
+      from: new Date(begins),
+      to: new Date(ends),
       checkInUntil: until === null ? null : new Date(until),
       checkedInAt: checkedIn === null ? null : new Date(checkedIn),
       releasedAt: left === null ? null : new Date(left),
@@ -249,14 +253,13 @@ function lay(
 
 const plans = fc.array(
   fc.record({
-    ...{ from: fc.integer({ min: 0, max: 900 }), length: fc.integer({ min: 1, max: 1_440 }) },
-    ...{
-      kind: fc.nat(5),
-      fate: fc.nat(5),
-      freed: fc.integer({ min: 0, max: 600 }),
-      checks: fc.boolean(),
-      isIn: fc.boolean(),
-    },
+    from: fc.integer({ min: 0, max: 900 }),
+    length: fc.integer({ min: 1, max: 1_440 }),
+    kind: fc.nat(5),
+    fate: fc.nat(5),
+    freed: fc.integer({ min: 0, max: 600 }),
+    checks: fc.boolean(),
+    isIn: fc.boolean(),
   }),
   { maxLength: 12 },
 );

@@ -51,7 +51,7 @@ describeInBrowser('A board in a browser', () => {
   test('a lesson that has moved away stands struck out in its room, with where it is now and when, and the other way round', async () => {
     const lesson = (RessourceName: string, from: number) => [
       {
-        ...{ JobID: 'J' },
+        JobID: 'J',
         LektionList: [
           { LektionId: '1', RessourceName, Titel: 'Optik', Beginn: school.at(from), Ende: school.at(from + 45) },
         ],

@@ -38,18 +38,38 @@ const languages = Object.keys(texts) as Language[];
 
 function slotOf(start: number, end: number, more: Partial<ShownSlot> = {}): ShownSlot {
   return {
-    ...{ bookingId: '1', version: 1, kind: 'Booking', occupies: true, isBlock: false, isTentative: false },
+    bookingId: '1',
+    version: 1,
+    kind: 'Booking',
+    occupies: true,
+    isBlock: false,
+    isTentative: false,
     isRequested: false,
-    ...{ from: start, to: end, start, end, subject: 'Jour fixe', organizer: 'Mia Falk', classes: null },
-    ...{ teachers: null, checkIn: null, change: null },
+    from: start,
+    to: end,
+    start,
+    end,
+    subject: 'Jour fixe',
+    organizer: 'Mia Falk',
+    classes: null,
+    teachers: null,
+    checkIn: null,
+    change: null,
     ...more,
   };
 }
 
 function roomOf(slots: ShownSlot[], more: Partial<ShownRoom> = {}): ShownRoom {
   return {
-    ...{ cursor: 'c1', serverTime: noon, asOf: noon, staleAfterSeconds: 90, trustUntil: noon + 15 * minute },
-    ...{ zoneOffsets: offsets, isActive: true, slots, end: noon + 2_880 * minute },
+    cursor: 'c1',
+    serverTime: noon,
+    asOf: noon,
+    staleAfterSeconds: 90,
+    trustUntil: noon + 15 * minute,
+    zoneOffsets: offsets,
+    isActive: true,
+    slots,
+    end: noon + 2_880 * minute,
     resource: {
       id: '7',
       name: 'HS 101',
@@ -342,7 +362,9 @@ describe('server-sent events', () => {
 
   test('have instants as numbers', () => {
     expect(parseInstants('{"from":"1970-01-01T00:00:01Z","subject":"2026-01-01","until":null}')).toEqual({
-      ...{ from: 1_000, subject: '2026-01-01', until: null },
+      from: 1_000,
+      subject: '2026-01-01',
+      until: null,
     });
   });
 });
@@ -439,7 +461,10 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
     },
   };
   return {
-    ...{ calls, states, taken, settle },
+    calls,
+    states,
+    taken,
+    settle,
     open: () => openLink(ports, feed),
     refuseFrames: () => void (fits = false),
     /** Lets the time pass, timer by timer. */
@@ -460,14 +485,17 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
 }
 
 const sentSnapshot = JSON.stringify({
-  ...{
-    __typename: 'DisplaySnapshot',
-    cursor: 'c1',
-    serverTime: '2026-11-20T11:00:00Z',
-    asOf: '2026-11-20T11:00:00Z',
-  },
-  ...{ staleAfterSeconds: 90, trustUntil: '2026-11-20T11:15:00Z', zoneOffsets: [], schedule: [], open: [] },
-  ...{ resource: { id: '7', name: 'HS 101', active: true }, end: '2026-11-22T23:00:00Z' },
+  __typename: 'DisplaySnapshot',
+  cursor: 'c1',
+  serverTime: '2026-11-20T11:00:00Z',
+  asOf: '2026-11-20T11:00:00Z',
+  staleAfterSeconds: 90,
+  trustUntil: '2026-11-20T11:15:00Z',
+  zoneOffsets: [],
+  schedule: [],
+  open: [],
+  resource: { id: '7', name: 'HS 101', active: true },
+  end: '2026-11-22T23:00:00Z',
 });
 const eventOf = (frame: string) => `event: next\ndata: {"data":{"frame":${frame}}}\n\n`;
 

@@ -77,7 +77,9 @@ describeInBrowser('A door sign in a browser', () => {
         JobID: 'J',
         LektionList: [
           {
-            ...{ LektionId: '1', RessourceName: room, Titel: 'Harmonielehre' },
+            LektionId: '1',
+            RessourceName: room,
+            Titel: 'Harmonielehre',
             ...planned,
           },
         ],

@@ -145,7 +145,8 @@ describe('over GraphQL a webhook', () => {
     const at = (version: number) => `id: "webhook_${Id}", version: ${version}`;
     expect(await run(`createWebhook(input: ${input}) ${answered}`)).toMatchObject({ code: 'Conflict' });
     expect(await run(`testWebhook(id: "webhook_${Id}") { ... on WebhookDelivery { kind status } }`)).toEqual({
-      ...{ kind: 'Test', status: 204 },
+      kind: 'Test',
+      status: 204,
     });
     const rotated = await run(`rotateWebhookSecret(${at(1)}, input: { overlapHours: 0 }) ${answered}`);
     expect(rotated).toMatchObject({
@@ -206,7 +207,8 @@ describe('a message', () => {
   test('is not sent where a name leads to an address of the inside, also where that is found out only then', async () => {
     const made = await make({ Url: `${receiver.origin.replace('http://127.0.0.1', 'https://localhost')}/hook` });
     expect((await act(made, 'test')).body).toMatchObject({
-      ...{ Status: null, Answer: null },
+      Status: null,
+      Answer: null,
       Fault: 'localhost leads to an address that is not of the internet',
     });
     await book();

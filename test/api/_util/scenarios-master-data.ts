@@ -39,11 +39,19 @@ export const masterDataScenarios: Record<string, Row[]> = {
     [
       retire('room R001', 1, { futureBookings: 'Move', resourceId: 'room R002', conflictHandling: 'Skip' }),
       has({
-        ...{ moved: 1, cancelled: 0, kept: { ...nothing, bookings: 1, lastEnd: slot(13) }, version: 2 },
+        moved: 1,
+        cancelled: 0,
+        kept: { ...nothing, bookings: 1, lastEnd: slot(13) },
+        version: 2,
         conflicts: [
           {
-            ...{ bookingId: 'booking 2', resourceId: 'room R002', kind: 'Booking', subject: 'Sitzung' },
-            ...{ start: slot(12), end: slot(13), wantedStart: slot(12) },
+            bookingId: 'booking 2',
+            resourceId: 'room R002',
+            kind: 'Booking',
+            subject: 'Sitzung',
+            start: slot(12),
+            end: slot(13),
+            wantedStart: slot(12),
           },
         ],
       }),

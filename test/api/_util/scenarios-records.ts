@@ -33,12 +33,27 @@ const ferien = { name: 'Ferien', locationId: 'campus', ics: christmas };
 const holiday = { name: 'Weihnachten', fromDate: '2027-12-24', toDate: '2027-12-26', locationId: 'campus' };
 
 const noRule = {
-  ...{ leadMinutes: null, aheadDays: null, longestMinutes: null },
-  ...{ quotaMinutesPerWeek: null, quotaBookingsPerWeek: null },
+  leadMinutes: null,
+  aheadDays: null,
+  longestMinutes: null,
+  quotaMinutesPerWeek: null,
+  quotaBookingsPerWeek: null,
 };
 const mapping = {
-  ...{ key: null, date: 'Tag', day: null, period: null, weeks: null, begin: 'Anfang', end: 'Ende', room: 'Saal' },
-  ...{ subject: 'Kurs', title: null, classes: null, teachers: null, remark: null, status: null },
+  key: null,
+  date: 'Tag',
+  day: null,
+  period: null,
+  weeks: null,
+  begin: 'Anfang',
+  end: 'Ende',
+  room: 'Saal',
+  subject: 'Kurs',
+  title: null,
+  classes: null,
+  teachers: null,
+  remark: null,
+  status: null,
 };
 const noList = { maySee: [], mayBook: [], maySkipApproval: [], mayDecide: [], mayBookForOthers: [] };
 
@@ -75,8 +90,14 @@ export const recordScenarios: Record<string, Row[]> = {
     [
       make('policy', { name: 'Proben', maySee: ['group 1'], needsApproval: true, longestMinutes: 30 }),
       has({
-        ...{ policyId: 'policy 1', name: 'Proben', ...noList, maySee: ['group 1'], needsApproval: true },
-        ...{ ...noRule, longestMinutes: 30, version: 1 },
+        policyId: 'policy 1',
+        name: 'Proben',
+        ...noList,
+        maySee: ['group 1'],
+        needsApproval: true,
+        ...noRule,
+        longestMinutes: 30,
+        version: 1,
       }),
       'admin',
     ],
@@ -153,8 +174,16 @@ export const recordScenarios: Record<string, Row[]> = {
     [
       make('holidayCalendar', ferien),
       has({
-        ...{ holidayCalendarId: 'calendar 1', name: 'Ferien', locationId: 'campus', closes: true, url: null },
-        ...{ readAt: '(instant)', fault: null, faultAt: null, version: 1, reading: { events: 1, unused: [] } },
+        holidayCalendarId: 'calendar 1',
+        name: 'Ferien',
+        locationId: 'campus',
+        closes: true,
+        url: null,
+        readAt: '(instant)',
+        fault: null,
+        faultAt: null,
+        version: 1,
+        reading: { events: 1, unused: [] },
       }),
       'admin',
     ],
@@ -179,8 +208,16 @@ export const recordScenarios: Record<string, Row[]> = {
     [
       make('timetableProfile', { name: 'AGs', source: 'ag', mapping }),
       has({
-        ...{ timetableProfileId: 'profile 1', name: 'AGs', format: null, source: 'ag', term: null, version: 1 },
-        ...{ periods: [], rooms: [], sharedRooms: [], mapping },
+        timetableProfileId: 'profile 1',
+        name: 'AGs',
+        format: null,
+        source: 'ag',
+        term: null,
+        version: 1,
+        periods: [],
+        rooms: [],
+        sharedRooms: [],
+        mapping,
       }),
       'importer',
     ],
@@ -206,8 +243,16 @@ export const recordScenarios: Record<string, Row[]> = {
     [
       make('roomProblem', cold),
       has({
-        ...{ roomProblemId: 'problem 1', resourceId: 'room R003', displayId: 'device 1', kind: 'Heating' },
-        ...{ text: 'zu kalt', reportedAt: '(instant)', state: 'Open', doneAt: null, doneBy: null, version: 1 },
+        roomProblemId: 'problem 1',
+        resourceId: 'room R003',
+        displayId: 'device 1',
+        kind: 'Heating',
+        text: 'zu kalt',
+        reportedAt: '(instant)',
+        state: 'Open',
+        doneAt: null,
+        doneBy: null,
+        version: 1,
       }),
       'device',
     ],

@@ -18,8 +18,14 @@ import {
 const date = slot(0).slice(0, 10);
 const day = { from: date, to: date };
 const none = {
-  ...{ openMinutes: 0, occupiedMinutes: 0, occupancyPercent: null, outsideMinutes: 0, unusedMinutes: 0 },
-  ...{ bookings: 0, noShows: 0, releasedEarly: 0 },
+  openMinutes: 0,
+  occupiedMinutes: 0,
+  occupancyPercent: null,
+  outsideMinutes: 0,
+  unusedMinutes: 0,
+  bookings: 0,
+  noShows: 0,
+  releasedEarly: 0,
 };
 const open = { ...none, openMinutes: 600, occupancyPercent: 0 };
 
@@ -61,7 +67,9 @@ export const reportScenarios: Record<string, Row[]> = {
       usage('resources', { ...day, locationId: 'campus', search: 'r00' }),
       items(
         {
-          ...{ resourceId: 'room R001', resourceName: 'R001', locationId: 'campus' },
+          resourceId: 'room R001',
+          resourceName: 'R001',
+          locationId: 'campus',
           use: { ...open, occupiedMinutes: 75, occupancyPercent: 13, bookings: 1 },
         },
         { resourceId: 'room R002', use: { ...open, unusedMinutes: 60, bookings: 1, releasedEarly: 1 } },

@@ -85,14 +85,18 @@ function findings(severity: 'Error' | 'Warning', told: string[]) {
 }
 export const done = (...warnings: string[]): Result => ({
   has: {
-    ...{ importStatus: 'LessonsCreated', failureKind: null, errorMessages: null },
+    importStatus: 'LessonsCreated',
+    failureKind: null,
+    errorMessages: null,
     errors: findings('Warning', warnings),
   },
   wrong: warnings.length > 0,
 });
 export const failed = (...faults: string[]): Result => ({
   has: {
-    ...{ importStatus: 'LessonsImportFailed', failureKind: 'Data', createdCount: 0 },
+    importStatus: 'LessonsImportFailed',
+    failureKind: 'Data',
+    createdCount: 0,
     errors: findings('Error', faults),
   },
   wrong: true,
@@ -103,14 +107,20 @@ export const at = (hour: number) => `${day}T${String(hour).padStart(2, '0')}:00:
 export const answered = (hour: number) => at(hour).replace('Z', '.000Z');
 /** A lesson of one hour. */
 export const lesson = (lektionId: string, ressourceName: string, hour: number, more: object = {}) => ({
-  ...{ lektionId, ressourceName, beginn: at(hour), ende: at(hour + 1) },
+  lektionId,
+  ressourceName,
+  beginn: at(hour),
+  ende: at(hour + 1),
   ...more,
 });
 /** An hour on a day after tomorrow, when every clock of the tests shows a time of the working day. */
 export const slot = (hour: number, days = 0) => new Date(bookingDay + (days * 24 + hour) * 3_600_000).toISOString();
 /** What books an hour. */
 export const hourOf = (resourceId: string, hour: number, more: object = {}) => ({
-  ...{ resourceId, subject: 'Sitzung', start: slot(hour), end: slot(hour + 1) },
+  resourceId,
+  subject: 'Sitzung',
+  start: slot(hour),
+  end: slot(hour + 1),
   ...more,
 });
 export const job = (jobID: string, ...lektionList: object[]) => ({ jobID, lektionList });

@@ -180,8 +180,14 @@ export function openModel(rooms: readonly Room[]) {
     if (free.length === 0 || (conflicts.length > 0 && !skip)) return refuse('CONFLICT', conflicts);
     return {
       made: free.map((place) => ({
-        ...{ ...members, ...{ start: place.start, end: place.end }, organizerId, createdBy: viewer.id },
-        ...{ seriesId: null, checkIn: checkInOf(place, wanted.kind, now), version: 1 },
+        ...members,
+        start: place.start,
+        end: place.end,
+        organizerId,
+        createdBy: viewer.id,
+        seriesId: null,
+        checkIn: checkInOf(place, wanted.kind, now),
+        version: 1,
       })),
       skipped: places
         .filter((place) => against(place).length > 0)

@@ -53,7 +53,9 @@ export async function startIdentity(
   const { port } = server.address() as AddressInfo;
   const config = listeningOn(
     {
-      ...{ ...settings, Clients: [openClient], ...changes },
+      ...settings,
+      Clients: [openClient],
+      ...changes,
       IdentityProvider: { ...settings.IdentityProvider, ...IdentityProvider },
     },
     port,

@@ -36,11 +36,16 @@ async function runProvider({ clients, keys, port, root }: Settings): Promise<voi
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const personClient = (client_id: string) => ({
-    ...{ client_id, client_secret: secret, redirect_uris: [], response_types: [] },
+    client_id,
+    client_secret: secret,
+    redirect_uris: [],
+    response_types: [],
     grant_types: ['client_credentials'],
   });
   const ourClient = {
-    ...{ client_id: resourceClient.ClientId, client_secret: secret, response_types: ['code' as const] },
+    client_id: resourceClient.ClientId,
+    client_secret: secret,
+    response_types: ['code' as const],
     redirect_uris: ['school', 'stranger'].map((tenant) => `${root}/${tenant}/session/return`),
     grant_types: ['authorization_code'],
   };

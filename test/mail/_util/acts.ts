@@ -34,7 +34,8 @@ function repeatOf({ below, oneOf, roll }: Dice) {
   const every = oneOf(['day', 'week', 'week', 'month'] as const);
   const until = new Date(Date.now() + (5 + below(60)) * day).toISOString().slice(0, 10);
   return {
-    ...{ every, interval: 1 + below(3) },
+    every,
+    interval: 1 + below(3),
     ...(every === 'week' && roll() < 0.5 && { days: [oneOf(dayNames), oneOf(dayNames)] }),
     ...(roll() < 0.7 ? { count: 2 + below(8) } : roll() < 0.7 ? { until } : {}),
   };
@@ -52,7 +53,9 @@ function factsOf({ oneOf, roll }: Dice) {
 async function invite({ server, rooms, dice }: Acts): Promise<void> {
   const when = dice.roll() < 0.15 ? daysOf(dice) : slotOf(dice);
   await server.appoint(dice.oneOf(rooms), {
-    ...{ ...when, ...factsOf(dice), zone: dice.oneOf(zones) },
+    ...when,
+    ...factsOf(dice),
+    zone: dice.oneOf(zones),
     organizer: dice.roll() < 0.15 ? null : dice.oneOf(people),
     ...(dice.roll() < 0.3 && { repeat: repeatOf(dice) }),
   });

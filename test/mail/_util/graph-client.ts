@@ -4,7 +4,9 @@ import type { MailServer } from './mail-server.ts';
 /** Microsoft's own client, of a program with all rights at the mail server of the tests. */
 export async function openGraphClient(server: MailServer): Promise<Client> {
   const form = {
-    ...{ grant_type: 'client_credentials', client_id: server.clientId, client_secret: server.clientSecret },
+    grant_type: 'client_credentials',
+    client_id: server.clientId,
+    client_secret: server.clientSecret,
     scope: 'https://graph.microsoft.com/.default',
   };
   const given = await fetch(server.token, { method: 'POST', body: new URLSearchParams(form) });

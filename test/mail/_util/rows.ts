@@ -33,7 +33,9 @@ export async function makeSubscription(
   const { id } = await db
     .insertInto('mail_subscription')
     .values({
-      ...{ mandator_id: calendar.mandatorId, calendar_id: calendar.calendarId, kind },
+      mandator_id: calendar.mandatorId,
+      calendar_id: calendar.calendarId,
+      kind,
       server_url: 'https://mail.example/',
       callback_url: 'https://rooms.example/api/webhooks/mailserver',
     })

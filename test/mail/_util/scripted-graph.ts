@@ -19,9 +19,16 @@ export const eventAt = (id: string, start: Date | number, more: Json = {}): Scri
   const moment = (at: Date) => ({ dateTime: at.toISOString().replace('Z', '0000'), timeZone: 'UTC' });
   const { hours: _hours, ...others } = more;
   return {
-    ...{ id, type: 'singleInstance', iCalUId: `uid-${id}`, subject: `Subject of ${id}` },
-    ...{ start: moment(from), end: moment(new Date(from.getTime() + hours * hour)) },
-    ...{ isAllDay: false, sensitivity: 'normal', showAs: 'busy', isCancelled: false },
+    id,
+    type: 'singleInstance',
+    iCalUId: `uid-${id}`,
+    subject: `Subject of ${id}`,
+    start: moment(from),
+    end: moment(new Date(from.getTime() + hours * hour)),
+    isAllDay: false,
+    sensitivity: 'normal',
+    showAs: 'busy',
+    isCancelled: false,
     responseStatus: { response: 'accepted' },
     organizer: { emailAddress: { name: 'Vera Kunz', address: 'vera@outside.example' } },
     ...others,
@@ -113,8 +120,11 @@ export async function startScriptedGraph() {
     settingsOf: (mandator: string): Record<string, string> =>
       Object.fromEntries(
         Object.entries({
-          ...{ Kind: 'Graph', Url: `${url}/v1.0`, TokenUrl: `${url}/token` },
-          ...{ ClientId: 'roomgate', ClientSecret: 'secret' },
+          Kind: 'Graph',
+          Url: `${url}/v1.0`,
+          TokenUrl: `${url}/token`,
+          ClientId: 'roomgate',
+          ClientSecret: 'secret',
         }).map(([name, value]) => [`MailServer__${mandator}__${name}`, value]),
       ),
     put(mailbox: string, ...events: ScriptedEvent[]) {

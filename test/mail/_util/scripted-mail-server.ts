@@ -14,7 +14,9 @@ type Held = { id: string; mailbox: string; callback: string; clientState: string
 
 const sixDays = 6 * 24 * 60;
 const json = (status: number, body: object): Reply => ({
-  ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
 });
 
 export async function startScriptedMailServer() {
@@ -32,8 +34,11 @@ export async function startScriptedMailServer() {
   const endOfLife = () => Date.now() + (script.lifeMinutes ?? sixDays) * 60_000;
 
   const written = (one: Held) => ({
-    ...{ id: one.id, resource: `users/${one.mailbox}/events`, notificationUrl: one.callback },
-    ...{ clientState: one.clientState, expirationDateTime: new Date(one.expiresAt).toISOString() },
+    id: one.id,
+    resource: `users/${one.mailbox}/events`,
+    notificationUrl: one.callback,
+    clientState: one.clientState,
+    expirationDateTime: new Date(one.expiresAt).toISOString(),
   });
 
   async function shakeHands(callback: string): Promise<boolean> {
@@ -55,8 +60,11 @@ export async function startScriptedMailServer() {
         },
       });
     const one = {
-      ...{ id: `graph-${++made}`, mailbox: /users\/([^/]+)/.exec(wanted['resource']!)![1]!, callback },
-      ...{ clientState: wanted['clientState']!, expiresAt: endOfLife() },
+      id: `graph-${++made}`,
+      mailbox: /users\/([^/]+)/.exec(wanted['resource']!)![1]!,
+      callback,
+      clientState: wanted['clientState']!,
+      expiresAt: endOfLife(),
     };
     promises.set(one.id, one);
     return json(201, written(one));

@@ -54,8 +54,13 @@ export async function startCalDavThere(): Promise<There> {
     busy: { status: 429 },
     async list(room) {
       return server.list(room).map(({ path, uid, start, end, summary, isPrivate, isFree }) => ({
-        ...{ id: path, mark: ours.test(uid) ? uid : null },
-        ...{ start, end, subject: summary, isPrivate, isBusy: !isFree },
+        id: path,
+        mark: ours.test(uid) ? uid : null,
+        start,
+        end,
+        subject: summary,
+        isPrivate,
+        isBusy: !isFree,
       }));
     },
     async add(room, facts) {
@@ -86,15 +91,20 @@ export async function startGoogleThere(rooms: readonly string[]): Promise<There>
   for (const room of rooms) await server.addRoom(`${room}@rooms.test`, { allowConflicts: true });
   const calendarId = (room: string) => `${room}@rooms.test`;
   const bodyOf = ({ start, end, subject, isPrivate, isBusy }: Facts): calendar_v3.Schema$Event => ({
-    ...{ start: { dateTime: start.toISOString() }, end: { dateTime: end.toISOString() }, summary: subject },
-    ...{ visibility: isPrivate ? 'private' : 'default', transparency: isBusy ? 'opaque' : 'transparent' },
+    start: { dateTime: start.toISOString() },
+    end: { dateTime: end.toISOString() },
+    summary: subject,
+    visibility: isPrivate ? 'private' : 'default',
+    transparency: isBusy ? 'opaque' : 'transparent',
   });
   const insert = (room: string, requestBody: calendar_v3.Schema$Event) =>
     events.insert({ calendarId: calendarId(room), requestBody });
   return {
     url: server.url,
     settings: (at) => ({
-      ...{ [member('Kind')]: 'Google', [member('Url')]: `${at}/calendar/v3`, [member('TokenUrl')]: server.googleToken },
+      [member('Kind')]: 'Google',
+      [member('Url')]: `${at}/calendar/v3`,
+      [member('TokenUrl')]: server.googleToken,
       [member('ServiceAccountKey')]: JSON.stringify({ client_email, private_key }),
     }),
     busy: {
@@ -104,9 +114,13 @@ export async function startGoogleThere(rooms: readonly string[]): Promise<There>
     async list(room) {
       const { data } = await events.list({ calendarId: calendarId(room), singleEvents: true, maxResults: 2_500 });
       return (data.items ?? []).map((one) => ({
-        ...{ id: one.id!, mark: one.extendedProperties?.private?.['rg'] ?? null, subject: one.summary ?? '' },
-        ...{ start: new Date(one.start!.dateTime!), end: new Date(one.end!.dateTime!) },
-        ...{ isPrivate: one.visibility === 'private', isBusy: one.transparency !== 'transparent' },
+        id: one.id!,
+        mark: one.extendedProperties?.private?.['rg'] ?? null,
+        subject: one.summary ?? '',
+        start: new Date(one.start!.dateTime!),
+        end: new Date(one.end!.dateTime!),
+        isPrivate: one.visibility === 'private',
+        isBusy: one.transparency !== 'transparent',
       }));
     },
     add: (room, facts) => insert(room, bodyOf(facts)),
@@ -130,16 +144,22 @@ export async function startGraphThere(rooms: readonly string[]): Promise<There> 
   const moment = (at: Date) => ({ dateTime: at.toISOString().slice(0, 19), timeZone: 'UTC' });
   const instant = (told: Event['start']) => new Date(`${told!.dateTime!.slice(0, 19)}Z`);
   const bodyOf = ({ start, end, subject, isPrivate, isBusy }: Facts): Event => ({
-    ...{ start: moment(start), end: moment(end), subject },
-    ...{ sensitivity: isPrivate ? 'private' : 'normal', showAs: isBusy ? 'busy' : 'free' },
+    start: moment(start),
+    end: moment(end),
+    subject,
+    sensitivity: isPrivate ? 'private' : 'normal',
+    showAs: isBusy ? 'busy' : 'free',
   });
   return {
     url: server.url,
     settings: (at) =>
       Object.fromEntries(
         Object.entries({
-          ...{ Kind: 'Graph', Url: `${at}/v1.0`, TokenUrl: server.token },
-          ...{ ClientId: server.clientId, ClientSecret: server.clientSecret },
+          Kind: 'Graph',
+          Url: `${at}/v1.0`,
+          TokenUrl: server.token,
+          ClientId: server.clientId,
+          ClientSecret: server.clientSecret,
         }).map(([name, value]) => [member(name), value]),
       ),
     busy: { status: 429, headers: { 'retry-after': '1' } },
@@ -147,9 +167,13 @@ export async function startGraphThere(rooms: readonly string[]): Promise<There> 
       const view = api(room, 'calendarView').query({ startDateTime: from, endDateTime: until }).top(1_000);
       const { value } = (await view.get()) as { value: Event[] };
       return value.map((one) => ({
-        ...{ id: one.id!, mark: one.transactionId ?? null, subject: one.subject ?? '' },
-        ...{ start: instant(one.start), end: instant(one.end) },
-        ...{ isPrivate: one.sensitivity === 'private', isBusy: one.showAs !== 'free' },
+        id: one.id!,
+        mark: one.transactionId ?? null,
+        subject: one.subject ?? '',
+        start: instant(one.start),
+        end: instant(one.end),
+        isPrivate: one.sensitivity === 'private',
+        isBusy: one.showAs !== 'free',
       }));
     },
     add: (room, facts) => api(room, 'events').post(bodyOf(facts)),
@@ -166,22 +190,30 @@ export async function startExchangeThere(rooms: readonly string[]): Promise<Ther
   const mailboxOf = (room: string) => `${room}@rooms.test`;
   for (const room of rooms) await server.addRoom(mailboxOf(room), { allowConflicts: true });
   const written = ({ start, end, subject, isPrivate, isBusy }: Facts) => ({
-    ...{ start: start.toISOString(), end: end.toISOString(), subject },
+    start: start.toISOString(),
+    end: end.toISOString(),
+    subject,
     sensitivity: isPrivate ? ('private' as const) : ('normal' as const),
     shownAs: isBusy ? ('busy' as const) : ('free' as const),
   });
   return {
     url: server.url,
     settings: (at) => ({
-      ...{ [member('Kind')]: 'Ews', [member('Url')]: `${at}/EWS/Exchange.asmx` },
-      ...{ [member('User')]: server.user, [member('Password')]: server.password },
+      [member('Kind')]: 'Ews',
+      [member('Url')]: `${at}/EWS/Exchange.asmx`,
+      [member('User')]: server.user,
+      [member('Password')]: server.password,
     }),
     busy: { status: 503, headers: { 'retry-after': '1' } },
     async list(room) {
       return (await server.truth(mailboxOf(room))).map((one) => ({
-        ...{ id: one.itemId, mark: Object.values(one.extended)[0] ?? null, subject: one.subject },
-        ...{ start: new Date(one.start), end: new Date(one.end) },
-        ...{ isPrivate: one.sensitivity === 'private', isBusy: one.shownAs === 'busy' },
+        id: one.itemId,
+        mark: Object.values(one.extended)[0] ?? null,
+        subject: one.subject,
+        start: new Date(one.start),
+        end: new Date(one.end),
+        isPrivate: one.sensitivity === 'private',
+        isBusy: one.shownAs === 'busy',
       }));
     },
     add: (room, facts) => server.appoint(mailboxOf(room), { ...written(facts), organizer: null }),

@@ -42,7 +42,12 @@ export async function openWritingDesk(settings: Record<string, string>, rooms: s
   const log = openLog('silent');
   let stop = new AbortController();
   const work = () => ({
-    ...{ ...context, log, work: db, runner: 'desk', turns: openTurns(8), signal: stop.signal },
+    ...context,
+    log,
+    work: db,
+    runner: 'desk',
+    turns: openTurns(8),
+    signal: stop.signal,
     // Connectors of its own: the pauses that one keeps in memory are over.
     config: Object.freeze({ ...context.config, MailServer: structuredClone(context.config.MailServer) }),
   });

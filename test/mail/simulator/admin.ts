@@ -70,12 +70,10 @@ export function openAdmin(parts: {
   const originalOf = (text: string | null | undefined, zone: string) => (text ? instant(text, zone) : null);
 
   const invited = (mailbox: Mailbox, item: Appointment | undefined): Invited => ({
-    ...{
-      room: mailbox.address,
-      itemId: item?.id ?? null,
-      uid: item?.uid ?? null,
-      isDeclined: item === undefined,
-    },
+    room: mailbox.address,
+    itemId: item?.id ?? null,
+    uid: item?.uid ?? null,
+    isDeclined: item === undefined,
   });
 
   function appoint({ rooms, ...written }: WrittenAppointment & { rooms: string[]; uid?: string }): Invited[] {
@@ -137,21 +135,29 @@ export function openAdmin(parts: {
 
   const allSubscriptions = () => [
     ...[...push.subscriptions.values()].map(({ id, mailbox, url, statusMinutes, watermark, queue, sending }) => ({
-      ...{ face: 'Ews', id, mailbox, url, statusMinutes, watermark },
-      ...{ queued: queue.length, attempts: sending?.delivery.attempts.length ?? 0 },
+      face: 'Ews',
+      id,
+      mailbox,
+      url,
+      statusMinutes,
+      watermark,
+      queued: queue.length,
+      attempts: sending?.delivery.attempts.length ?? 0,
     })),
     ...[...subscriptions.subscriptions.values()].map((one) => ({
-      ...{
-        face: 'Graph',
-        id: one.id,
-        mailbox: one.mailbox,
-        url: one.notificationUrl,
-        lifecycleUrl: one.lifecycleUrl,
-      },
+      face: 'Graph',
+      id: one.id,
+      mailbox: one.mailbox,
+      url: one.notificationUrl,
+      lifecycleUrl: one.lifecycleUrl,
       expiresAt: new Date(one.expiresAt).toISOString(),
     })),
     ...[...channels.channels.values()].map(({ id, mailbox, address, expiresAt }) => ({
-      ...{ face: 'Google', id, mailbox, url: address, expiresAt: new Date(expiresAt).toISOString() },
+      face: 'Google',
+      id,
+      mailbox,
+      url: address,
+      expiresAt: new Date(expiresAt).toISOString(),
     })),
   ];
   function graphSubscriptions(id: string | undefined): GraphSubscription[] {

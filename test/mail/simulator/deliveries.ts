@@ -114,7 +114,8 @@ export function openDeliveries(clock: Clock, faults: Faults, timeoutMs: () => nu
         ...part,
         bodyHash: createHash('sha256').update(part.body).digest('hex'),
         madeAt: new Date(clock.now()).toISOString(),
-        ...{ attempts: [], state: 'Pending' },
+        attempts: [],
+        state: 'Pending',
       };
       all.push(delivery);
       return delivery;

@@ -14,14 +14,24 @@ import { child, type Element, el, leaf } from './xml.ts';
 import { toInstant, toLocal, weekday, windowsName, zoneOfWindows } from './zones.ts';
 
 const answers: Record<Answer, string> = {
-  ...{ accepted: 'Accept', tentative: 'Tentative', declined: 'Decline' },
-  ...{ none: 'NoResponseReceived', organizer: 'Organizer' },
+  accepted: 'Accept',
+  tentative: 'Tentative',
+  declined: 'Decline',
+  none: 'NoResponseReceived',
+  organizer: 'Organizer',
 };
 const shown: Record<ShownAs, string> = {
-  ...{ free: 'Free', tentative: 'Tentative', busy: 'Busy', oof: 'OOF', elsewhere: 'WorkingElsewhere' },
+  free: 'Free',
+  tentative: 'Tentative',
+  busy: 'Busy',
+  oof: 'OOF',
+  elsewhere: 'WorkingElsewhere',
 };
 const sensitivities: Record<Sensitivity, string> = {
-  ...{ normal: 'Normal', personal: 'Personal', private: 'Private', confidential: 'Confidential' },
+  normal: 'Normal',
+  personal: 'Personal',
+  private: 'Private',
+  confidential: 'Confidential',
 };
 const keyOf = <Key extends string>(names: Record<Key, string>, text: string | undefined) =>
   (Object.keys(names) as Key[]).find((key) => names[key] === text);
@@ -169,7 +179,8 @@ function readRepeat(element: Element | undefined): Repeat | null {
   const count = child(range, 't:NumberOfOccurrences')?.text;
   const until = child(range, 't:EndDate')?.text.slice(0, 10);
   return {
-    ...{ every, interval: Number(child(pattern, 't:Interval')?.text ?? 1) },
+    every,
+    interval: Number(child(pattern, 't:Interval')?.text ?? 1),
     ...(days && { days }),
     ...(count && { count: Number(count) }),
     ...(until && { until }),

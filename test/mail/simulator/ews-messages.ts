@@ -22,13 +22,11 @@ export class Refused extends Error {
 }
 
 export const version = el('h:ServerVersionInfo', {
-  ...{
-    MajorVersion: 15,
-    MinorVersion: 2,
-    MajorBuildNumber: 1748,
-    MinorBuildNumber: 10,
-    Version: 'V2017_07_11',
-  },
+  MajorVersion: 15,
+  MinorVersion: 2,
+  MajorBuildNumber: 1748,
+  MinorBuildNumber: 10,
+  Version: 'V2017_07_11',
   'xmlns:h': types,
 });
 

@@ -201,12 +201,19 @@ export function openPush(world: World) {
   world.onChange(announce);
 
   return {
-    ...{ subscriptions, isWatermark },
+    subscriptions,
+    isWatermark,
     /** Begins to send as soon as `sendFirst` is called: the listener must be there by then. */
     add(mailbox: Mailbox, wanted: Pick<PushSubscription, 'url' | 'eventTypes' | 'statusMinutes' | 'version'>) {
       const subscription: PushSubscription = {
-        ...{ id: randomBytes(40).toString('base64'), mailbox: mailbox.address, ...wanted },
-        ...{ watermark: nextWatermark(), queue: [], sending: null, forgetStatus() {}, isDead: false },
+        id: randomBytes(40).toString('base64'),
+        mailbox: mailbox.address,
+        ...wanted,
+        watermark: nextWatermark(),
+        queue: [],
+        sending: null,
+        forgetStatus() {},
+        isDead: false,
       };
       subscriptions.set(subscription.id, subscription);
       return { subscription, sendFirst: () => send(subscription) };

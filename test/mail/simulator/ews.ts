@@ -250,14 +250,14 @@ export function openEws(world: World, push: Push) {
   }
 
   const operations: Record<string, (call: Call) => string[] | Promise<string[]>> = {
-    ...{
-      Subscribe: subscribe,
-      SyncFolderItems: sync,
-      FindItem: find,
-      GetItem: getItem,
-      GetFolder: getFolder,
-    },
-    ...{ CreateItem: createItem, UpdateItem: updateItem, DeleteItem: deleteItem },
+    Subscribe: subscribe,
+    SyncFolderItems: sync,
+    FindItem: find,
+    GetItem: getItem,
+    GetFolder: getFolder,
+    CreateItem: createItem,
+    UpdateItem: updateItem,
+    DeleteItem: deleteItem,
     Unsubscribe() {
       throw new Refused('ErrorInvalidSubscription', 'The subscription is not a pull or streaming subscription.');
     },

@@ -103,15 +103,23 @@ export function openChannels(world: World) {
       resources.set(mailbox.address, resourceId);
       const until = Math.min(Number(wanted.expiration ?? clock.now() + longest), clock.now() + longest);
       const one: Channel = {
-        ...{ id: wanted.id!, resourceId, mailbox: mailbox.address, address: wanted.address },
-        ...{ token: wanted.token ?? null, expiresAt: until, messages: 0 },
+        id: wanted.id!,
+        resourceId,
+        mailbox: mailbox.address,
+        address: wanted.address,
+        token: wanted.token ?? null,
+        expiresAt: until,
+        messages: 0,
         forgetExpiry: clock.at(until, () => void channels.delete(wanted.id!)),
       };
       channels.set(one.id, one);
       post(one, 'sync');
       const answer: calendar_v3.Schema$Channel = {
         kind: 'api#channel',
-        ...{ id: one.id, resourceId, token: one.token, expiration: String(until) },
+        id: one.id,
+        resourceId,
+        token: one.token,
+        expiration: String(until),
         resourceUri: `https://www.googleapis.com/calendar/v3/calendars/${mailbox.address}/events?alt=json`,
       };
       return { status: 200, body: answer };

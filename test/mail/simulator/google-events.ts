@@ -8,7 +8,10 @@ import { toLocal } from './zones.ts';
 export type Own = { id: string; properties: Record<string, string> };
 
 const answers: Record<Answer, string> = {
-  ...{ accepted: 'accepted', tentative: 'tentative', declined: 'declined', none: 'needsAction' },
+  accepted: 'accepted',
+  tentative: 'tentative',
+  declined: 'declined',
+  none: 'needsAction',
   organizer: 'accepted',
 };
 
@@ -45,8 +48,10 @@ export function writeEvent(mailbox: Mailbox, own: Own, one: Occurrence): calenda
     created: new Date(appointment.createdAt).toISOString(),
     updated: new Date(appointment.changedAt).toISOString(),
     ...(one.subject !== '' && { summary: one.subject }),
-    ...{ creator: person, organizer: person },
-    ...{ start: time(one.start), end: time(one.end) },
+    creator: person,
+    organizer: person,
+    start: time(one.start),
+    end: time(one.end),
     ...(one.originalStart !== null && { recurringEventId: own.id, originalStartTime: time(one.originalStart) }),
     ...(one.shownAs === 'free' && { transparency: 'transparent' }),
     ...(one.sensitivity !== 'normal' && {

@@ -86,7 +86,11 @@ export function openGoogle(world: World, channels: Channels) {
       all.filter(isAlive).map((one) => [idOfOccurrence(ownOf(one.appointment), one), tag(one)]),
     );
     const next = {
-      ...{ mailbox: mailbox.address, generation: world.generation, told, query: shape, asked },
+      mailbox: mailbox.address,
+      generation: world.generation,
+      told,
+      query: shape,
+      asked,
       since: mailbox.log.at(-1)?.number ?? 0,
     };
     if (syncToken === null) {
@@ -128,8 +132,12 @@ export function openGoogle(world: World, channels: Channels) {
     if (later.length > 0) pages.set(name, { ...token, rest: later });
     else syncs.set(name, token);
     const body: calendar_v3.Schema$Events = {
-      ...{ kind: 'calendar#events', etag: `"p${randomBytes(6).toString('hex')}"`, summary: mailbox.name },
-      ...{ timeZone: mailbox.zone, accessRole: 'writer', updated: new Date(clock.now()).toISOString() },
+      kind: 'calendar#events',
+      etag: `"p${randomBytes(6).toString('hex')}"`,
+      summary: mailbox.name,
+      timeZone: mailbox.zone,
+      accessRole: 'writer',
+      updated: new Date(clock.now()).toISOString(),
       items: rest.slice(0, most),
       ...(later.length > 0 ? { nextPageToken: name } : { nextSyncToken: name }),
     };
@@ -246,7 +254,9 @@ export function openGoogle(world: World, channels: Channels) {
   return {
     /** The key of the service account, as Google gives it. */
     key: () => ({
-      ...{ type: 'service_account', project_id: 'roomgate', client_email: account },
+      type: 'service_account',
+      project_id: 'roomgate',
+      client_email: account,
       private_key: keys().privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     }),
     serve: (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> =>

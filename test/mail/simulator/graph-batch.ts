@@ -33,7 +33,9 @@ export async function answerBatch(call: Call, atOnce: number, answer: (call: Cal
   }
   await Promise.all(Array.from({ length: atOnce }, work));
   const responses = done.toReversed().map(({ id, status, headers = {}, body = null }) => ({
-    ...{ id, status, body },
+    id,
+    status,
+    body,
     headers: { 'Content-Type': 'application/json', ...headers },
   }));
   return { status: 200, body: { responses }, isCut: done.some(({ isCut }) => isCut) };

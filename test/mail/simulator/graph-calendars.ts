@@ -124,7 +124,9 @@ export function openCalendars(world: World) {
     const here = new Set(present.map(({ id }) => id));
     const ownersHere = new Set(present.flatMap(({ seriesMasterId }) => seriesMasterId ?? []));
     const remove = (id: string, reason: 'deleted' | 'changed'): Removed => ({
-      ...{ '@odata.type': '#microsoft.graph.event', id, '@removed': { reason } },
+      '@odata.type': '#microsoft.graph.event',
+      id,
+      '@removed': { reason },
     });
     const gone = [...told].filter(([id]) => !here.has(id));
     const loud = gone.filter(([, tag]) => {
@@ -195,7 +197,14 @@ export function openCalendars(world: World) {
     const since = mailbox.log.at(-1)?.number ?? 0;
     const { generation } = world;
     return answerPage(call, mailbox, {
-      ...{ kind: 'page', mailbox: mailbox.address, from, to, zone, generation, told, since },
+      kind: 'page',
+      mailbox: mailbox.address,
+      from,
+      to,
+      zone,
+      generation,
+      told,
+      since,
       rest: [...removed, ...changed],
     });
   }

@@ -12,11 +12,18 @@ import { type DayName, dayNames } from './series.ts';
 import { toLocal, weekday } from './zones.ts';
 
 const answers: Record<Answer, ResponseType> = {
-  ...{ accepted: 'accepted', tentative: 'tentativelyAccepted', declined: 'declined' },
-  ...{ none: 'notResponded', organizer: 'organizer' },
+  accepted: 'accepted',
+  tentative: 'tentativelyAccepted',
+  declined: 'declined',
+  none: 'notResponded',
+  organizer: 'organizer',
 };
 const shown: Record<ShownAs, FreeBusyStatus> = {
-  ...{ free: 'free', tentative: 'tentative', busy: 'busy', oof: 'oof', elsewhere: 'workingElsewhere' },
+  free: 'free',
+  tentative: 'tentative',
+  busy: 'busy',
+  oof: 'oof',
+  elsewhere: 'workingElsewhere',
 };
 
 /** @param zone what `Prefer: outlook.timezone` asks for; whole days have no zone: they begin at midnight in each */
@@ -42,7 +49,10 @@ function recurrenceOf({ repeat, start, zone }: Appointment): NonNullable<Event['
   return {
     pattern,
     range: {
-      ...{ type, startDate: date, endDate: until ?? '0001-01-01', numberOfOccurrences: count ?? 0 },
+      type,
+      startDate: date,
+      endDate: until ?? '0001-01-01',
+      numberOfOccurrences: count ?? 0,
       recurrenceTimeZone: zone,
     },
   };
@@ -78,14 +88,19 @@ export function writeEvent(
     lastModifiedDateTime: new Date(appointment.changedAt).toISOString(),
     iCalUId: appointment.uid,
     categories: [],
-    ...{ originalStartTimeZone: appointment.zone, originalEndTimeZone: appointment.zone },
+    originalStartTimeZone: appointment.zone,
+    originalEndTimeZone: appointment.zone,
     ...(isOfSeries && occurrence?.originalStart != null
       ? { originalStart: new Date(occurrence.originalStart).toISOString() }
       : {}),
     subject: facts.subject,
     bodyPreview: '',
-    ...{ importance: 'normal', sensitivity: facts.sensitivity, showAs: shown[facts.shownAs] },
-    ...{ isAllDay: appointment.isWholeDay, isCancelled: facts.isCancelled, isDraft: false },
+    importance: 'normal',
+    sensitivity: facts.sensitivity,
+    showAs: shown[facts.shownAs],
+    isAllDay: appointment.isWholeDay,
+    isCancelled: facts.isCancelled,
+    isDraft: false,
     isOrganizer: appointment.organizer === null,
     responseRequested: true,
     seriesMasterId: isOfSeries ? appointment.id : null,
@@ -113,7 +128,9 @@ export function writeStub(occurrence: Occurrence, zone: string): Tagged<Event> {
   const time = (instant: number) => timeIn(instant, zone, appointment.isWholeDay, appointment.zone);
   return {
     '@odata.etag': etagOf(appointment),
-    ...{ id: occurrence.id, seriesMasterId: appointment.id, type: 'occurrence' },
+    id: occurrence.id,
+    seriesMasterId: appointment.id,
+    type: 'occurrence',
     start: time(occurrence.start),
     end: time(occurrence.end),
   };

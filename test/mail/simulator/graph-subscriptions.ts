@@ -40,15 +40,21 @@ export function openSubscriptions(world: World) {
 
   const written = (one: GraphSubscription, origin: string): Subscription & { '@odata.context': string } => ({
     '@odata.context': `${origin}/v1.0/$metadata#subscriptions/$entity`,
-    ...{ id: one.id, resource: one.resource, applicationId: options.clientId },
+    id: one.id,
+    resource: one.resource,
+    applicationId: options.clientId,
     changeType: [...one.changeTypes].join(','),
     clientState: one.clientState,
     notificationUrl: one.notificationUrl,
-    ...{ notificationQueryOptions: null, lifecycleNotificationUrl: one.lifecycleUrl },
+    notificationQueryOptions: null,
+    lifecycleNotificationUrl: one.lifecycleUrl,
     expirationDateTime: new Date(one.expiresAt).toISOString(),
     creatorId: options.clientId,
-    ...{ includeResourceData: null, latestSupportedTlsVersion: 'v1_2', encryptionCertificate: null },
-    ...{ encryptionCertificateId: null, notificationUrlAppId: null },
+    includeResourceData: null,
+    latestSupportedTlsVersion: 'v1_2',
+    encryptionCertificate: null,
+    encryptionCertificateId: null,
+    notificationUrlAppId: null,
   });
 
   function expire(one: GraphSubscription, at: number): void {
@@ -63,7 +69,11 @@ export function openSubscriptions(world: World) {
     const text = `Validation: Testing client application reachability for subscription Request-Id: ${randomUUID()}`;
     const target = `${url}${url.includes('?') ? '&' : '?'}validationToken=${encodeURIComponent(text)}`;
     const delivery = deliveries.make({
-      ...{ face: 'Graph', kind: 'handshake', subscriptionIds: [subscriptionId], url: target, body: '' },
+      face: 'Graph',
+      kind: 'handshake',
+      subscriptionIds: [subscriptionId],
+      url: target,
+      body: '',
     });
     const outcome = await deliveries.send(delivery, { 'content-type': 'text/plain; charset=utf-8' }, (answer) => {
       if (answer.status !== 200) return 'Notification endpoint must respond with 200 OK to validation request.';
@@ -116,12 +126,15 @@ export function openSubscriptions(world: World) {
     if ([...subscriptions.values()].filter((one) => one.mailbox === mailbox.address).length >= perMailbox)
       return refusal(403, 'ErrorQuotaExceeded', 'There are too many subscriptions of this mailbox.');
     const one: GraphSubscription = {
-      ...{ id: randomUUID(), mailbox: mailbox.address, resource: wanted.resource! },
+      id: randomUUID(),
+      mailbox: mailbox.address,
+      resource: wanted.resource!,
       changeTypes: new Set(wanted.changeType!.split(',')),
       notificationUrl: wanted.notificationUrl!,
       lifecycleUrl: wanted.lifecycleNotificationUrl ?? null,
       clientState: wanted.clientState ?? null,
-      ...{ expiresAt: 0, forgetExpiry() {} },
+      expiresAt: 0,
+      forgetExpiry() {},
     };
     for (const url of [one.notificationUrl, ...(one.lifecycleUrl === null ? [] : [one.lifecycleUrl])]) {
       const refused = await shakeHands(url, one.id);

@@ -12,7 +12,11 @@ import { isZone, toInstant, zoneOfWindows } from './zones.ts';
 export type Own = { transactionId: string | null; properties: Map<string, string> };
 
 const shown: Partial<Record<FreeBusyStatus, ShownAs>> = {
-  ...{ free: 'free', tentative: 'tentative', busy: 'busy', oof: 'oof', workingElsewhere: 'elsewhere' },
+  free: 'free',
+  tentative: 'tentative',
+  busy: 'busy',
+  oof: 'oof',
+  workingElsewhere: 'elsewhere',
 };
 
 function repeatOf({ pattern, range }: PatternedRecurrence): Repeat {

@@ -40,17 +40,21 @@ export function truthOf(mailbox: Mailbox, from: number, to: number): Truth[] {
     .filter(isWithin(from, to))
     .toSorted((a, b) => a.start - b.start || (a.id < b.id ? -1 : 1))
     .map((one) => ({
-      ...{ itemId: one.appointment.id, id: one.id, uid: one.appointment.uid },
+      itemId: one.appointment.id,
+      id: one.id,
+      uid: one.appointment.uid,
       originalStart: one.originalStart === null ? null : new Date(one.originalStart).toISOString(),
-      ...{ start: new Date(one.start).toISOString(), end: new Date(one.end).toISOString() },
-      ...{
-        days: daysOf(one),
-        zone: one.appointment.zone,
-        subject: one.subject,
-        sensitivity: one.sensitivity,
-      },
-      ...{ shownAs: one.shownAs, answer: one.answer, isCancelled: one.isCancelled },
-      ...{ organizer: one.appointment.organizer, isException: one.isException },
+      start: new Date(one.start).toISOString(),
+      end: new Date(one.end).toISOString(),
+      days: daysOf(one),
+      zone: one.appointment.zone,
+      subject: one.subject,
+      sensitivity: one.sensitivity,
+      shownAs: one.shownAs,
+      answer: one.answer,
+      isCancelled: one.isCancelled,
+      organizer: one.appointment.organizer,
+      isException: one.isException,
       extended: one.appointment.extended,
     }));
 }

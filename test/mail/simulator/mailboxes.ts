@@ -115,9 +115,13 @@ export function occurrencesOf(appointment: Appointment): Occurrence[] {
     const digest = createHash('sha256').update(`${id} ${at}`).digest('base64url');
     all.push({
       ...facts,
-      ...{ start: at, end: endOf(at, end - start, appointment.isWholeDay, appointment.zone) },
+      start: at,
+      end: endOf(at, end - start, appointment.isWholeDay, appointment.zone),
       ...exception,
-      ...{ id: `AAMk${digest}BAAA=`, appointment, originalStart: at, isException: exception !== undefined },
+      id: `AAMk${digest}BAAA=`,
+      appointment,
+      originalStart: at,
+      isException: exception !== undefined,
     });
   }
   shapes.set(appointment, { revision: appointment.revision, all });
@@ -181,21 +185,23 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
     all: () => [...boxes.values()],
     add(address: string, settings: RoomSettings = {}): Mailbox {
       const box: Mailbox = {
-        ...{ name: address.split('@')[0] ?? address, zone: 'Europe/Berlin', autoAccept: true },
-        ...{
-          allowConflicts: false,
-          addOrganizerToSubject: false,
-          deleteSubject: false,
-          removePrivate: false,
-        },
+        name: address.split('@')[0] ?? address,
+        zone: 'Europe/Berlin',
+        autoAccept: true,
+        allowConflicts: false,
+        addOrganizerToSubject: false,
+        deleteSubject: false,
+        removePrivate: false,
         ...settings,
-        ...{
-          address: address.toLowerCase(),
-          userId: randomUUID(),
-          calendarId: makeId(24),
-          deletedItemsId: makeId(24),
-        },
-        ...{ items: new Map(), log: [], isAccessible: true, isReadOnly: false, answers: [] },
+        address: address.toLowerCase(),
+        userId: randomUUID(),
+        calendarId: makeId(24),
+        deletedItemsId: makeId(24),
+        items: new Map(),
+        log: [],
+        isAccessible: true,
+        isReadOnly: false,
+        answers: [],
       };
       boxes.set(box.address, box);
       return box;
@@ -215,15 +221,31 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
     invite(box: Mailbox, draft: Draft): Appointment | undefined {
       const { organizer = null, start, end, ...others } = draft;
       const own: Facts = {
-        ...{ start, end, subject: '', shownAs: 'busy', sensitivity: 'normal', isCancelled: false },
+        start,
+        end,
+        subject: '',
+        shownAs: 'busy',
+        sensitivity: 'normal',
+        isCancelled: false,
         answer: organizer === null ? 'organizer' : box.autoAccept ? 'accepted' : 'none',
       };
       const appointment: Appointment = {
-        ...{ ...own, id: makeId(24), uid: randomUUID(), zone: box.zone, isWholeDay: false, repeat: null, extended: {} },
+        ...own,
+        id: makeId(24),
+        uid: randomUUID(),
+        zone: box.zone,
+        isWholeDay: false,
+        repeat: null,
+        extended: {},
         ...others,
         ...factsIn(box, { subject: '', sensitivity: 'normal', answer: own.answer, ...others }, organizer),
-        ...{ organizer, mailbox: box.address, exceptions: new Map(), revision: ++revisions, sequence: 0 },
-        ...{ createdAt: clock.now(), changedAt: clock.now() },
+        organizer,
+        mailbox: box.address,
+        exceptions: new Map(),
+        revision: ++revisions,
+        sequence: 0,
+        createdAt: clock.now(),
+        changedAt: clock.now(),
       };
       const declines = organizer !== null && box.autoAccept && !box.allowConflicts && isTaken(box, appointment);
       if (declines) return undefined;
@@ -266,7 +288,10 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
       const start = occurrencesOf(item).find((one) => one.originalStart === originalStart)?.start ?? item.start;
       if (isSent && item.organizer)
         box.answers.push({
-          ...{ to: item.organizer.email, uid: item.uid, comment, start: new Date(start).toISOString() },
+          to: item.organizer.email,
+          uid: item.uid,
+          comment,
+          start: new Date(start).toISOString(),
           originalStart: originalStart === null ? null : new Date(originalStart).toISOString(),
         });
       if (!keeps) return void room.remove(box, item, originalStart, true);

@@ -59,7 +59,11 @@ const google = openGoogle(world, channels);
 /** Those of the faces; the admin's stay. */
 const connections = new Set<ServerResponse>();
 const admin = openAdmin({
-  ...{ world, push, subscriptions, channels, google },
+  world,
+  push,
+  subscriptions,
+  channels,
+  google,
   cutConnections() {
     for (const response of connections) response.socket?.destroy();
   },
@@ -98,7 +102,10 @@ const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, respons
 await once(server.listen(port, '127.0.0.1'), 'listening');
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const addresses = {
-  ...{ url, ews: `${url}/EWS/Exchange.asmx`, graph: `${url}/v1.0`, google: `${url}/calendar/v3` },
+  url,
+  ews: `${url}/EWS/Exchange.asmx`,
+  graph: `${url}/v1.0`,
+  google: `${url}/calendar/v3`,
   token: `${url}/${world.options.tenantId}/oauth2/v2.0/token`,
   googleToken: `${url}/google/token`,
 };

@@ -32,7 +32,8 @@ export const defaults = {
   /** Graph: how many requests of a batch run at a time. */
   batchAtOnce: 4,
   /** Graph: whether If-Match counts, and whether the transactionId of an event is told. */
-  ...{ heedsIfMatch: true, tellsTransactions: true },
+  heedsIfMatch: true,
+  tellsTransactions: true,
   /** How long every request takes, really passing. */
   latencyMs: 0,
 };
@@ -48,7 +49,11 @@ export function openWorld(given: Partial<Options> = {}) {
   });
   const deliveries = openDeliveries(clock, faults, () => options.timeoutMs);
   return {
-    ...{ options, clock, faults, mailboxes, deliveries },
+    options,
+    clock,
+    faults,
+    mailboxes,
+    deliveries,
     /** Its faces take no requests while it is down. */
     isDown: false,
     /** Tokens and sync states of another generation are lost. */

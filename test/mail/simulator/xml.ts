@@ -18,8 +18,13 @@ export type Element = {
 type Node = { [name: string]: Node[] | Record<string, string> | string };
 
 const parser = new XMLParser({
-  ...{ preserveOrder: true, ignoreAttributes: false, attributeNamePrefix: '', ignoreDeclaration: true },
-  ...{ parseTagValue: false, parseAttributeValue: false, trimValues: false },
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  ignoreDeclaration: true,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
 });
 
 function read(node: Node, scope: Record<string, string>): Element | undefined {

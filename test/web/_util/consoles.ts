@@ -59,7 +59,9 @@ export async function openConsole(browser: Browser, service: Site, options: Cons
   });
 
   return {
-    ...{ context, page, complaints },
+    context,
+    page,
+    complaints,
     open: (query = '') => page.goto(`${url}/${tenant.code}/console${query}`),
     async signIn(): Promise<void> {
       const { pin } = await createPin(service.context.db, pepper, {

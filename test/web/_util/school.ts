@@ -48,7 +48,9 @@ export async function openSchool(
   await db
     .insertInto('opening_rule')
     .values({
-      ...{ mandator_id: mandatorId, location_id: locationId, weekdays: [1, 2, 3, 4, 5, 6, 7] },
+      mandator_id: mandatorId,
+      location_id: locationId,
+      weekdays: [1, 2, 3, 4, 5, 6, 7],
       ...(hour > 8 && hour < 16 ? { opens: '07:00', closes: '20:00' } : { opens: '00:00', closes: '24:00' }),
     })
     .execute();
@@ -56,8 +58,12 @@ export async function openSchool(
     await db
       .insertInto('opening_rule')
       .values({
-        ...{ mandator_id: mandatorId, location_id: locationId, resource_id: roomId(school.closed) },
-        ...{ weekdays: [1, 2, 3, 4, 5, 6, 7], opens: `${hour + 2}:00`, closes: `${hour + 6}:00` },
+        mandator_id: mandatorId,
+        location_id: locationId,
+        resource_id: roomId(school.closed),
+        weekdays: [1, 2, 3, 4, 5, 6, 7],
+        opens: `${hour + 2}:00`,
+        closes: `${hour + 6}:00`,
       })
       .execute();
   const token = await service.signIn(tenant, 'Admin');
@@ -80,14 +86,25 @@ export async function openSchool(
   const { importJobs } = lessonClient({ url: service.url, tenant }, token);
 
   return {
-    ...{ tenant, mandatorId, code, locationId, roomId, send, call, at, importJobs },
+    tenant,
+    mandatorId,
+    code,
+    locationId,
+    roomId,
+    send,
+    call,
+    at,
+    importJobs,
     url: (kind: 'door-sign' | 'board', id: number) => `/${code}/${kind}/${id}`,
     sign: (room: string) => `/${code}/door-sign/${roomId(room)}`,
     board: `/${code}/board/${locationId}`,
     /** An Admin books, so that it may have begun already; minutes from now. */
     book: (room: string, from: number, to: number, wanted: Record<string, unknown> = {}) =>
       call('POST', '/bookings', {
-        ...{ ResourceId: roomId(room), Start: at(from), End: at(to), Subject: 'Sitzung' },
+        ResourceId: roomId(room),
+        Start: at(from),
+        End: at(to),
+        Subject: 'Sitzung',
         ...wanted,
       }),
     cancel: (id: number) => call('DELETE', `/bookings/${id}`),
@@ -109,8 +126,14 @@ export async function fillSchool({ book, call, roomId, at, importJobs }: School)
   const checkedIn = { CheckInMinutes: 15 };
   await call('PATCH', `/resources/${roomId(school.checkInDue)}`, checkedIn, { 'If-Match': '"1"' });
   const lesson = (LektionId: string, RessourceName: string, from: number, more: object = {}) => ({
-    ...{ LektionId, RessourceName, Beginn: at(from), Ende: at(from + 45), Titel: 'Organische Chemie' },
-    ...{ Klassen: ['BIO-2A'], Lehrpersonen: ['Dr. M. Suter'], ...more },
+    LektionId,
+    RessourceName,
+    Beginn: at(from),
+    Ende: at(from + 45),
+    Titel: 'Organische Chemie',
+    Klassen: ['BIO-2A'],
+    Lehrpersonen: ['Dr. M. Suter'],
+    ...more,
   });
   const plan = (...LektionList: object[]) => [{ JobID: 'plan', LektionList }];
   const move = async () => {

@@ -47,7 +47,10 @@ export async function openSign(browser: Browser, origin: string, address: string
 
   const root = page.locator('html');
   const sign = {
-    ...{ context, page, complaints, foreign },
+    context,
+    page,
+    complaints,
+    foreign,
     /** Another page in the same browser, which costs far less than another browser. */
     async open(to: string, as = token) {
       const parameters = new URLSearchParams({ lang: language, ...(theme && { theme }), ...query });

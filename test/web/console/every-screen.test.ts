@@ -62,8 +62,10 @@ describeInBrowser('All screens of the console', () => {
     expect(own.status).toBe(201);
     for (const ResourceId of [aula, vault])
       await admin.post('/bookings', {
-        ...{ ResourceId, Subject: ResourceId === vault ? 'Counting gold' : 'Assembly' },
-        ...{ Start: `${day}T09:00:00Z`, End: `${day}T10:00:00Z` },
+        ResourceId,
+        Subject: ResourceId === vault ? 'Counting gold' : 'Assembly',
+        Start: `${day}T09:00:00Z`,
+        End: `${day}T10:00:00Z`,
       });
     const client = lessonClient(service, await service.signIn(tenant, 'Importer'));
     const lesson = { LektionId: '1', RessourceName: 'Aula', Beginn: `${day}T11:00:00Z`, Ende: `${day}T12:00:00Z` };
@@ -229,7 +231,10 @@ describeInBrowser('All screens of the console', () => {
             extensions: {
               code: 'BAD_USER_INPUT',
               errors: ['name', 'subject', 'code', 'elsewhere'].map((field) => ({
-                ...{ field, pointer: null, code: 'MissingField', message: `${field} is missing` },
+                field,
+                pointer: null,
+                code: 'MissingField',
+                message: `${field} is missing`,
               })),
             },
           },

@@ -54,7 +54,8 @@ describeInBrowser('The screen of rooms in other hands', () => {
 
   test('fingers scroll, and a tap opens: a swipe books and moves nothing', async () => {
     const { open, signIn, page, context, violations, complaints, close } = await openConsole(browser, service, {
-      ...{ touch: true, width: 390 },
+      touch: true,
+      width: 390,
     });
     const mutations: string[] = [];
     page.on('request', (request) => {
@@ -111,7 +112,9 @@ describeInBrowser('The screen of rooms in other hands', () => {
 
   test('a slow server: pressed twice it is booked once, and the button says that it works; a filter outlives the page; a small window holds the form', async () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service, {
-      ...{ zone: 'America/New_York', width: 1920, height: 1080 },
+      zone: 'America/New_York',
+      width: 1920,
+      height: 1080,
     });
     await open(`?screen=rooms&day=${day}&capacity=&find=`);
     await signIn();

@@ -74,7 +74,10 @@ describeInBrowser('The screen of rooms', () => {
     const room = await context.db
       .insertInto('resource')
       .values({
-        ...{ mandator_id: tenant.mandatorId, location_id: lisboa.id, name: 'Sala', equipment: ['Beamer'] },
+        mandator_id: tenant.mandatorId,
+        location_id: lisboa.id,
+        name: 'Sala',
+        equipment: ['Beamer'],
         check_in_minutes: 60,
       })
       .returning('id')
@@ -103,7 +106,8 @@ describeInBrowser('The screen of rooms', () => {
     const tokens = { Admin: await service.signIn(tenant, 'Admin'), User: await service.signIn(tenant, 'User') };
     send = async (method, path, body, role = 'Admin') => {
       const headers = {
-        ...{ Authorization: `Bearer ${tokens[role]}`, 'Content-Type': 'application/json' },
+        Authorization: `Bearer ${tokens[role]}`,
+        'Content-Type': 'application/json',
         ...((method === 'PATCH' || method === 'DELETE') && { 'If-Match': '*' }),
       };
       const answer = await fetch(`${url}/${tenant.code}/api/v1.0${path}`, {

@@ -44,7 +44,9 @@ describeInBrowser('The sign-in of the console', () => {
       const claims = (name: string) => ({ tenant: 'school', email: `${name}@school.example`, email_verified: true });
       provider = await startProvider({ ada: claims('user'), stranger: claims('stranger') }, root);
       service = await startService({
-        ...{ Role: 'Web', Port: String(port), BaseUrl: root },
+        Role: 'Web',
+        Port: String(port),
+        BaseUrl: root,
         IdentityProvider__Mode: 'External',
         IdentityProvider__Authority: provider.issuer,
         IdentityProvider__ClientId: resourceClient.ClientId,

@@ -163,7 +163,10 @@ describeInBrowser('What Admins watch in the console', () => {
       await api.patch(room, { Capacity: 120 });
       await api.patch(room, { Capacity: 110 });
       await api.post('/persons', {
-        ...{ Name: 'Neu', Email: 'neu@school.example', TimeZone: 'UTC', Role: 'User' },
+        Name: 'Neu',
+        Email: 'neu@school.example',
+        TimeZone: 'UTC',
+        Role: 'User',
       });
       await open('?screen=activity');
       const rows = page.getByRole('region', { name: 'Who changed what' }).locator('tbody tr');
@@ -214,7 +217,9 @@ describeInBrowser('What Admins watch in the console', () => {
       const card = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Tür Bibliothek' }) });
       const now = Date.now();
       await api.post('/bookings', {
-        ...{ ResourceId: roomId(1), Subject: 'Lesekreis', Start: new Date(now - 60_000).toISOString() },
+        ResourceId: roomId(1),
+        Subject: 'Lesekreis',
+        Start: new Date(now - 60_000).toISOString(),
         End: new Date(now + 3_600_000).toISOString(),
       });
       await card.getByText('Lesekreis').waitFor();
@@ -291,7 +296,9 @@ describeInBrowser('What Admins watch in the console', () => {
       const calendarId = await makeCalendar(db(), { mandatorId, resourceId: roomId(0) }, {}, `read_at = now()`);
       const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 48 * 3_600_000);
       await api.post('/bookings', {
-        ...{ ResourceId: roomId(0), Subject: 'Elternabend', Start: start.toISOString() },
+        ResourceId: roomId(0),
+        Subject: 'Elternabend',
+        Start: start.toISOString(),
         End: new Date(start.getTime() + 3_600_000).toISOString(),
       });
       await makeConflicts(db(), { mandatorId, calendarId }, start);
@@ -412,7 +419,9 @@ describeInBrowser('What Admins watch in the console', () => {
       const { mandatorId } = service.tenant;
       const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 72 * 3_600_000);
       const { body } = await api.post('/bookings', {
-        ...{ ResourceId: roomId(1), Subject: 'Konferenz', Start: start.toISOString() },
+        ResourceId: roomId(1),
+        Subject: 'Konferenz',
+        Start: start.toISOString(),
         End: new Date(start.getTime() + 3_600_000).toISOString(),
       });
       const { id: calendarId } = await db()

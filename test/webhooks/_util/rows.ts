@@ -6,8 +6,13 @@ export async function makeWebhook(db: Database, mandatorId: number, name = 'Boar
   const { id } = await db
     .insertInto('webhook')
     .values({
-      ...{ mandator_id: mandatorId, name, url: 'https://127.0.0.1/', kinds: ['BatchEnded'] },
-      ...{ secret: Buffer.alloc(0), disabled_at: new Date(), disabled_because: 'Admin' },
+      mandator_id: mandatorId,
+      name,
+      url: 'https://127.0.0.1/',
+      kinds: ['BatchEnded'],
+      secret: Buffer.alloc(0),
+      disabled_at: new Date(),
+      disabled_because: 'Admin',
     })
     .returning('id')
     .executeTakeFirstOrThrow();
