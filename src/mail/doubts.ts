@@ -4,7 +4,7 @@ import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
 import { ownOf } from './items.ts';
 import type { Calendar } from './reading.ts';
-import { isAsWritten, originOf, type WrittenRow } from './written.ts';
+import { isAsWritten, mostCancelled, originOf, type WrittenRow } from './written.ts';
 import { columns } from './written-rows.ts';
 
 /** Queues the writing of calendars behind what runs: at once, or after some milliseconds. */
@@ -59,6 +59,7 @@ export async function doubtWritten(
   const gone = new Set(touched);
   const seen = new Set([...groups, ...items].map(({ id }) => id));
   const doubted: number[] = [];
+  const missing: number[] = [];
   const renewed: { id: number; key: string }[] = [];
   for (const row of rows) {
     const { bookingId, generation, nativeId } = row;
@@ -83,7 +84,8 @@ export async function doubtWritten(
       continue;
     }
     const isAbsent = whole && row.start < window.end && row.end > window.start && !seen.has(nativeId ?? '');
-    if (item || gone.has(nativeId ?? '') || isAbsent) doubted.push(bookingId);
+    if (item) doubted.push(bookingId);
+    else if (gone.has(nativeId ?? '') || isAbsent) missing.push(bookingId);
   }
   const ofCalendar = sql`mail_writing.mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
   if (renewed.length > 0)
@@ -91,10 +93,12 @@ export async function doubtWritten(
       update mail_writing set change_key = new.key
       from jsonb_to_recordset(${JSON.stringify(renewed)}) as new(id bigint, key text)
       where ${ofCalendar} and booking_id = new.id`.execute(trx);
-  if (doubted.length === 0) return;
+  const all = [...doubted, ...missing];
+  if (all.length === 0) return;
+  // What is overruled is put back, whatever may follow its item.
+  const overruled = missing.length > mostCancelled ? missing : [];
   await sql`
-    update mail_writing set state = 'Doubtful' where ${ofCalendar} and booking_id = any (${doubted}::bigint[])`.execute(
-    trx,
-  );
+    update mail_writing set state = case when booking_id = any (${overruled}::bigint[]) then 'Overruled' else 'Doubtful' end
+    where ${ofCalendar} and booking_id = any (${all}::bigint[])`.execute(trx);
   await queueWriting(trx, [calendarId]);
 }

@@ -73,7 +73,7 @@ export async function readWanted(
   days: number,
 ): Promise<WantedBooking[]> {
   if (writing === 'Off') return [];
-  const { rows } = await sql<Omit<WantedBooking, 'subject'> & { subject: string | null }>`
+  const { rows } = await sql<Omit<WantedBooking, 'subject' | 'hasOwnSubject'> & { subject: string | null }>`
     select id as "bookingId", date_trunc('second', lower(occupied)) as start, date_trunc('second', upper(occupied)) as "end",
       subject, is_private as "isPrivate", ${edits === 'TakeOver'} and kind = 'Booking' as "mayFollow", version,
       coalesce(organizer_id, created_by) as "bookerId", setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes"
@@ -82,5 +82,5 @@ export async function readWanted(
       and status in ('Confirmed', 'Tentative') and occupied && tstzrange(now(), now() + make_interval(days => ${days}))`.execute(
     db,
   );
-  return rows.map((row) => ({ ...row, subject: subjectFor(writing, row.subject, row.isPrivate) }));
+  return rows.map((row) => ({ ...row, ...subjectFor(writing, row.subject, row.isPrivate) }));
 }

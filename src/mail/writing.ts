@@ -22,6 +22,7 @@ import {
   compare,
   editOf,
   isUnsettled,
+  mostCancelled,
   originOf,
   type PlannedWrite,
   settle,
@@ -35,8 +36,6 @@ const jobMs = 2_000;
 const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
 /** Items that are looked up by one request; fewer where the server takes fewer writes at once. */
 const mostFoundAtOnce = 20;
-/** Of a calendar that was emptied the bookings are not cancelled. */
-const mostCancelled = 10;
 const pauses = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** The pause of items whose booking or room others are writing. */
 const laterMs = 1_000;
@@ -48,6 +47,8 @@ type Session = {
   calendar: WrittenCalendar;
   writes: NonNullable<Connector['writes']>;
   wanted: ReadonlyMap<number, WantedBooking>;
+  /** Items that were looked up, and that somebody has deleted. */
+  deleted: number;
   signal: AbortSignal;
 };
 
@@ -97,7 +98,7 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
     const bookings = await readWanted(work, calendar, settings.FutureDays);
     return new Map(bookings.map((booking) => [booking.bookingId, booking]));
   };
-  const session: Session = { context, calendar, writes, wanted: await read(), signal };
+  const session: Session = { context, calendar, writes, wanted: await read(), deleted: 0, signal };
   const doubted = (await readRows(work, calendar)).filter(isUnsettled);
   if (doubted.length > 0) turn.begin();
   for (let at = 0, size: number; at < doubted.length; at += size) {
@@ -235,7 +236,8 @@ async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<vo
   });
   // While the rows are in doubt: who is killed here looks again.
   if (strays.length > 0) await contain(() => writes.write(calendar, strays, signal));
-  const isEmptied = looked.filter(({ edit }) => edit === null).length > mostCancelled;
+  session.deleted += looked.filter(({ edit }) => edit === null).length;
+  const isEmptied = session.deleted > mostCancelled;
   const settled: { before: WrittenRow; now: WrittenRow }[] = [];
   let taken = 0;
   for (const { row, one, edit } of looked) {

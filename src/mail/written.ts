@@ -6,6 +6,8 @@ import { dayLength } from '../time/days.ts';
 const [hourMs, forgottenAfterMs] = [3_600_000, 30 * dayLength];
 /** How often a day an item is put back that others change or delete. */
 const mostPutBacks = 3;
+/** Of a calendar that lacks more the bookings are not cancelled: it was emptied. */
+export const mostCancelled = 10;
 /** In place of a subject that others may not see. */
 const busy = 'Belegt';
 
@@ -20,6 +22,8 @@ export type WantedItem = {
   isPrivate: boolean;
   /** Whether it may change as its item does. */
   mayFollow: boolean;
+  /** Whether the subject is that of the booking, and no other that stands for it. */
+  hasOwnSubject: boolean;
 };
 
 /** Of rows of mail_writing; their meaning: sql/000067_mail_writing.sql. */
@@ -54,8 +58,11 @@ export type WrittenRow = {
   reason: string | null;
 };
 
-export const subjectFor = (writing: WritingMode, subject: string | null, isPrivate: boolean): string =>
-  writing === 'Full' && !isPrivate ? (cutText(subject) ?? busy) : busy;
+type WrittenSubject = Pick<WantedItem, 'subject' | 'hasOwnSubject'>;
+export function subjectFor(writing: WritingMode, subject: string | null, isPrivate: boolean): WrittenSubject {
+  const hasOwnSubject = writing === 'Full' && !isPrivate;
+  return { subject: (hasOwnSubject && cutText(subject)) || busy, hasOwnSubject };
+}
 
 const hashOf = (subject: string) => createHash('sha256').update(subject).digest('hex');
 
@@ -222,6 +229,8 @@ export function editOf(
   if (!found) return null;
   const { start, end, subject } = found.item;
   // Without a subject it is no appointment like those that are written.
-  if (saysSame(row, found.item) || subject === '') return undefined;
-  return { start, end, subject: subject === wanted.subject ? undefined : subject };
+  if (subject === '') return undefined;
+  const isRenamed = wanted.hasOwnSubject && subject !== wanted.subject;
+  const isMoved = start.getTime() !== wanted.start.getTime() || end.getTime() !== wanted.end.getTime();
+  return isRenamed || isMoved ? { start, end, subject: isRenamed ? subject : undefined } : undefined;
 }

@@ -420,15 +420,38 @@ describe('what somebody changes there', () => {
     expect(await booking(id)).toMatchObject({ Subject: 'Basses' });
   });
 
-  test('cancels nothing where the whole calendar was emptied', async () => {
+  // More than are looked up by one request.
+  test.each([15, 8])('cancels nothing where the whole calendar was emptied, %s items at a time', async (atOnce) => {
     await set({ CalendarEdits: 'TakeOver' });
-    await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=12' });
+    await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=15' });
     await desk.settle();
     const was = there();
-    for (const { path } of server.list(room.user)) server.remove(path);
-    await read();
+    const all = server.list(room.user);
+    for (let next = 0; next < all.length; next += atOnce) {
+      for (const { path } of all.slice(next, next + atOnce)) server.remove(path);
+      await desk.tell([room.calendarId]);
+      await desk.endPauses();
+      await desk.run({ task: 'SynchroniseMailCalendar', payload: room });
+    }
+    await desk.settle();
     expect(there()).toEqual(was);
     expect(new Set((await bookings()).map(({ status }) => status))).toEqual(new Set(['Confirmed']));
+  });
+
+  test('renames no booking whose subject does not stand there, though it moves', async () => {
+    await set({ CalendarEdits: 'TakeOver' });
+    const own = await book(1, { IsPrivate: true });
+    await set({ CalendarWriting: 'Busy' });
+    const other = await book(3);
+    await desk.settle();
+    const [first, last] = server.list(room.user);
+    server.write(first!.path, { ...first!, summary: 'Hers', start: at(2, 9), end: at(2, 10) });
+    server.write(last!.path, { ...last!, summary: 'Hers' });
+    await read();
+    expect(await booking(own)).toMatchObject({ Subject: 'Choir 1', Start: at(2, 9).toISOString() });
+    expect(await booking(other)).toMatchObject({ Subject: 'Choir 3', Start: at(3, 9).toISOString() });
+    expect(there()).toEqual([`${line(2, 9, 'Belegt')} private`, line(3, 9, 'Belegt')]);
+    expect(await counts()).toMatchObject({ takenOver: 1 });
   });
 
   test('of others is booked, beside what is ours', async () => {
