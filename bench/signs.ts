@@ -5,15 +5,14 @@
  * Then some signs stop reading; then the Web process is killed and started again, and all signs come back.
  */
 import { execFileSync } from 'node:child_process';
-import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { readsPlans } from '../src/displays/plan.ts';
 import { documents } from '../src/web/display/frames.ts';
-import { cpuOf, say, show } from './_util/figures.ts';
+import { cpuOf, memoryOf, say, show } from './_util/figures.ts';
 import { answerOf, openBench } from './_util/harness.ts';
 import { seconds as inSeconds, list, oneOf, readOptions, whole } from './_util/options.ts';
+import { openChanges } from './_util/room-changes.ts';
 import type { Asked, Order, Report, Sign } from './_util/sign-readers.ts';
 import { storeMeetings, storeSigns } from './_util/stored-signs.ts';
 
@@ -62,42 +61,9 @@ const bench = await openBench(roomCount, options, {
   NODE_OPTIONS: [...collecting, ...profiling].join(' '),
   ...(options.smoke && { Limits__StalledReaderSeconds: '1' }),
 });
-const { tenant, databaseUrl } = bench;
-const { mandatorId, code, resources } = tenant;
+const { mandatorId, code, resources } = bench.tenant;
 
-const writers = new pg.Pool({ connectionString: databaseUrl, max: 8 });
-/** By room: the booking that changes, and how often it has. */
-const changing = new Map<number, { bookingId: number; changes: number }>();
-
-/** One change of a room, with its number and the time in a subject. */
-async function change(room: number): Promise<void> {
-  const one = changing.get(room) as { bookingId: number; changes: number };
-  const writer = await writers.connect();
-  try {
-    const subject = `Meeting #${++one.changes}@${process.hrtime.bigint() / 1_000n}#`;
-    const values = [subject, mandatorId, one.bookingId];
-    const text = 'update booking set subject = $1 where mandator_id = $2 and id = $3';
-    await writer.query({ name: 'change', text, values });
-  } finally {
-    writer.release();
-  }
-}
-
-/** Changes all of these rooms so often a second, evenly spread, for so many seconds. */
-async function changeRooms(rooms: number[], lasting: number, perSecond = 1): Promise<void> {
-  const started = performance.now();
-  const pending = new Set<Promise<void>>();
-  const total = Math.round(rooms.length * lasting * perSecond);
-  for (let done = 0; done < total; ) {
-    const due = Math.min(total, ((performance.now() - started) / 1_000) * perSecond * rooms.length);
-    for (; done < due; done++) {
-      const one = change(rooms[done % rooms.length] as number).finally(() => pending.delete(one));
-      pending.add(one);
-    }
-    await sleep(1);
-  }
-  await Promise.all(pending);
-}
+const { changeRooms, made, close: closeChanges } = openChanges(bench);
 
 const readers = bench.start('sign-readers.ts');
 function tell<T = number>(order: Order): Promise<T> {
@@ -105,10 +71,7 @@ function tell<T = number>(order: Order): Promise<T> {
   return answerOf<T>(readers);
 }
 
-/** Resident kilobytes. */
-const memoryOf = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-
-/** The same without garbage. */
+/** Resident kilobytes, without garbage. */
 async function usedMemoryOf(pid: number): Promise<number> {
   // What the first time has left empty is given back to the system the second time.
   for (let time = options.smoke ? 1 : 0; time < 2; time++) {
@@ -126,16 +89,11 @@ async function metric(name: string): Promise<number> {
 const countStuck = async () =>
   (await metric('roomgate_streams_stalled')) + (await metric('roomgate_streams_cut_total'));
 
-const changes = () => ({
-  rooms: [...changing.keys()],
-  changes: [...changing.values()].map((one) => one.changes),
-});
-
 /** How many readers have not seen the last change of their room; waits until there are none. @returns seconds, too */
 async function waitForAll(timeout: number): Promise<{ behind: number; took: number }> {
   const started = performance.now();
   for (;;) {
-    const behind = await tell({ kind: 'check', ...changes() });
+    const behind = await tell({ kind: 'check', ...made() });
     const took = (performance.now() - started) / 1_000;
     if (behind === 0 || took > timeout) return { behind, took };
     await sleep(50);
@@ -268,8 +226,6 @@ async function restart(): Promise<void> {
 
 try {
   await storeMeetings(bench);
-  // One of tomorrow's.
-  for (const [index, room] of rooms.entries()) changing.set(room, { bookingId: 5 * roomCount + index + 1, changes: 0 });
   const signs = await storeSigns(bench, signCount);
   await bench.settle();
   await changeRooms(rooms, 1);
@@ -288,6 +244,6 @@ try {
   if (!options.skip.includes('stalled')) await stall(signs);
   if (!options.skip.includes('restart')) await restart();
 } finally {
-  await writers.end();
+  await closeChanges();
   await bench.close();
 }

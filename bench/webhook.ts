@@ -4,15 +4,11 @@
  * one run and in turns. Then, with a worker and a mail server: how often a mailbox is read after 500 notifications in two
  * seconds, and how long 1,000 a second wait for their answers while clients read bookings.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../src/config.ts';
-import { openSecrets } from '../src/mail-subscriptions/secrets.ts';
-import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
-import { pepper } from '../test/_util/pepper.ts';
 import { startMailServer } from '../test/mail/_util/mail-server.ts';
 import { cpuOf, cpuOfPostgres, median, quantile, say, show } from './_util/figures.ts';
 import { answerOf, load, openBench } from './_util/harness.ts';
 import type { Outcome } from './_util/load.ts';
+import { mailSettings, notification, numbered, openMailboxes, postOf } from './_util/mailboxes.ts';
 import { list, partOf, readOptions, seconds, whole } from './_util/options.ts';
 
 const options = readOptions({
@@ -29,70 +25,16 @@ const options = readOptions({
   },
 });
 const { rooms } = options;
-const numbered = '##########';
 
 const mailServer = await startMailServer();
 const bench = await openBench(rooms, options, {
   LogLevel: 'info',
   Limits__RequestsPerMinute: '1000000',
-  Limits__NotificationsPerMinute: '10000000',
-  MailServer__school__Kind: 'Ews',
-  MailServer__school__Url: mailServer.ews,
-  MailServer__school__User: mailServer.user,
-  MailServer__school__Password: mailServer.password,
-  MailServer__school__FutureDays: '14',
+  ...mailSettings(mailServer),
 });
 const { client, tenant } = bench;
 const generator = bench.start('load.ts');
-const mailboxOf = (index: number) => `room${index}@rooms.test`;
-async function countOf(from: string): Promise<number> {
-  const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${from}`);
-  return rows[0]?.n ?? 0;
-}
-
-async function until(reached: () => Promise<boolean>, seconds: number, what: string): Promise<void> {
-  for (const deadline = Date.now() + seconds * 1_000; !(await reached()); await sleep(50))
-    if (Date.now() > deadline) throw new Error(`after ${seconds} s ${what}`);
-}
-
-/** Each room's mailbox with its subscription, as the worker has got them. */
-async function subscribe(): Promise<{ id: number; calendarId: number }[]> {
-  for (const [index] of tenant.resources.entries()) await mailServer.addRoom(mailboxOf(index));
-  await client.query(
-    `update resource set mailbox = 'room' || (position - 1) || '@rooms.test'
-     from unnest($1::integer[]) with ordinality as room(id, position) where resource.id = room.id`,
-    [tenant.resources.map(({ id }) => id)],
-  );
-  const active = `mail_subscription where state = 'Active'`;
-  await until(async () => (await countOf(active)) === rooms, 60, 'not every mailbox has a subscription');
-  await settle();
-  const { rows: found } = await client.query(
-    `select id, calendar_id as "calendarId" from ${active} order by calendar_id`,
-  );
-  return found;
-}
-
-/** Waits until nothing is left to be read. */
-const settle = () =>
-  until(
-    async () =>
-      (await countOf('mail_calendar where dirty_since is not null')) +
-        (await countOf(`graphile_worker._private_jobs where key like 'mail calendar %'`)) ===
-      0,
-    60,
-    'calendars are still to be read',
-  );
-
-function post(address: string, body: string): string {
-  return `POST ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/xml; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-}
-
-/** What Exchange sends of a change: the item, and its folder. */
-const body = ewsBody({ watermark: `AQAAA${numbered}`, events: ['ModifiedEvent', 'ModifiedEvent'] });
-const requestsOf = (subscriptions: readonly { id: number }[]) =>
-  subscriptions.map(({ id }) =>
-    post(`${webhookPath}?k=${openSecrets({ Pepper: pepper } as Config).make('callback', id)}`, body),
-  );
+const { countOf, settle, subscribe, requestsOf } = openMailboxes(bench, mailServer);
 
 type Side = { name: string; port: number; pid: number; requests: string[]; table: string };
 
@@ -156,7 +98,7 @@ async function compareWithBare(subscriptions: { id: number }[]): Promise<void> {
     name: 'bare',
     port: barePort,
     pid: server.pid as number,
-    requests: [post('/', body)],
+    requests: [postOf('/', notification)],
     table: 'bare_notification',
   };
   const ours = (name: string, some: { id: number }[]): Side => ({

@@ -35,6 +35,10 @@ function childrenOf(pid: number): number[] {
 export const cpuOf = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + cpuOf(child), spent(statOf(pid), 2));
 
+/** Resident kilobytes of a process. */
+export const memoryOf = (pid: number) =>
+  Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
 /** Microseconds that a PostgreSQL server of this machine has spent, with those of its connections that have ended. */
 export async function cpuOfPostgres(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -156,6 +156,8 @@ export async function openBench(
     get web() {
       return web;
     },
+    /** Absent with --smoke, where the Web process works as well. */
+    worker,
     get webProcess() {
       return web.pid as number;
     },
