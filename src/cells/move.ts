@@ -24,6 +24,7 @@ import { dropCopy, removeRows } from './removal.ts';
 import {
   catchUp,
   checkPublisher,
+  hasSlot,
   isSubscribed,
   publish,
   readProgress,
@@ -118,12 +119,17 @@ async function follow(
   { id }: TenantRow,
   tables: TenantTable[],
 ): Promise<void> {
+  if ((await isSubscribed(to, id)) && !(await hasSlot(from, id))) {
+    say('What the copy has not read yet is not kept any more; it begins anew.');
+    await unsubscribe(to, id);
+  }
   if (!(await isSubscribed(to, id))) {
     await checkPublisher(from);
     await checkKeys(from, to, { id, code });
     await receive(to, { id, code });
     // What an earlier try has left.
     await removeRows(to, id, 'Coming');
+    await sql`delete from move_mark where mandator_id = ${id}`.execute(to);
     await passIdsOf(to, id, { rowsIn: from });
     await unpublish(from, id);
     await publish(from, id, tables);
@@ -133,6 +139,10 @@ async function follow(
   for (let told = -1; ; await pause(progressEvery)) {
     const { ready, all } = await readProgress(to, id);
     if (ready === all) return;
+    if (!(await hasSlot(from, id)))
+      throw new Conflict(
+        'What the copy has not read yet is not kept any more: max_slot_wal_keep_size is too small for it, or another server was promoted. Run the same command again, which begins anew.',
+      );
     if (ready !== told) say(`${ready} of ${all} tables`);
     told = ready;
   }
@@ -144,7 +154,10 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
   const mostMs = freezeSeconds * 1_000;
   // Without a freeze at first, so that the writes stop for the rest only.
   for (let tries = 1; !(await catchUp(from, to, tenant.id, mostMs)); tries++)
-    if (tries >= mostTries) throw new Conflict('The copy is too far behind to move the tenant now; try again later.');
+    if (tries >= mostTries)
+      throw new Conflict(
+        'The copy is too far behind to move the tenant now; try again later. The log of the PostgreSQL that it comes to says whether it fails.',
+      );
   say('Stopping the writes.');
   const since = Date.now();
   try {

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { atPrimary } from '../db/hosts.ts';
 import { Conflict } from '../errors.ts';
 import { pause } from '../flow/retry.ts';
 import type { TenantTable } from './tables.ts';
@@ -65,14 +66,26 @@ export async function isSubscribed(db: Database, mandatorId: number): Promise<bo
   return rows.length > 0;
 }
 
+/** Whether the original's PostgreSQL keeps what a copy has not read: another server after a failover, or one that keeps less, does not. */
+export async function hasSlot(db: Database, mandatorId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_replication_slots
+    where slot_name = ${nameOf(mandatorId)} and database = current_database() and wal_status is distinct from 'lost'`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
 /**
+ * What is copied is on the disk, and at a synchronous standby, before it counts as copied: else a server that comes back without it
+ * would have been compared with it.
  * @param from where the other PostgreSQL finds the one that the tenant leaves
  * @throws Conflict when it does not, or may not
  */
 export async function subscribe(db: Database, mandatorId: number, from: string): Promise<void> {
   await sql`
-    create subscription ${sql.id(nameOf(mandatorId))} connection ${sql.lit(from)}
-    publication ${sql.id(nameOf(mandatorId))}, ${sql.id(newRowsOf(mandatorId))}`
+    create subscription ${sql.id(nameOf(mandatorId))} connection ${sql.lit(atPrimary(from))}
+    publication ${sql.id(nameOf(mandatorId))}, ${sql.id(newRowsOf(mandatorId))} with (synchronous_commit = 'on')`
     .execute(db)
     .catch(({ message, detail = '' }: Error & { detail?: string }) => {
       const why = `${message}. ${detail}`.trim();

@@ -75,8 +75,9 @@ async function between<T>(
   { fromDatabase, toDatabase, log }: Between,
   work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
 ) {
-  // One holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may.
-  const settings = { idle_in_transaction_session_timeout: 0 };
+  // One holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may. What one side has
+  // said is written for good before the other acts upon it.
+  const settings = { idle_in_transaction_session_timeout: 0, synchronous_commit: 1 };
   const open = (url: string) => openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
   const [from, to] = [open(fromDatabase), open(toDatabase)];
   try {

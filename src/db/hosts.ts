@@ -12,6 +12,12 @@ export function hostsOf(url: string): string[] {
   return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [url];
 }
 
+/** The URL as libpq takes it, which of several hosts would otherwise use the first that answers, also a standby. */
+export const atPrimary = (url: string) =>
+  hostsOf(url).length === 1 || /[?&]target_session_attrs=/.test(url)
+    ? url
+    : `${url}${url.includes('?') ? '&' : '?'}target_session_attrs=primary`;
+
 /** The URL of another database of the same server, or servers. */
 export const atDatabase = (url: string, database: string) =>
   url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);

@@ -94,6 +94,36 @@ describe('tenant move', () => {
     }
   });
 
+  test('that was cut off begins its copy anew where the original keeps no longer what it has not read', async () => {
+    const [here, there] = pair.cells;
+    const { mandatorId, resources } = await pair.makeTenantIn(0, 'unkept');
+    await insertBookings(here.db, mandatorId, resources[0]!.id, { count: 3 });
+    const cutOff = new Error('cut off');
+    const say = (line: string) => {
+      if (line.startsWith('Stopping')) throw cutOff;
+    };
+    // Of a pair of which the other one has gone.
+    const { host } = new URL(here.url);
+    const fromUrl = here.url.replace(host, `127.0.0.1:1,${host}`);
+    await expect(pair.move('unkept', { say, fromUrl })).rejects.toBe(cutOff);
+    const { rows } = await sql`
+      select subsynccommit as "isWritten", substring(subconninfo from 'target_.*') as condition from pg_subscription
+      where subname = ${`roomgate_move_${mandatorId}`}`.execute(there.db);
+    expect(rows).toEqual([{ isWritten: 'on', condition: 'target_session_attrs=primary' }]);
+    // As after a failover.
+    await until('the slot is gone', async () => {
+      const { rows: slots } = await sql<{ active: boolean }>`
+        select active, case when active then pg_terminate_backend(active_pid)::text else pg_drop_replication_slot(slot_name)::text end
+        from pg_replication_slots`.execute(here.db);
+      return slots.length === 0;
+    });
+    const lines: string[] = [];
+    await pair.move('unkept', { say: (line) => void lines.push(line), fromUrl });
+    expect(lines[0]).toContain('begins anew');
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(nothing);
+    expect(await pair.remainsOf(1, mandatorId)).toEqual({ ...nothing, bookings: 3, mandators: 1 });
+  });
+
   test('and comes back to a database that has given fewer ids than it brings: none is given again', async () => {
     const { db } = pair.cells[1];
     const { mandatorId, resources } = await pair.makeTenantIn(1, 'returning');

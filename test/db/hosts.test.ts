@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/database.ts';
-import { hostsOf } from '../../src/db/hosts.ts';
+import { atPrimary, hostsOf } from '../../src/db/hosts.ts';
 import { isOutage } from '../../src/flow/database-errors.ts';
 import { openLog } from '../../src/log.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -17,6 +17,18 @@ describe('a URL of several hosts', () => {
     ['postgres://u:p%2C@[::1]:1,b/d?x=1,2', ['postgres://u:p%2C@[::1]:1/d?x=1,2', 'postgres://u:p%2C@b/d?x=1,2']],
     ['', ['']],
   ])('%s', (url, hosts) => expect(hostsOf(url)).toEqual(hosts));
+});
+
+test('is told to libpq with the condition that it takes writes', () => {
+  const urls = ['postgres://a/d?x=1', 'postgres://a,b/d', 'postgres://a,b', 'postgres://a,b/d?x=1'];
+  expect(urls.map(atPrimary)).toEqual([
+    'postgres://a/d?x=1',
+    'postgres://a,b/d?target_session_attrs=primary',
+    'postgres://a,b?target_session_attrs=primary',
+    'postgres://a,b/d?x=1&target_session_attrs=primary',
+  ]);
+  const own = 'postgres://a,b/d?target_session_attrs=any';
+  expect(atPrimary(own)).toBe(own);
 });
 
 test('where a host does not answer, the next connection goes to the next one', async () => {
