@@ -8,7 +8,7 @@ import { id, paging } from '../query-parameters.ts';
 import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
+import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
@@ -24,6 +24,19 @@ const token = z
   .meta({ description: 'A token of this feed, from `POST …/calendar-tokens`.' });
 const tokenList = listOf(wire.tokenRecord, 'CalendarTokenList');
 const forDisplays = { 403: 'A display reads the status of its own resources only.' };
+
+const calendarAnswer: DescribedAnswer = {
+  description: 'The calendar.',
+  body: z.string().max(50_000_000),
+  example: wire.examples.calendar,
+  headers: ['ETag'],
+};
+const tokensAnswer = (example: object): DescribedAnswer => ({
+  description: 'One page of tokens.',
+  body: tokenList,
+  example,
+  headers: ['ETag'],
+});
 
 /** A parameter of the query, in either spelling. */
 function queried({ query }: Request, name: 'token' | 'klasse' | 'lehrperson'): string | undefined {
@@ -59,14 +72,7 @@ export const routes: Route[] = [
     params: z.object({ id: resourceId }),
     query: z.strictObject({ Token: token }),
     type: 'text/calendar',
-    answers: {
-      200: {
-        description: 'The calendar.',
-        body: z.string().max(50_000_000),
-        example: wire.examples.calendar,
-        headers: ['ETag'],
-      },
-    },
+    answers: { 200: calendarAnswer },
     problems: forDisplays,
     handle: async (context, { viewer, params, request }) => {
       const { etag, write } = await feed.readFeed(context, viewer, { resourceId: params.id });
@@ -82,12 +88,7 @@ export const routes: Route[] = [
     params: z.object({ id: resourceId }),
     query: z.strictObject(paging),
     answers: {
-      200: {
-        description: 'One page of tokens.',
-        body: tokenList,
-        example: wire.examples.page,
-        headers: ['ETag'],
-      },
+      200: tokensAnswer(wire.examples.page),
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params, query }) => {
@@ -141,14 +142,7 @@ export const routes: Route[] = [
     description: `The timetable of a class or a teacher, or your own, as an iCalendar file (RFC 5545), like that of a resource. Of a lesson that has been cancelled, moved or substituted the summary says so, and the description what it was. A \`Token\` must be one of this very timetable; without one, the usual credential is needed. What is private is what the person who calls, or who made the token, may see.`,
     query: wire.timetableOf.extend({ Token: token }),
     type: 'text/calendar',
-    answers: {
-      200: {
-        description: 'The calendar.',
-        body: z.string().max(50_000_000),
-        example: wire.examples.calendar,
-        headers: ['ETag'],
-      },
-    },
+    answers: { 200: calendarAnswer },
     problems: forDisplays,
     handle: async (context, { viewer, query, request }) => {
       const { Token: _token, ...of } = query;
@@ -164,12 +158,7 @@ export const routes: Route[] = [
     description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
     query: z.strictObject(paging),
     answers: {
-      200: {
-        description: 'One page of tokens.',
-        body: tokenList,
-        example: wire.examples.pageOfTimetables,
-        headers: ['ETag'],
-      },
+      200: tokensAnswer(wire.examples.pageOfTimetables),
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
