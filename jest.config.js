@@ -1,3 +1,9 @@
+/**
+ * What tests need more than the sources and a database for is named so and has a command of its own: `*.browser.test.ts` a
+ * browser, `*.process.test.ts` processes that are started and killed, `*.long.test.ts` many minutes.
+ */
+const lanes = ['browser', 'process', 'long'].map((lane) => `\\.${lane}\\.test\\.ts$`);
+
 export default {
   testEnvironment: 'node',
   testRunner: '<rootDir>/test/_util/native-runner.js',
@@ -5,7 +11,7 @@ export default {
   // Node.js itself needs them.
   fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', '\\.long\\.test\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', ...lanes],
   globalSetup: '<rootDir>/test/_util/global-setup.ts',
   globalTeardown: '<rootDir>/test/_util/global-teardown.ts',
   testSequencer: '<rootDir>/test/_util/longest-first.js',

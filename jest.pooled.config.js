@@ -6,5 +6,6 @@ export default {
   testMatch: ['rest', 'graphql', 'api', 'bookings', 'lessons', 'opening-hours', 'changes'].map(
     (room) => `<rootDir>/test/${room}/**/*.test.ts`,
   ),
+  testPathIgnorePatterns: ['/node_modules/', '\\.(?:browser|long)\\.test\\.ts$'],
   globalSetup: '<rootDir>/test/_util/pooled-setup.ts',
 };

@@ -1,0 +1,8 @@
+import usual from './jest.config.js';
+
+/** `npm run test:processes`: processes of the program, of PostgreSQL and of proxies that start, stop, hang and are killed. */
+export default {
+  ...usual,
+  testMatch: ['<rootDir>/test/**/*.process.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+};
