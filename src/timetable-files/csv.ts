@@ -158,6 +158,7 @@ export function openCsv(
     if (cell('Status') !== '' && !status)
       return fault('Status', 'InvalidStatus', `${shown(cell('Status'))} is none of Geplant, Vertretung and Entfaellt`);
     const rooms = listOf(cell('Room'), /~/);
+    const roomColumn = (known.get('Room') as number) + 1;
     const group = [content.subject, content.classes.join('+')].filter(Boolean).join('-') || 'lessons';
     const entries: [key: string, entry: TimetableEntry][] = [];
     if (known.has('Date')) {
@@ -179,7 +180,10 @@ export function openCsv(
       const id = hasOwnId ? cell('Key') : `${compactDate(day)}-${clock}`;
       const times = { start: term.instantOf(day, begin), end: term.instantOf(day, end) };
       for (const room of rooms)
-        entries.push([group, { kind: 'dated', file, line, id, hasOwnId, ...times, room, status, ...content }]);
+        entries.push([
+          group,
+          { kind: 'dated', file, line, id, hasOwnId, ...times, room, roomColumn, status, ...content },
+        ]);
       function timesOfPeriods(): (number | undefined)[] {
         const periods = readPeriods(cell('Period'));
         if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is no period`)];
@@ -203,7 +207,10 @@ export function openCsv(
       for (const period of periods)
         if (checkPeriod(term, day, period, complain))
           for (const room of rooms)
-            entries.push([cell('Key') || group, { kind: 'slot', file, line, day, period, weeks, room, ...content }]);
+            entries.push([
+              cell('Key') || group,
+              { kind: 'slot', file, line, day, period, weeks, room, roomColumn, ...content },
+            ]);
     }
     if (rooms.length === 0) report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out');
     for (const [key, entry] of entries) await take(key, entry);

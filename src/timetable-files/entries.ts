@@ -3,8 +3,8 @@
  * Entries of one `job` become one job of the API.
  */
 
-/** Where an entry stands. */
-export type EntrySource = { file: number; line: number };
+/** Where an entry stands, and which field of the line has its room, where a line has fields. */
+export type EntrySource = { file: number; line: number; roomColumn?: number };
 
 type EntryContent = {
   room: string;

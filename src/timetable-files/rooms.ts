@@ -15,22 +15,24 @@ const mostCompared = 5_000;
 /** As rooms are compared: trimmed, in NFC, whatever its case. */
 const keyOf = (name: string) => name.trim().normalize('NFC').toLowerCase();
 
+type NamedRoom = EntrySource & { name: string; count: number };
+
 /** The rooms that files name, each with where it stands first and how often. */
 export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
   const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [keyOf(Name), RessourceName]));
-  const named = new Map<string, EntrySource & { name: string; count: number }>();
+  const named = new Map<string, NamedRoom>();
   const roomOf = (name: string): string | null => {
     const found = renamed.get(keyOf(name));
     return found === undefined ? name.trim() : found;
   };
   return {
     roomOf,
-    note({ file, line }: EntrySource, name: string): void {
+    note({ file, line, roomColumn }: EntrySource, name: string): void {
       const room = roomOf(name);
       if (room === null) return;
       const before = named.get(room);
       if (before) before.count++;
-      else named.set(room, { file, line, name, count: 1 });
+      else named.set(room, { file, line, ...(roomColumn && { roomColumn }), name, count: 1 });
     },
     /** Reports those that the tenant does not have, each once. */
     async check(db: Database, viewer: Viewer, standort: string | null, report: FaultReport): Promise<void> {
@@ -48,9 +50,9 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
         select name from resource where ${ofTenant} order by name limit ${mostCompared}`.execute(db);
       const names = known.rows.map(({ name }) => name);
       for (const [at, { name: room, matches }] of rows.entries()) {
-        const { file, line, name, count } = named.get(room) as EntrySource & { name: string; count: number };
+        const { file, line, roomColumn: column, name, count } = named.get(room) as NamedRoom;
         const times = count === 1 ? '' : ` (in ${count} lines)`;
-        const place = { file, line, field: 'Raum' };
+        const place = { file, line, column, field: 'Raum' };
         if (matches > 1) {
           report.fault(
             place,

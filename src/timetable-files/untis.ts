@@ -111,6 +111,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
         subject: cell(10),
         oldRoom: cell(12),
         room: cell(13),
+        roomColumn: 13,
         classes: newClasses.length > 0 ? newClasses : listOf(cell(15), names),
         text: cell(17),
         enteredAt: cell(21),
@@ -143,6 +144,6 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
     if (rooms.length === 0)
       report.notice({ file, line }, 'WithoutRoom', `Lesson ${lesson} has no room and is left out`);
     for (const room of rooms)
-      await take(String(lesson), { kind: 'slot', file, line, day: weekday, period, room, ...content });
+      await take(String(lesson), { kind: 'slot', file, line, day: weekday, period, room, roomColumn: 5, ...content });
   };
 }

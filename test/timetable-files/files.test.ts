@@ -170,8 +170,16 @@ describe('faults', () => {
   const cases: Case[] = [
     ['a day that is none', gpu001('2,"5a","Mül","M","R101",0,1,,'), 2, 6, 'InvalidNumber'],
     ['a period that the grid does not have', gpu001('2,"5a","Mül","M","R101",5,6,,'), 2, 7, 'UnknownPeriod'],
-    ['a room that there is not', gpu001('2,"5a","Mül","M","R 101",1,2,,'), 2, null, 'UnknownRoom'],
-    ['two rooms in one field', gpu001('2,"5a","Mül","M","R101, R102",1,2,,'), 2, null, 'UnknownRoom'],
+    ['a room that there is not', gpu001('2,"5a","Mül","M","R 101",1,2,,'), 2, 5, 'UnknownRoom'],
+    ['two rooms in one field', gpu001('2,"5a","Mül","M","R101, R102",1,2,,'), 2, 5, 'UnknownRoom'],
+    ['a room of a CSV that there is not', csv('1;01.03.2027;8:00;8:45;R 101;M;5a'), 2, 5, 'UnknownRoom'],
+    [
+      'a room of a substitution that there is not',
+      { ...gpu001(''), 'GPU014.TXT': '1;"20270315";1;;1;"";"";"M";;"";;"";"R 101";;"";"";"";0' },
+      1,
+      13,
+      'UnknownRoom',
+    ],
     ['a line that was cut off', gpu001('2,"5a","Mü'), 2, 3, 'CutOff'],
     ['a line with too few fields', gpu001('2,5a,M'), 2, 3, 'TooFewFields'],
     ['text after a quote', gpu001('2,"5a"b,"M","M","R101",1,1,,'), 2, 2, 'TextAfterQuote'],
