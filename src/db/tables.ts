@@ -466,6 +466,7 @@ export interface MailWriting {
   starts_at: Timestamp;
   state: string;
   subject_hash: Buffer;
+  told: Generated<boolean>;
 }
 
 export interface Mandator {

@@ -61,6 +61,8 @@ export type CalendarChanges = {
   groups: RemoteGroup[];
   /** Ids of groups or of items that are gone; unknown ids are ignored. */
   removed: string[];
+  /** Ids of items that were written from here and have changed only so, where the server tells ids alone. */
+  unchanged?: string[];
   /** Opaque: the next reading begins here. */
   cursor: string;
   /** The address at which the calendar was found. */

@@ -10,9 +10,7 @@ import { boundId } from './values.ts';
 /** Where others have changed more, a view of all costs less. */
 const mostAskedFor = 200;
 
-type Taken = { groups: RemoteGroup[]; removed: string[] };
-
-const nothing: Taken = { groups: [], removed: [] };
+type Taken = { groups: RemoteGroup[]; removed: string[]; unchanged?: string[] };
 
 /**
  * Returns a function that takes over changes; it returns null where all items are to be viewed.
@@ -25,11 +23,14 @@ export function openEwsChanges(view: EwsView) {
     { known, isView }: { known: KnownItems | undefined; isView: boolean },
     signal: AbortSignal,
   ): Promise<Taken | null> {
-    if (changed.length + removed.length === 0) return nothing;
+    if (changed.length + removed.length === 0) return { groups: [], removed: [] };
     if (!known) return null;
     const written = await known.written([...changed.map(({ id }) => id), ...removed]);
-    const foreign = changed.filter(({ id, changeKey }) => changeKey === null || written.get(id) !== changeKey);
-    if (foreign.length + removed.length === 0) return nothing;
+    const isOwn = ({ id, changeKey }: EwsChanges['changed'][number]) =>
+      changeKey !== null && written.get(id) === changeKey;
+    const foreign = changed.filter((one) => !isOwn(one));
+    const unchanged = changed.filter(isOwn).map(({ id }) => id);
+    if (foreign.length + removed.length === 0) return { groups: [], removed: [], unchanged };
     if (isView || foreign.length > mostAskedFor) return null;
     const found = await view.get(
       mailbox,
@@ -39,7 +40,7 @@ export function openEwsChanges(view: EwsView) {
     if (!found?.every(isAlone)) return null;
     const gone = removed.filter((id) => !written.has(id)).map(boundId);
     if (!(await areSingle(found, gone, known))) return null;
-    return { groups: groupFound(found), removed: removed.map(boundId) };
+    return { groups: groupFound(found), removed: removed.map(boundId), unchanged };
   };
 }
 

@@ -14,12 +14,13 @@ export function withoutVoid<Page extends Pick<CalendarPage, 'restarts'>>(pages: 
 
 /** Merges pages in their order; the last entry of each group wins. */
 export function mergePages(
-  pages: readonly Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>[],
-): Pick<CalendarChanges, 'groups' | 'removed'> {
+  pages: readonly Pick<CalendarPage, 'groups' | 'removed' | 'unchanged' | 'isSlice' | 'restarts'>[],
+): Pick<CalendarChanges, 'groups' | 'removed' | 'unchanged'> {
   const groups = new Map<string, RemoteGroup>();
   const removed = new Set<string>();
   const sliced = new Map<string, ReadOfGroup>();
-  for (const page of withoutVoid(pages)) {
+  const valid = withoutVoid(pages);
+  for (const page of valid) {
     for (const id of page.removed) {
       groups.delete(id);
       removed.add(id);
@@ -30,7 +31,12 @@ export function mergePages(
       else groups.set(group.id, group);
     }
   }
-  return { groups: [...groups.values(), ...groupItems([...sliced.values()])], removed: [...removed] };
+  const unchanged = valid.flatMap((page) => page.unchanged ?? []).filter((id) => !removed.has(id));
+  return {
+    groups: [...groups.values(), ...groupItems([...sliced.values()])],
+    removed: [...removed],
+    ...(unchanged.length > 0 && { unchanged }),
+  };
 }
 
 /** The items of a group, to be grouped again with those of other slices. */

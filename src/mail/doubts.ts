@@ -39,7 +39,7 @@ export async function doubtWritten(
   trx: Transaction,
   { mandatorId, id: calendarId, mandatorUid }: Calendar,
   window: ReadingWindow,
-  { whole, groups, removed }: CalendarChanges,
+  { whole, groups, removed, unchanged: standing = [] }: CalendarChanges,
 ): Promise<void> {
   const items = groups.flatMap((group) => group.items);
   const own = items.flatMap((item) => {
@@ -47,20 +47,20 @@ export async function doubtWritten(
     return mark ? [{ ...mark, item }] : [];
   });
   const touched = [...removed, ...groups.map(({ id }) => id)];
-  if (touched.length === 0 && !whole) return;
   const { rows } = await sql<WrittenRow>`
     select ${columns} from mail_writing
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state in ('Written', 'Absent') and ends_at > now()
-      and (${whole} or native_id = any (${touched}::text[])
+      and (${whole} or not told or native_id = any (${touched}::text[])
         or booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[]))
     for no key update`.execute(trx);
   if (rows.length === 0) return;
   const named = Map.groupBy(own, ({ bookingId, generation }) => `${bookingId} ${generation}`);
   const gone = new Set(touched);
+  const unchanged = new Set(standing);
   const seen = new Set([...groups, ...items].map(({ id }) => id));
   const doubted: number[] = [];
   const missing: number[] = [];
-  const renewed: { id: number; key: string }[] = [];
+  const renewed: { id: number; key: string | null }[] = [];
   for (const row of rows) {
     const { bookingId, generation, nativeId } = row;
     // Others of the same mark are copies.
@@ -78,19 +78,21 @@ export async function doubtWritten(
       if (item && !item.isCancelled) doubted.push(bookingId);
       continue;
     }
-    if (item && isAsWritten(row, item)) {
-      if (item.changeKey !== null && item.changeKey !== row.changeKey)
-        renewed.push({ id: bookingId, key: item.changeKey });
+    if (item ? isAsWritten(row, item) : unchanged.has(nativeId ?? '')) {
+      const key = item?.changeKey ?? row.changeKey;
+      if (!row.told || key !== row.changeKey) renewed.push({ id: bookingId, key });
       continue;
     }
-    const isAbsent = whole && row.start < window.end && row.end > window.start && !seen.has(nativeId ?? '');
+    // What was made since the last reading is told by this one, if it is there.
+    const isExpected = (whole || !row.told) && row.start < window.end && row.end > window.start;
+    const isAbsent = isExpected && !seen.has(nativeId ?? '');
     if (item) doubted.push(bookingId);
     else if (gone.has(nativeId ?? '') || isAbsent) missing.push(bookingId);
   }
   const ofCalendar = sql`mail_writing.mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
   if (renewed.length > 0)
     await sql`
-      update mail_writing set change_key = new.key
+      update mail_writing set change_key = new.key, told = true
       from jsonb_to_recordset(${JSON.stringify(renewed)}) as new(id bigint, key text)
       where ${ofCalendar} and booking_id = new.id`.execute(trx);
   const all = [...doubted, ...missing];

@@ -90,7 +90,7 @@ export async function readStep(
   return isLost ? await read(anew()) : step;
 }
 
-type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>;
+type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'unchanged' | 'isSlice' | 'restarts'>;
 
 /** Keeps a step that is not the last. The reading goes on soon, or after the pause of its fault. @throws Overtaken */
 export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<void> {
@@ -99,7 +99,14 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
   const { cursor: place, address } = pages.at(-1) as CalendarPage;
   // One more, for the mark that follows: below, or by the caller when it records the fault.
   const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
-  const kept = pages.map(({ groups, removed, isSlice }): Kept => ({ groups, removed, ...(isSlice && { isSlice }) }));
+  const kept = pages.map(
+    ({ groups, removed, unchanged = [], isSlice }): Kept => ({
+      groups,
+      removed,
+      unchanged,
+      ...(isSlice && { isSlice }),
+    }),
+  );
   await db.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
       update mail_calendar set continuation = ${JSON.stringify(next)},
@@ -110,7 +117,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
       where ${isUnchanged(calendar)}`.execute(trx);
     if (!numAffectedRows) throw new Overtaken();
     if (isFirst(calendar, step)) await forgetSteps(trx, mandatorId, [id]);
-    if (kept.some(({ groups, removed }) => groups.length + removed.length > 0))
+    if (kept.some(({ groups, removed, unchanged = [] }) => groups.length + removed.length + unchanged.length > 0))
       await sql`
         insert into mail_reading_page (mandator_id, calendar_id, page, content)
         select ${mandatorId}, ${id}, coalesce(max(page), 0) + 1, ${Buffer.from(JSON.stringify(kept))}

@@ -52,6 +52,8 @@ export type WrittenRow = {
   isPrivate: boolean;
   nativeId: string | null;
   changeKey: string | null;
+  /** Whether a reading has found it since it was made, so that the next ones tell of its end. */
+  told: boolean;
   putBacks: number;
   putBacksSince: Date | null;
   notBefore: Date | null;
@@ -100,7 +102,8 @@ export type PlannedWrite = { row: WrittenRow; write: Write };
 /** `forgotten`: rows of which nothing stands there, and that have ended. `over`: rows in trouble of which nothing is wanted any more. */
 export type WritePlan = { steps: PlannedWrite[]; forgotten: number[]; over: WrittenRow[] };
 
-const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], nativeId: null, changeKey: null };
+const nowhere = { nativeId: null, changeKey: null, told: false };
+const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], ...nowhere };
 const settled = { notBefore: null, reason: null };
 
 /** Whether it is not known what stands there. */
@@ -164,8 +167,7 @@ const without = (row: WrittenRow): WrittenRow => ({
   ...row,
   state: 'Absent',
   generation: row.generation + 1,
-  nativeId: null,
-  changeKey: null,
+  ...nowhere,
 });
 
 /** The row after the answer. */
@@ -207,7 +209,9 @@ export function settle(
   const isDisputed = row.state === 'Doubtful' || row.state === 'Overruled';
   if (found) {
     const { id: nativeId, changeKey, item } = found;
-    const next: WrittenRow = { ...row, ...contentOf(item), state: 'Written', nativeId, changeKey };
+    // What was in doubt and is found is not missed again.
+    const told = row.told || isDisputed;
+    const next: WrittenRow = { ...row, ...contentOf(item), state: 'Written', nativeId, changeKey, told };
     const isRight = wanted !== undefined && saysSame(next, wanted);
     return isRight || !isDisputed || (row.state === 'Doubtful' && saysSame(row, item)) ? next : putBack(next, now);
   }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { runNextBatch } from '../../src/lessons/service.ts';
 import { openLog } from '../../src/log.ts';
+import { mailFigures } from '../../src/mail/figures.ts';
 import type { CalendarChanges, KnownItems, RemoteItem, Write, WrittenPlace } from '../../src/mail-servers/connector.ts';
 import { openEws } from '../../src/mail-servers/ews.ts';
 import { mergePages } from '../../src/mail-servers/pages.ts';
@@ -151,6 +152,29 @@ describe('what Exchange tells', () => {
     expect(await readingOf()).toBe(3);
     expect(await readingOf()).toBe(1);
     expect(await there.list('r0')).toHaveLength(201);
+  });
+
+  test('is nothing of an item that is deleted before any reading: it is put back', async () => {
+    const there = await startExchangeThere(['r0']);
+    leaving.push(there.stop);
+    const desk = await openWritingDesk(there.settings(there.url), ['r0']);
+    leaving.push(desk.close);
+    await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
+    await desk.settle();
+    const Start = new Date(Math.ceil(Date.now() / day) * day + 9 * hour);
+    const times = { Start: Start.toISOString(), End: new Date(Start.getTime() + hour).toISOString() };
+    const made = { ResourceId: desk.tenant.resources[0]!.id, Subject: 'Choir', ...times };
+    await desk.user.post('/bookings', made);
+    const [key] = await desk.keys();
+    await desk.takeJobs();
+    await desk.write(key!);
+    const subjects = async () => (await there.list('r0')).map(({ subject }) => subject);
+    expect(await subjects()).toEqual(['Choir']);
+    await there.remove('r0', (await there.list('r0'))[0]!);
+    await desk.tell();
+    await desk.settle();
+    expect(await subjects()).toEqual(['Choir']);
+    expect((await mailFigures.roomgate_mail_writes.read(desk.db))['PutBack']).toBe(1);
   });
 
   test('is enough for appointments; series, and ids that may be of some, ask for a view of all', async () => {
