@@ -15,6 +15,8 @@ const longestShown = 80;
 export const shown = (text: string): string =>
   JSON.stringify(text.length > longestShown ? `${text.slice(0, longestShown)}…`.toWellFormed() : text);
 
+const asSentence = (message: string): string => (message.endsWith('?') ? message : `${message}.`);
+
 /** No more of the file can be read. */
 export class UnreadableFile extends Error {}
 
@@ -31,12 +33,12 @@ export function openReport(names: readonly string[]) {
       if (faults.length >= mostListed) return;
       const { file, line, column, field } = place;
       const at = `${nameOf(file)} line ${line}${column === undefined ? '' : `, column ${column}`}${field ? ` (${field})` : ''}`;
-      const error = { field: field ?? null, pointer: `/Files/${file}`, code, message: `${at}: ${message}.` };
+      const error = { field: field ?? null, pointer: `/Files/${file}`, code, message: `${at}: ${asSentence(message)}` };
       faults.push({ ...error, line, column: column ?? null, file });
     },
     notice({ file, line }: FilePlace, code: string, message: string): void {
       noticeCount++;
-      if (notices.length < mostNotices) notices.push({ file: nameOf(file), line, code, message: `${message}.` });
+      if (notices.length < mostNotices) notices.push({ file: nameOf(file), line, code, message: asSentence(message) });
     },
     get isFaulty() {
       return faultCount > 0;

@@ -32,7 +32,7 @@ async function* unfold(text: AsyncGenerator<string>, file: number, report: Fault
     report.fault(
       { file, line: line + 1 },
       'LineTooLong',
-      `more than ${longestLine} characters; is this the right file`,
+      `more than ${longestLine} characters; is this the right file?`,
     );
     throw new UnreadableFile();
   };

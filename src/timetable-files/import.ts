@@ -157,7 +157,7 @@ const takerOf =
   async (key: string, entry: TimetableEntry): Promise<void> => {
     const fault = faultOf(entry);
     if (fault) {
-      report.fault(entry, 'TooLong', `${fault}; is this the right file`);
+      report.fault(entry, 'TooLong', `${fault}; is this the right file?`);
       return;
     }
     if ('room' in entry && entry.room !== '') rooms.note(entry, entry.room);

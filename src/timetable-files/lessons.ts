@@ -192,7 +192,7 @@ export function planJob(jobID: string, entries: readonly TimetableEntry[], rules
     rules.report.fault(
       excess,
       'TooManyLines',
-      `more than ${mostCompared} lines of one lesson, ${shown(jobID)}; is this the right file`,
+      `more than ${mostCompared} lines of one lesson, ${shown(jobID)}; is this the right file?`,
     );
     return [];
   }

@@ -54,6 +54,8 @@ async function readAs(
     const lines = await openIcal(at, term, report, take)(whole);
     return { name, format: 'iCalendar', encoding, separator: null, lines };
   }
+  if (wanted === undefined && /^\s{0,100}<[!?a-z]/i.test(head))
+    return refuse('the file is XML or a page of a website; export the timetable as text or CSV');
   const { separator, rows } = await readRows(whole, at, report);
   const first = (await rows.next()).value as TextRow;
   const kind = (named.exec(name)?.[0]?.toUpperCase() as UntisKind | undefined) ?? kindOf(first.cells);

@@ -62,11 +62,12 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
           continue;
         }
         const near = at < mostSuggested ? closestMatch(room.slice(0, 64), names) : undefined;
+        const said = keyOf(name) === keyOf(room) ? shown(name) : `${shown(room)}, as Rooms calls ${shown(name)},`;
         const separated = /[,;+/&]/.test(name) ? '; two rooms in one field are separated by ~' : '';
         report.fault(
           place,
           'UnknownRoom',
-          `${shown(name)} is no room${times}${near === undefined ? '' : ` (${near}?)`}; correct it, or say in Rooms what it is called here${separated}`,
+          `${said} is no room${times}${near === undefined ? '' : ` (${near}?)`}; correct it, or say in Rooms what it is called here${separated}`,
         );
       }
     },

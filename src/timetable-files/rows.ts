@@ -38,7 +38,7 @@ function openRows(separator: string) {
   const column = () => cells.length + 1;
   function endCell(): void {
     if (cells.length === mostCells)
-      throw new BadRow('TooManyFields', startLine, mostCells, `more than ${mostCells} fields; is this the right file`);
+      throw new BadRow('TooManyFields', startLine, mostCells, `more than ${mostCells} fields; is this the right file?`);
     cells.push(cell);
     cell = '';
     state = 'start';
@@ -93,7 +93,7 @@ function openRows(separator: string) {
           column(),
           state === 'quoted'
             ? 'a quote is opened and not closed; write it twice, or export the file again'
-            : `more than ${longestRow} characters; is this the right file`,
+            : `more than ${longestRow} characters; is this the right file?`,
         );
     }
     return rows;

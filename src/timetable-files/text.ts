@@ -45,6 +45,20 @@ async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
   }
 }
 
+/** Bytes that mean nothing in Windows-1252. In the code pages of MS-DOS the first is an ü. */
+const unassigned = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
+
+/** The first line that has one; undefined where none has. */
+async function lineOfUnassigned(read: ReadBytes): Promise<number | undefined> {
+  let line = 1;
+  for await (const chunk of read())
+    for (const byte of chunk) {
+      if (byte === 0x0a) line++;
+      else if (unassigned.has(byte)) return line;
+    }
+  return undefined;
+}
+
 /**
  * By its mark, or UTF-8 where all of it is, or what Windows programs of western Europe write.
  * @throws UnreadableFile once a fault is reported
@@ -76,7 +90,15 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
   const found = await isUtf8(read);
   if (found === undefined)
     return refuse({ file, line }, 'CutOff', 'the file ends inside a character; it was cut off, so export it again');
-  return found ? 'utf-8' : 'windows-1252';
+  if (found) return 'utf-8';
+  const strange = await lineOfUnassigned(read);
+  if (strange !== undefined)
+    return refuse(
+      { file, line: strange },
+      'NoText',
+      'the line is neither UTF-8 nor Windows-1252, such as text of MS-DOS; export the file as UTF-8',
+    );
+  return 'windows-1252';
 }
 
 /** The text of a file without its mark, piece by piece. */

@@ -1,7 +1,7 @@
 /** Reads the text files of Untis: GPU001 (timetable), GPU002 (lessons, for their weeks) and GPU014 (substitutions). */
 import { dateText, dayLength, readWall } from '../time/days.ts';
 import { listOf, type TakeEntry } from './entries.ts';
-import { type FaultReport, shown } from './faults.ts';
+import { type FaultReport, shown, UnreadableFile } from './faults.ts';
 import type { TextRow } from './rows.ts';
 import type { TermDays } from './term.ts';
 
@@ -28,7 +28,11 @@ const names = /~/;
 /** Bits of the kind of a substitution. */
 export const bits = { cancelled: 1, moved: 8, released: 16, movedHere: 128, breakDuty: 1 << 17, noLessons: 1 << 18 };
 
-/** What of the time grid and the term a period must fit. @returns whether it does */
+/**
+ * What of the time grid a period must fit.
+ * @returns whether it does
+ * @throws UnreadableFile once it is told that there is no grid, as no other line says more
+ */
 export function checkPeriod(
   term: TermDays,
   weekday: number,
@@ -36,11 +40,11 @@ export function checkPeriod(
   complain: (message: string) => void,
 ): boolean {
   if (term.timesOf(weekday, period)) return true;
-  complain(
-    term.hasGrid
-      ? `the time grid has no period ${period} on day ${weekday}; add it to the time grid`
-      : 'the file has periods and no times: send a time grid',
-  );
+  if (!term.hasGrid) {
+    complain('the file has periods and no times; send a time grid');
+    throw new UnreadableFile();
+  }
+  complain(`the time grid has no period ${period} on day ${weekday}; add it to the time grid`);
   return false;
 }
 
@@ -54,7 +58,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
         cells.length,
         kind,
         'TooFewFields',
-        `${kind} has at least ${leastFields[kind]} fields in a line, not ${cells.length}; was the file cut off, or is its separator another one`,
+        `${kind} has at least ${leastFields[kind]} fields in a line, not ${cells.length}; was the file cut off, or is its separator another one?`,
       );
       return;
     }

@@ -152,7 +152,9 @@ describe('a school of 1,500 lessons a week', () => {
 });
 
 describe('faults', () => {
-  const gpu001 = (line: string) => ({ 'GPU001.TXT': `1,"5a","Mül","M","R101",1,1,,\n${line}` });
+  const gpu001 = (line: string, encoding: BufferEncoding = 'utf8') => ({
+    'GPU001.TXT': Buffer.from(`1,"5a","Mül","M","R101",1,1,,\n${line}`, encoding),
+  });
   const csv = (line: string, head = 'Nr;Datum;Beginn;Ende;Raum;Fach;Klasse') => ({ 'a.csv': `${head}\n${line}` });
   const event = (...lines: string[]) =>
     ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', 'UID:event-1', ...lines, 'END:VEVENT', 'END:VCALENDAR'].join(
@@ -208,6 +210,9 @@ describe('faults', () => {
       'TooManyLines',
     ],
     ['an empty file', { 'GPU001.TXT': '' }, 1, null, 'EmptyFile'],
+    ['an ü of MS-DOS', gpu001('2,"5a","M\x81l","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
+    ['a page of a website', { 'GPU001.TXT': '<!DOCTYPE html><html></html>' }, 1, null, 'WrongFormat'],
+    ['XML', { 'asc.xml': '<?xml version="1.0"?>\n<timetable/>' }, 1, null, 'WrongFormat'],
     ['a date that is none', csv('1;31.02.2027;8:00;8:45;R101;M;5a'), 2, 2, 'InvalidDate'],
     ['a time that is none', csv('1;01.03.2027;24:10;8:45;R101;M;5a'), 2, 3, 'InvalidTime'],
     ['an end before the beginning', csv('1;01.03.2027;9:00;8:45;R101;M;5a'), 2, 4, 'InvalidTime'],
@@ -266,6 +271,22 @@ describe('faults', () => {
       [3, 'InvalidNumber'],
     ]);
     expect(found[0]?.Message).toContain('(Turnhalle 1?)');
+    const [renamed] = await school.faults(
+      { 'GPU001.TXT': '1,"5a","M","M","TH",1,1,,' },
+      { ...small, rooms: { TH: 'Turnhalle 9' } },
+    );
+    expect(renamed?.Message).toContain('"Turnhalle 9", as Rooms calls "TH", is no room (Turnhalle 1?)');
+    const fields = Array.from({ length: 201 }, () => 'x').join(',');
+    const [wide] = await school.faults({ 'GPU001.TXT': `1,"5a","M","M","R101",1,1,,\n${fields}` });
+    expect(wide?.Message).toMatch(/right file\?$/);
+  });
+
+  test('a missing time grid is told once, however many lines the file has', async () => {
+    const school = await enterSchool(service);
+    const { term } = small as { term: object };
+    const found = await school.faults({ 'GPU001.TXT': fixture('gpu001-small.txt') }, { term });
+    expect(found.map(({ Line, Code }) => [Line, Code])).toEqual([[1, 'UnknownPeriod']]);
+    expect(await school.faults({ 'a.csv': 'Tag;Stunde;Raum\nMo;1;R101\nDi;2;R101' }, { term })).toHaveLength(1);
   });
 
   test('files that say nothing together, and bodies that are none', async () => {
