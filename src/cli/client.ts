@@ -119,6 +119,8 @@ type Problem = {
   error_description?: string;
 };
 
+const mostFaultsShown = 100;
+
 /** One line from problem+json (RFC 9457) or a token endpoint's error (RFC 6749). */
 function describeProblem({ url, status, headers, text }: Reply): string {
   const location = status >= 300 && status < 400 && URL.parse(headers.get('location') ?? '', url);
@@ -131,7 +133,11 @@ function describeProblem({ url, status, headers, text }: Reply): string {
     return `${url.origin} answered ${status} and does not speak like roomgate; is the URL right?`;
   }
   const faults = (problem.Errors ?? []).filter(({ Line }) => Line !== undefined).map(({ Message }) => Message);
-  if (faults.length > 1) return `${faults.length} faults, and nothing was written:\n${faults.slice(0, 100).join('\n')}`;
+  if (faults.length > 1) {
+    const shown = faults.slice(0, mostFaultsShown);
+    const more = faults.length > shown.length ? [`... and ${faults.length - shown.length} more`] : [];
+    return [`${faults.length} faults, and nothing was written:`, ...shown, ...more].join('\n');
+  }
   const said = problem.detail ?? problem.error_description ?? `The server answered ${status}.`;
   return status >= 500 && problem.TraceId ? `${said} TraceId: ${problem.TraceId}` : said;
 }

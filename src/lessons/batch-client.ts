@@ -12,7 +12,8 @@ type Json<Fields> = {
 export type BatchRecord = Json<z.output<typeof batchRecord>>;
 export type ErrorRecord = z.output<typeof lessonError>;
 type AcceptedRecord = z.output<typeof acceptedBatch>;
-type TimetableAnswer = AcceptedRecord & {
+export type TimetableAnswer = AcceptedRecord & {
+  Files: { Name: string; Format: string; Encoding: string; Separator: string | null; Lines: number }[];
   NoticeCount: number;
   Notices: { File: string; Line: number; Message: string }[];
 };

@@ -19,6 +19,7 @@ import {
 import {
   addReadingOptions,
   describeDifference,
+  describeFiles,
   fileFormats,
   formatOf,
   type ReadingOptions,
@@ -59,15 +60,21 @@ async function readHead(file: string): Promise<string> {
   }
 }
 
-/** The file as a request body. @throws CommandFailed for mistakes that need no server to be found */
-async function openLessonFile(file: string): Promise<Blob> {
+/** A file with its beginning, as `openAsBlob` does not say why it cannot. @throws CommandFailed that says why */
+async function openFile(file: string): Promise<{ head: string; content: Blob }> {
   const head = await readHead(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadableFile(file, error);
   });
+  return { head, content: await openAsBlob(file) };
+}
+
+/** The file as a request body. @throws CommandFailed for mistakes that need no server to be found */
+async function openLessonFile(file: string): Promise<Blob> {
+  const { head, content } = await openFile(file);
   if (head === '') throw new CommandFailed(`${file} is empty; it must hold a JSON array of jobs.`);
   if (!head.startsWith('['))
     throw new CommandFailed(`${file} is not a JSON array of jobs: it does not begin with "[".`);
-  return await openAsBlob(file);
+  return content;
 }
 
 function describeBatch(batch: BatchRecord): string {
@@ -123,12 +130,7 @@ async function sendFiles(client: BatchClient, files: readonly string[], options:
   if (options.operation !== 'create' || options.takeOverBookings)
     throw new CommandFailed('--operation and --take-over-bookings are for JSON; other files say all of a timetable.');
   const named = await Promise.all(
-    files.map(async (file) => ({
-      name: path.basename(file),
-      content: await openAsBlob(file).catch((error: NodeJS.ErrnoException) => {
-        throw unreadableFile(file, error);
-      }),
-    })),
+    files.map(async (file) => ({ name: path.basename(file), content: (await openFile(file)).content })),
   );
   const reading = await readOptions(options);
   const format = options.format && options.format !== 'json' ? { Format: fileFormats[options.format] } : {};
@@ -137,6 +139,7 @@ async function sendFiles(client: BatchClient, files: readonly string[], options:
   });
   if (options.saveProfile !== undefined)
     await client.saveProfile(options.saveProfile, { ...describeReading(reading), ...format });
+  for (const line of describeFiles(accepted.Files)) progress.say(line);
   for (const { File, Line, Message } of accepted.Notices.slice(0, mostFindingsShown))
     progress.say(`${File} line ${Line}: ${Message}`);
   const more = accepted.NoticeCount - Math.min(accepted.Notices.length, mostFindingsShown);
@@ -153,26 +156,30 @@ function queryOf({ validateOnly, dryRun, onConflict, takeOverBookings }: ImportO
   };
 }
 
+/** `GPU001.TXT:12`. */
+function lineOf({ Line, Pointer }: ErrorRecord, files: readonly string[]): string {
+  const file = files[Number(/^\/Files\/(\d+)/.exec(Pointer ?? '')?.[1])];
+  return Line === null || file === undefined ? '' : `${path.basename(file)}:${Line}`;
+}
+
 /** The first errors, or warnings, of a batch as a table, and how many more there are. */
 async function describeFindings(
   client: BatchClient,
   { BatchId, ErrorCount, WarningCount, OmittedErrors = [] }: BatchRecord,
   severity: ErrorRecord['Severity'],
+  files: readonly string[],
 ): Promise<string> {
   const findings: ErrorRecord[] = [];
   for await (const finding of client.listErrors(BatchId)) {
     if (finding.Severity === severity) findings.push(finding);
     if (findings.length === mostFindingsShown) break;
   }
+  const hasLines = findings.some(({ Line }) => Line !== null);
   const table = formatTable(
-    ['Index', 'JobID', 'LektionId', 'Field', 'Code', 'Message'],
+    [hasLines ? 'Line' : 'Index', 'JobID', 'LektionId', 'Field', 'Code', 'Message'],
     findings.map((finding) => [
-      finding.Index,
-      finding.JobID,
-      finding.LektionId,
-      finding.Field,
-      finding.Code,
-      finding.Message,
+      hasLines ? lineOf(finding, files) : finding.Index,
+      ...[finding.JobID, finding.LektionId, finding.Field, finding.Code, finding.Message],
     ]),
   );
   const more = (severity === 'Error' ? ErrorCount : WarningCount) - findings.length;
@@ -244,7 +251,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
           const told = [describeBatch(batch)];
           const severity = succeeded ? 'Warning' : 'Error';
           if (!remote.json && (!succeeded || batch.WarningCount > 0))
-            told.push(`\n${await describeFindings(client, batch, severity)}\n`);
+            told.push(`\n${await describeFindings(client, batch, severity, files)}\n`);
           if (succeeded) told.push(...[describeDifference(batch), describeSuccess(batch, options)].filter(Boolean));
           remote.print(told.join('\n'), batch);
           if (succeeded) return;

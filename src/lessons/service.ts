@@ -23,6 +23,7 @@ export {
   hasEnded,
   type JobsPath,
   openBatchClient,
+  type TimetableAnswer,
 } from './batch-client.ts';
 export { cancelBatch, findBatch, getBatch, listBatches, listErrors } from './batches.ts';
 export { examineBatches } from './diagnosis.ts';

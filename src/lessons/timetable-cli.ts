@@ -2,9 +2,13 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
+import { z } from 'zod';
 import { CommandFailed, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import type { BatchRecord, TimetableOptions } from './service.ts';
+import { InvalidInput } from '../errors.ts';
+import { readInput } from '../input.ts';
+
+import type { BatchRecord, TimetableAnswer, TimetableOptions } from './service.ts';
 
 /** As REST has them. */
 export const fileFormats = { untis: 'Untis', csv: 'Csv', ical: 'ICalendar' } as const;
@@ -21,6 +25,7 @@ export type ReadingOptions = {
   source?: string;
   since?: string;
   location?: string;
+  sharedRoom?: string[];
   allowRemoval?: true;
 };
 
@@ -41,11 +46,16 @@ export const addReadingOptions = (command: Command): Command =>
     .option('--source <name>', 'what JobIDs begin with; untis, csv or ics when left out')
     .option('--since <date>', 'leave what begins before this day as it is stored')
     .option('--location <name>', 'the location, where two have rooms of the same name')
+    .option(
+      '--shared-room <name>',
+      'a room, such as a gym, that several lessons use at one time; may be given several times',
+      (name: string, names: string[] = []) => [...names, name],
+    )
     .option('--allow-removal', 'delete more than a fifth of the stored lessons, if the files do not list them');
 
 const readingOptions: readonly (keyof ReadingOptions)[] = [
   ...(['term', 'timeGrid', 'rooms', 'mapping', 'profile', 'saveProfile'] as const),
-  ...(['source', 'since', 'location', 'allowRemoval'] as const),
+  ...(['source', 'since', 'location', 'sharedRoom', 'allowRemoval'] as const),
 ];
 
 /** @throws CommandFailed for options that say how files are read: JSON says all itself */
@@ -72,12 +82,51 @@ async function readJson(file: string | undefined): Promise<unknown> {
   }
 }
 
-/** @throws CommandFailed for files that are not there, or are no JSON */
-export async function readOptions(options: ReadingOptions): Promise<TimetableOptions> {
-  const { term, timeGrid, rooms, mapping, saveProfile: _, ...named } = options;
-  const [read, grid, names, columns] = await Promise.all([term, timeGrid, rooms, mapping].map(readJson));
-  return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns };
+const periods = z.array(z.unknown());
+const weekdays = ['1', '2', '3', '4', '5', '6', '7'];
+/** What only the files of the command line have; the server checks the rest, and knows no files. */
+const shapes = {
+  term: z.looseObject({ Id: z.string() }),
+  timeGrid: z.union([
+    periods.min(1),
+    z
+      .strictObject({
+        Default: periods.default([]),
+        Days: z.strictObject(Object.fromEntries(weekdays.map((day) => [day, periods.optional()]))).default({}),
+      })
+      .refine(({ Default, Days }) => Default.length > 0 || Object.keys(Days).length > 0, 'has no periods'),
+  ]),
+};
+
+/** @throws CommandFailed with the file and its fault */
+function check(shape: z.ZodType, file: string | undefined, value: unknown): void {
+  if (file === undefined) return;
+  try {
+    readInput(shape, value);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new CommandFailed(`${file}: ${error.message} Write it as docs/timetables.md says.`);
+  }
 }
+
+/** @throws CommandFailed for files that are not there, are no JSON, or say something else */
+export async function readOptions(options: ReadingOptions): Promise<TimetableOptions> {
+  const { term, timeGrid, rooms, mapping, saveProfile: _, sharedRoom, ...named } = options;
+  const [read, grid, names, columns] = await Promise.all([term, timeGrid, rooms, mapping].map(readJson));
+  check(shapes.term, term, read);
+  check(shapes.timeGrid, timeGrid, grid);
+  return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns, sharedRooms: sharedRoom };
+}
+
+const separators: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
+
+/** As what each file was read. */
+export const describeFiles = (files: TimetableAnswer['Files']): string[] =>
+  files.map(({ Name, Format, Encoding, Separator, Lines }) =>
+    [`${Name} was read as ${Format}`, Encoding, ...(Separator === null ? [] : [separators[Separator] ?? Separator])]
+      .concat(`${Lines} ${Format === 'iCalendar' ? 'events' : 'lines'}.`)
+      .join(', '),
+  );
 
 const kinds = ['Added', 'Changed', 'Moved', 'Removed', 'Unchanged'] as const;
 type ToldDifference = Record<(typeof kinds)[number], number> & {

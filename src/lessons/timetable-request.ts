@@ -11,6 +11,7 @@ export type TimetableOptions = {
   source?: string | undefined;
   since?: string | undefined;
   location?: string | undefined;
+  sharedRooms?: readonly string[] | undefined;
   timeZone?: string | undefined;
   allowRemoval?: boolean | undefined;
 };
@@ -35,7 +36,7 @@ function gridOf(grid: unknown): unknown {
 
 /** The members of a request that a profile may keep. */
 export function describeReading(options: TimetableOptions): object {
-  const { term, timeGrid, rooms, mapping, source, location, timeZone } = options;
+  const { term, timeGrid, rooms, sharedRooms, mapping, source, location, timeZone } = options;
   const { TimeZone, Id, ...rest }: Named = isNamed(term) ? term : {};
   return {
     ...(isNamed(term) && {
@@ -44,6 +45,7 @@ export function describeReading(options: TimetableOptions): object {
     ...((timeZone ?? TimeZone) !== undefined && { TimeZone: timeZone ?? TimeZone }),
     ...(timeGrid !== undefined && { Periods: gridOf(timeGrid) }),
     ...(rooms !== undefined && { Rooms: listOf(rooms, 'Name', 'RessourceName') }),
+    ...(sharedRooms !== undefined && { SharedRooms: sharedRooms }),
     ...(mapping !== undefined && { Mapping: mapping }),
     ...(source !== undefined && { Source: source }),
     ...(location !== undefined && { Standort: location }),

@@ -123,7 +123,7 @@ async function fetchFeed(
     if (error instanceof NotPublic)
       throw new ServerFault(
         'Unreachable',
-        `${quote(error.message)}; name its origin in TrustedOrigins if it is yours.`,
+        `${quote(error.message)}; name ${url.origin === 'null' ? 'its origin' : url.origin} in TrustedOrigins if it is yours.`,
       );
     throw networkFault(error, origin);
   }

@@ -91,11 +91,15 @@ const headings = [
 ];
 const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
+/** Of reading and of writing; the doctor says more. */
+const faultsOf = ({ fault, writingFault }: CalendarStatus): string =>
+  [...(fault ? [fault.kind] : []), ...(writingFault === null ? [] : ['CannotWrite'])].join(', ');
+
 const toRow = (calendar: CalendarStatus) => [
   ...[calendar.mandator, calendar.resourceName, calendar.mailbox, calendar.kind],
   ...[calendar.state ?? 'none', minute(calendar.stateSince), minute(calendar.lastPushAt)],
   ...[minute(calendar.lastReadAt) || 'never', calendar.foundByPush, calendar.foundByPoll],
-  ...[calendar.conflictCount, calendar.unreadableCount, calendar.unwrittenCount, calendar.fault?.kind ?? ''],
+  ...[calendar.conflictCount, calendar.unreadableCount, calendar.unwrittenCount, faultsOf(calendar)],
 ];
 
 /** The table of unreadable items, which are never booked: without it, operators would not look for them. */

@@ -7,7 +7,7 @@ import { examineCallback } from '../mail-subscriptions/service.ts';
 import { listSettingsFaults } from './calendars.ts';
 import { mostDeaths } from './deaths.ts';
 import { listUnreadable, type UnreadableItem } from './item-lists.ts';
-import { type CalendarTrouble, itemTroubles, since } from './item-troubles.ts';
+import { type CalendarTrouble, itemTroubles, since, writingTrouble } from './item-troubles.ts';
 import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
@@ -130,9 +130,10 @@ function examineCalendar(
   mandator: string,
   unreadable: readonly UnreadableItem[],
 ): Finding | undefined {
-  const troubles = [readingTrouble(calendar), pushTrouble(calendar), ...itemTroubles(calendar, unreadable)].flatMap(
-    (trouble) => trouble ?? [],
-  );
+  const troubles = [
+    ...[readingTrouble(calendar), writingTrouble(calendar), pushTrouble(calendar)],
+    ...itemTroubles(calendar, unreadable),
+  ].flatMap((trouble) => trouble ?? []);
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
   if (!worst) return undefined;
   const others = troubles.filter((trouble) => trouble !== worst);

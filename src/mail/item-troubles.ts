@@ -47,7 +47,7 @@ function untoldTrouble({ untoldCount: count, untoldReason }: CalendarStatus): Ca
   };
 }
 
-function writingTrouble({
+export function writingTrouble({
   writingFault,
   unwrittenCount,
   unwrittenReason,
@@ -74,6 +74,5 @@ export const itemTroubles = (
 ): (CalendarTrouble | undefined)[] => [
   conflictTrouble(calendar),
   untoldTrouble(calendar),
-  writingTrouble(calendar),
   unreadableTrouble(calendar, unreadable),
 ];

@@ -188,7 +188,7 @@ export function openCsv(
         const periods = readPeriods(cell('Period'));
         if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is no period`)];
         const weekday = (((day as number) + 3) % 7) + 1;
-        const complain = (message: string) => fault('Period', 'UnknownPeriod', message);
+        const complain = (code: string, message: string) => fault('Period', code, message);
         if (!periods.every((period) => checkPeriod(term, weekday, period, complain))) return [];
         const all = periods.map((period) => term.timesOf(weekday, period));
         return [Math.min(...all.map((times) => times?.begin ?? 0)), Math.max(...all.map((times) => times?.end ?? 0))];
@@ -203,7 +203,7 @@ export function openCsv(
       const weeks = cell('Weeks') || undefined;
       if (weeks && !term.knowsWeeks(weeks))
         return fault('Weeks', 'UnknownWeeks', `${shown(weeks)} names no weeks; add it to the groups of the term`);
-      const complain = (message: string) => fault('Period', 'UnknownPeriod', message);
+      const complain = (code: string, message: string) => fault('Period', code, message);
       for (const period of periods)
         if (checkPeriod(term, day, period, complain))
           for (const room of rooms)

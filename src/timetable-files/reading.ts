@@ -64,7 +64,7 @@ async function readAs(
   if (isUntis && kind === undefined)
     return refuse('the file is none of GPU001, GPU002 and GPU014; export one of these, without a header');
   const isTerm = term.hasTerm || !isUntis;
-  if (!isTerm) return refuse('Untis files have weekdays and no dates; send a term');
+  if (!isTerm) return refuse('Untis files have weekdays and no dates; send a term', 'MissingTerm');
   const takeRow = isUntis && kind ? openUntis(kind, at, term, report, take) : openCsv(at, term, mapping, report, take);
   let lines = 0;
   for await (const row of withFirst(first, rows)) {
@@ -73,8 +73,8 @@ async function readAs(
   }
   return { name, format: isUntis && kind ? kind : 'CSV', encoding, separator, lines };
 
-  function refuse(message: string): never {
-    report.fault({ file: at, line: 1 }, 'WrongFormat', message);
+  function refuse(message: string, code = 'WrongFormat'): never {
+    report.fault({ file: at, line: 1 }, code, message);
     throw new UnreadableFile();
   }
 }

@@ -37,14 +37,14 @@ export function checkPeriod(
   term: TermDays,
   weekday: number,
   period: number,
-  complain: (message: string) => void,
+  complain: (code: string, message: string) => void,
 ): boolean {
   if (term.timesOf(weekday, period)) return true;
   if (!term.hasGrid) {
-    complain('the file has periods and no times; send a time grid');
+    complain('MissingPeriods', 'the file has periods and no times; send a time grid');
     throw new UnreadableFile();
   }
-  complain(`the time grid has no period ${period} on day ${weekday}; add it to the time grid`);
+  complain('UnknownPeriod', `the time grid has no period ${period} on day ${weekday}; add it to the time grid`);
   return false;
 }
 
@@ -142,7 +142,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
     const weekday = number(6, 'Tag', 1, 7);
     const period = number(7, 'Stunde', 0, 99);
     if (lesson === undefined || weekday === undefined || period === undefined) return;
-    if (!checkPeriod(term, weekday, period, (message) => fault(7, 'Stunde', 'UnknownPeriod', message))) return;
+    if (!checkPeriod(term, weekday, period, (code, message) => fault(7, 'Stunde', code, message))) return;
     const content = { subject: cell(4), classes: listOf(cell(2), names), teachers: listOf(cell(3), names) };
     const rooms = listOf(cell(5), names);
     if (rooms.length === 0)

@@ -111,6 +111,24 @@ export const addCommands: AddCommands = (program, action) => {
       }),
     );
 
+  for (const [name, enabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const)
+    ofTenant(name)
+      .description(
+        enabled ? 'send events again, what waits first' : 'send nothing until it is enabled again; what happens waits',
+      )
+      .argument('<id>', 'the id that list prints')
+      .addHelpText('after', example(`${name} 3 --mandator demo`))
+      .action(
+        action(async ({ context, print }, id: string, { mandator }: TenantOption) => {
+          const act = await webhooks.openOffice(context.db, mandator);
+          const changed = await webhooks.changeWebhook(context, act, readId(id), undefined, { enabled });
+          print(`${told(changed)} is ${name}d.`, wire.toWebhookRecord(changed));
+        }),
+      );
+
   ofTenant('deliveries')
     .description('list the latest deliveries with their answers')
     .argument('<id>', 'the id that list prints')
@@ -127,6 +145,18 @@ export const addCommands: AddCommands = (program, action) => {
         ]);
         const text = formatTable(['At', 'Kind', 'Record', 'Attempt', 'Status', 'ms', 'Fault'], rows);
         print(text, items.map(wire.toDeliveryRecord));
+      }),
+    );
+
+  ofTenant('delete')
+    .description('delete a webhook with what waits for it')
+    .argument('<id>', 'the id that list prints')
+    .addHelpText('after', example('delete 3 --mandator demo'))
+    .action(
+      action(async ({ context: { db }, print }, id: string, { mandator }: TenantOption) => {
+        const act = await webhooks.openOffice(db, mandator);
+        const deleted = await webhooks.deleteWebhook(db, act, readId(id), undefined);
+        print(`${told(deleted)} is deleted.`, wire.toWebhookRecord(deleted));
       }),
     );
 };

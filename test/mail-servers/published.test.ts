@@ -240,13 +240,13 @@ describe('what is no calendar is a fault, which tells nothing of the address but
       'a place inside',
       { status: 302, headers: { location: 'http://169.254.169.254/meta' } },
       'Unreachable',
-      /TrustedOrigins/,
+      /name http:\/\/169\.254\.169\.254 in TrustedOrigins/,
     ],
     [
       'a name that leads inside',
       { status: 302, headers: { location: 'https://localhost/' } },
       'Unreachable',
-      /TrustedOrigins/,
+      /name https:\/\/localhost in TrustedOrigins/,
     ],
     ['another scheme', { status: 302, headers: { location: 'file:///etc/passwd' } }, 'Unreachable', /TrustedOrigins/],
   ])('%s', async (_, reply, fault, words) => {

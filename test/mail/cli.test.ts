@@ -153,7 +153,7 @@ describe('mail list', () => {
         { BookingId: 4712, Start: '2126-11-21T09:00:00.000Z', Cause: 'Refused', Reason: 'Reason 2' },
       ],
     });
-    expect(out).toMatch(/Bibliothek .* 0 {10}0 {11}2$/m);
+    expect(out).toMatch(/Bibliothek .* 0 {10}0 {11}2 {10}CannotWrite$/m);
   });
 
   test('none: says what to set; a tenant that there is not is named', async () => {

@@ -243,6 +243,14 @@ describe('a calendar', () => {
       'warning .* push does not work \\(Failed since .*: Failed now\\)',
       /web\.config.*6 and 7.*mail read/,
     ],
+    [
+      `read_at = now(), writing_fault = 'It refuses.'`,
+      {},
+      '',
+      ['AwaitingFirstPush', 'Failed'],
+      'warning .* cannot be written: It refuses\\.; push does not work',
+      /CalendarWriting/,
+    ],
     ['read_at = now()', {}, '', [], 'warning .* has no push yet \\(Provisioning', /worker/],
     [
       'read_at = now(), found_by_poll = 9, found_by_push = 8',

@@ -39,6 +39,7 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
   const school = await enterSchool(service);
   const files = ['gpu001-small.txt', 'gpu002-small.txt'].map(pathOf);
   const tried = await run(school, ...files, '--format', 'untis', ...small, '--dry-run');
+  expect(tried.err).toContain('gpu001-small.txt was read as GPU001, windows-1252, comma, 17 lines.');
   expect([tried.code, tried.err]).toEqual([
     0,
     expect.stringContaining('gpu001-small.txt line 12: Lesson 7 has no room'),
@@ -58,6 +59,48 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
   expect([unfit.code, unfit.err]).toEqual([1, expect.stringContaining('--time-grid, --save-profile: not for JSON')]);
   const misused = await run(school, pathOf('gpu001-small.txt'), '--operation', 'delete');
   expect([misused.code, misused.err]).toEqual([1, expect.stringContaining('--operation')]);
+});
+
+test('roomgate import: what is wrong with its own files is told with the file and the remedy', async () => {
+  const school = await enterSchool(service);
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'roomgate-options-'));
+  const told = async (name: string, text: string, ...options: string[]) => {
+    const file = path.join(folder, name);
+    await fs.writeFile(file, text);
+    const { code, err } = await run(school, pathOf('gpu001-small.txt'), ...options, file);
+    return [code, err.replace(folder, '')];
+  };
+  const wrong: [name: string, option: string, text: string, message: string][] = [
+    ['grid.json', '--time-grid', '{"Days": {"Mo": [{"Period": 1, "Begin": "08:00", "End": "08:45"}]}}', 'Days.Mo:'],
+    ['grid.json', '--time-grid', '{"Standard": []}', 'Standard:'],
+    ['grid.json', '--time-grid', '{}', 'has no periods'],
+    ['term.json', '--term', '{"From": "2027-03-15", "To": "2027-04-02"}', 'Id: is missing'],
+    ['term.json', '--term', '[]', 'term.json:'],
+  ];
+  for (const [name, option, text, message] of wrong) {
+    const [code, err] = await told(name, text, option);
+    expect([text, code, err]).toEqual([text, 1, expect.stringContaining(message)]);
+    expect(err).toMatch(new RegExp(`/${name}: .* Write it as docs/timetables\\.md says\\.`));
+  }
+  const missing = await run(school, path.join(folder, 'GPU001.TXT'), ...small);
+  expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('GPU001.TXT cannot be read: there is no')]);
+  await fs.rm(folder, { recursive: true });
+});
+
+test('roomgate import --shared-room: lessons meet in a gym; elsewhere they are told by file and line', async () => {
+  const school = await enterSchool(service, ['TH', 'R1']);
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'roomgate-gym-'));
+  const file = path.join(folder, 'GPU001.TXT');
+  await fs.writeFile(file, '1,"5a","A","Sp","TH",1,1,,\n2,"5b","B","Sp","TH",1,1,,\n');
+  const refused = await run(school, file, ...small, '--follow');
+  expect([refused.code, refused.out]).toEqual([
+    1,
+    expect.stringMatching(/Line .*\n(.*\n)*GPU001\.TXT:[12] .*ResourceConflict/),
+  ]);
+  const shared = await run(school, file, ...small, '--shared-room', 'R1', '--shared-room', 'TH', '--follow');
+  expect([shared.code, shared.err]).toEqual([0, expect.any(String)]);
+  expect((await school.stored()).size).toBeGreaterThan(0);
+  await fs.rm(folder, { recursive: true });
 });
 
 test('roomgate import --save-profile keeps how files are read, and --profile reads them so', async () => {

@@ -285,7 +285,7 @@ describe('faults', () => {
     const school = await enterSchool(service);
     const { term } = small as { term: object };
     const found = await school.faults({ 'GPU001.TXT': fixture('gpu001-small.txt') }, { term });
-    expect(found.map(({ Line, Code }) => [Line, Code])).toEqual([[1, 'UnknownPeriod']]);
+    expect(found.map(({ Line, Code }) => [Line, Code])).toEqual([[1, 'MissingPeriods']]);
     expect(await school.faults({ 'a.csv': 'Tag;Stunde;Raum\nMo;1;R101\nDi;2;R101' }, { term })).toHaveLength(1);
   });
 

@@ -5,6 +5,7 @@ import type { ColumnName } from './columns.ts';
 import { cellAt, type Draft, type RowFault } from './draft.ts';
 import { jobColumns, jsonColumns, rowsOfJobs } from './jobs.ts';
 import { openSlices } from './slices.ts';
+import { messageOf } from './story.ts';
 
 type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
@@ -60,7 +61,7 @@ export async function atLines(draft: Draft, errors: readonly Fault[]): Promise<F
     const sheet = Number(/files\/(\d+)/i.exec(pointer ?? '')?.[1] ?? 0);
     const row = line ? rowAt(draft.sheets[sheet]?.lines ?? [], line) : undefined;
     if (row === undefined) {
-      others.push(message);
+      others.push(messageOf({ code, message }));
       continue;
     }
     const place = columnAt(draft, field, column);
@@ -84,7 +85,7 @@ async function atLessons(draft: Draft, errors: readonly BatchError[]): Promise<F
   for (const { index, lessonIndex, field, code, message } of errors) {
     const row = index === null ? undefined : rowOf(index, lessonIndex ?? 0);
     const column = jsonColumns.findIndex((name) => jobColumns[name] === field);
-    if (row === undefined) others.push(message);
+    if (row === undefined) others.push(messageOf({ code, message }));
     else faults.push({ sheet: 0, row, column, code, message });
   }
   return { faults, others };
