@@ -332,6 +332,7 @@ promote() {
   cat <<END
 Now:
 1. /readyz of roomgate is 200 again within seconds, if both hosts are in DatabaseUrl. Otherwise set the new one, and restart.
+   PgBouncer (PooledDatabaseUrl) does not find this server by itself: set its host, and RELOAD.
 2. This server is alone: what it acknowledges is on its disk only. The old primary must not be started as it is.
 3. Make the old primary the standby, at its machine and with the account of its data:
    failover.sh rejoin --data DIRECTORY --primary '$(without_password "$standby")' --name NAME

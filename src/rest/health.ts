@@ -29,6 +29,12 @@ type Read = number | Readonly<Record<string, number>>;
 const checkTimeout = 2_000;
 const metricsKeptFor = 1_000;
 
+/** A pooler may lead to what has become a standby: what is read there is old, and nothing can be written. */
+async function takesWrites(db: Context['db']): Promise<boolean> {
+  const asked = db.selectNoFrom(({ fn }) => fn<boolean>('pg_is_in_recovery').as('follows'));
+  return !(await asked.executeTakeFirstOrThrow()).follows;
+}
+
 /** Whether the check returned true in time. */
 async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> {
   const late = new AbortController();
@@ -108,7 +114,7 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
     const { worker } = health;
     const { db, notifications } = context;
     const [Database, Migrations, pepper, Notifications, Worker] = await Promise.all([
-      holds(async () => (await db.selectNoFrom(({ lit }) => lit(1).as('one')).execute()).length === 1),
+      holds(() => takesWrites(db)),
       holds(async () => (migrated ||= (await health.pendingMigrations()).length === 0)),
       holds(health.pepper),
       holds(() => notifications.hears()),

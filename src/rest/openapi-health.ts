@@ -43,7 +43,8 @@ const ready = {
 const getReadiness = plainGet({
   operationId: 'getReadiness',
   summary: 'Tell whether the process can do its work',
-  description: 'The database answers, its schema is current, its notifications are heard, and the worker runs.',
+  description:
+    'The database answers and takes writes, its schema is current, its notifications are heard, and the worker runs.',
   tags: ['Health'],
   responses: {
     200: plainAnswer('It can.', readiness, { Status: 'Healthy', Checks: ready }, 'Cache-Control'),

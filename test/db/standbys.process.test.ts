@@ -219,6 +219,24 @@ test('a standby that dies fails no request, and is used again when it is back', 
   expect(failed).toBe(0);
 }, 120_000);
 
+(hasPgBouncer ? test : test.skip)(
+  'a process whose pooler leads to a standby is not ready',
+  async () => {
+    const pooler = await startPooler(pair.standby.url);
+    const PooledDatabaseUrl = pooler.through(pair.standby.url);
+    const server = await startServer(testConfig(pair.primary.url, { PooledDatabaseUrl, Role: 'Web' }), log);
+    await server.ready;
+    const ready = await fetch(`${server.context.config.BaseUrl}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { Checks: { Database: 'Unhealthy', Notifications: 'Healthy' } },
+    ]);
+    await server.stop();
+    await pooler.stop();
+  },
+  60_000,
+);
+
 describe('ReadDatabaseUrl', () => {
   test('of another cluster ends a start', async () => {
     const foreign = await startDatabaseServer();
