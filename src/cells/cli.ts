@@ -37,7 +37,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('export demo.tenant.gz --mandator demo'))
     .action(
       action(async ({ context, print }, file: string, { mandator }: TenantOption) => {
-        const { rows } = await cells.writeArchive(context.db, mandator, file);
+        const { rows } = await cells.directly(context, (db) => cells.writeArchive(db, mandator, file));
         print(`Tenant ${mandator}: ${rows} rows written to ${file}.`, { Mandator: mandator, File: file, Rows: rows });
       }),
     );
@@ -51,7 +51,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('import demo.tenant.gz'))
     .action(
       action(async ({ context, print }, file: string) => {
-        const { mandator, rows } = await cells.readArchive(context.db, file);
+        const { mandator, rows } = await cells.directly(context, (db) => cells.readArchive(db, file));
         print(`Tenant ${mandator}: ${rows} rows read from ${file}.`, { Mandator: mandator, File: file, Rows: rows });
       }),
     );
@@ -63,7 +63,7 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(async ({ context, print }, { mandator, seconds }: TenantOption & { seconds: string }) => {
         const most = readSeconds(seconds);
-        await cells.freezeTenant(context.db, mandator, most);
+        await cells.directly(context, (db) => cells.freezeTenant(db, mandator, most));
         print(`Tenant ${mandator} is frozen for ${most} seconds, or until "roomgate tenant thaw".`, {
           Mandator: mandator,
           Seconds: most,
@@ -80,7 +80,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('thaw --mandator demo'))
     .action(
       action(async ({ context, print }, { mandator, lost = false }: TenantOption & { lost?: boolean }) => {
-        await cells.thawTenant(context.db, mandator, { isLost: lost });
+        await cells.directly(context, (db) => cells.thawTenant(db, mandator, { isLost: lost }));
         print(`Tenant ${mandator} is written again.`, { Mandator: mandator });
       }),
     );
@@ -139,7 +139,7 @@ export const addCommands: AddCommands = (program, action) => {
           throw new CommandFailed(
             `This removes everything of ${mandator} for good: write it into a file first ("roomgate tenant export"), then repeat this with --yes.`,
           );
-        const { rows } = await cells.deleteTenant(context.db, mandator);
+        const { rows } = await cells.directly(context, (db) => cells.deleteTenant(db, mandator));
         print(`Tenant ${mandator} is removed: ${rows} rows.`, { Mandator: mandator, Rows: rows });
       }),
     );

@@ -1,6 +1,6 @@
 /** The rest of a tenant: nobody writes for it, by triggers that exist while some tenant rests (sql/000078). */
 import { sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import { type Database, isPooled, type Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { lockClasses } from '../flow/locks.ts';
 import { liftGuards, outlastWriters, underGuard, unguarded } from './guards.ts';
@@ -53,6 +53,7 @@ const busy = ({ code }: TenantRow) =>
  * @throws Conflict when somebody does
  */
 export async function alone<T>(db: Database, tenant: TenantRow, work: () => Promise<T>): Promise<T> {
+  if (isPooled(db)) throw new Error('Through a pooler no session keeps its locks: this needs a direct connection.');
   return await db.connection().execute(async (session) => {
     const lock = lockOf(tenant);
     const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_lock(${lock}) as free`.execute(session);

@@ -7,6 +7,7 @@
  */
 
 import { sql } from 'kysely';
+import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -71,15 +72,33 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
 
 type Between = Omit<TenantMove, 'from' | 'to'> & { fromDatabase: string; toDatabase: string; log: Log };
 
+/**
+ * One connection holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may. What
+ * one side has said is written for good before the other acts upon it.
+ */
+function open(url: string, log: Log): Database {
+  const settings = { idle_in_transaction_session_timeout: 0, synchronous_commit: 1 };
+  return openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
+}
+
+/** Works over direct connections: through a pooler no session would keep the tenant's lock, nor give it back. */
+export async function directly<T>(
+  { config, log }: { config: Pick<Config, 'DatabaseUrl'>; log: Log },
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
+  const db = open(config.DatabaseUrl, log);
+  try {
+    return await work(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
 async function between<T>(
   { fromDatabase, toDatabase, log }: Between,
   work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
 ) {
-  // One holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may. What one side has
-  // said is written for good before the other acts upon it.
-  const settings = { idle_in_transaction_session_timeout: 0, synchronous_commit: 1 };
-  const open = (url: string) => openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
-  const [from, to] = [open(fromDatabase), open(toDatabase)];
+  const [from, to] = [open(fromDatabase, log), open(toDatabase, log)];
   try {
     return await work({ from, to });
   } finally {

@@ -1,6 +1,8 @@
 /** Requests through PgBouncer in transaction mode, and the rest over direct connections. */
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { mostConnections } from '../../src/db/connections.ts';
@@ -8,9 +10,12 @@ import { type Database, isPooled, openDatabase } from '../../src/db/database.ts'
 import { diagnose } from '../../src/db/diagnosis.ts';
 import { scarcityOf } from '../../src/db/direct.ts';
 import { openNotifications } from '../../src/db/notifications.ts';
+import { lockClasses } from '../../src/flow/locks.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
+import { makeTenant } from '../_util/factories.ts';
 import { travel } from '../_util/journey.ts';
+import { pepper } from '../_util/pepper.ts';
 import { hasPgBouncer, startPooler } from '../_util/pooler.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
@@ -102,6 +107,27 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     expect(findings.find(({ check }) => check === 'Pooler')?.text).toMatch(/^PooledDatabaseUrl leads to another/);
     await elsewhere.drop();
   });
+
+  test('is passed by what needs a session: a tenant is frozen, written again and removed', async () => {
+    const { code } = await makeTenant(service.context.db, { code: 'resting' });
+    const env = {
+      ...process.env,
+      DatabaseUrl: database.url,
+      PooledDatabaseUrl: pooler.through(database.url),
+      Pepper: pepper,
+      LogLevel: 'error',
+    };
+    const run = (...args: string[]) =>
+      promisify(execFile)(process.execPath, ['src/main.js', 'tenant', ...args, '--mandator', code], {
+        cwd: path.join(import.meta.dirname, '../..'),
+        env,
+      });
+    for (const args of [['freeze'], ['thaw'], ['freeze'], ['thaw'], ['delete', '--yes']]) await run(...args);
+    const { rows } = await sql`
+      select from pg_locks where locktype = 'advisory' and classid = ${lockClasses.rest}
+        and database = (select oid from pg_database where datname = current_database())`.execute(service.context.db);
+    expect(rows).toEqual([]);
+  }, 120_000);
 
   test('carries REST, GraphQL, imports and subscriptions, of more callers than it has sessions', async () => {
     await Promise.all([travel(service), travel(service), travel(service)]);
