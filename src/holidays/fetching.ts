@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
 import { AnswerTooLarge, type FetchedAnswer } from '../http/safe-fetch.ts';
 import { Unreadable } from '../time/ical-lines.ts';
@@ -17,7 +18,7 @@ const mostRounds = 20;
 
 type Due = { mandatorId: number; id: number; url: string; etag: string | null };
 
-const isDue = sql<boolean>`due_at <= now()`;
+const isDue = sql<boolean>`due_at <= now() and not ${rests(sql`holiday_calendar.mandator_id`)}`;
 /** SQL: whether there are calendars to read. */
 export const hasDueCalendars = sql<boolean>`exists (select from holiday_calendar where ${isDue})`;
 

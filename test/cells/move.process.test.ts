@@ -7,6 +7,7 @@ import { identify } from '../../src/cells/tables.ts';
 import { type Database, openDatabase, type Transaction } from '../../src/db/database.ts';
 import { isResting } from '../../src/db/resting.ts';
 import { lockClasses } from '../../src/flow/locks.ts';
+import { hasDueCalendars } from '../../src/holidays/service.ts';
 import { openLog } from '../../src/log.ts';
 import { hasDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
@@ -467,16 +468,20 @@ describe('a resting tenant', () => {
       await sql`
         insert into webhook (mandator_id, name, url, kinds, secret)
         values (${frozen.mandatorId}, 'Receiver', 'http://127.0.0.1:9', '{booking.created}', '')`.execute(trx);
+      await sql`
+        insert into holiday_calendar (mandator_id, name, closes, url, due_at)
+        values (${frozen.mandatorId}, 'Holidays', true, 'http://127.0.0.1:9/', '-infinity')`.execute(trx);
     });
     await until('the other is released', async () => (await statusIn(db, other.mandatorId)) === 'Released');
     expect(await statusIn(db, frozen.mandatorId)).toBe('Confirmed');
     const isDue = async (session: typeof db) =>
-      (await sql<{ due: boolean }>`select ${hasDue(db)} as due`.execute(session)).rows[0]?.due;
-    expect(await isDue(db)).toBe(false);
+      (await sql<{ due: boolean[] }>`select array[${hasDue(db)}, ${hasDueCalendars}] as due`.execute(session)).rows[0]
+        ?.due;
+    expect(await isDue(db)).toEqual([false, false]);
     // It would be, if the tenant did not rest.
     const trx = await db.startTransaction().execute();
     await sql`delete from resting_tenant`.execute(trx);
-    expect(await isDue(trx)).toBe(true);
+    expect(await isDue(trx)).toEqual([true, true]);
     await trx.rollback().execute();
     await thawTenant(db, 'still');
     await until('it is released then', async () => (await statusIn(db, frozen.mandatorId)) === 'Released');
