@@ -1,11 +1,12 @@
 /** Notices in a reading that what was written stands there no more as it was written. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
+import type { CalendarChanges, ReadingWindow, RemoteItem } from '../mail-servers/service.ts';
 import { ownOf } from './items.ts';
-import type { Calendar } from './reading.ts';
-import { isAsWritten, mostCancelled, originOf, type WrittenRow } from './written.ts';
-import { columns } from './written-rows.ts';
+import type { Calendar, CalendarKey } from './reading.ts';
+import { joined, writingOf } from './wanted.ts';
+import { isAsWritten, mostCancelled, originOf, strayRow, type WrittenRow } from './written.ts';
+import { columns, save } from './written-rows.ts';
 
 /** Queues the writing of calendars behind what runs: at once, or after some milliseconds. */
 export async function queueWriting(db: Transaction, calendarIds: readonly number[], afterMs = 0): Promise<void> {
@@ -34,18 +35,42 @@ export async function markWritten(
   return { ...changes, groups };
 }
 
+type OwnItem = Pick<WrittenRow, 'bookingId' | 'generation'> & { item: RemoteItem };
+
+/** Takes up what was written and is unknown here, so that it is removed unless its booking asks for it. */
+async function takeUpStrays(trx: Transaction, key: CalendarKey, own: readonly OwnItem[]): Promise<void> {
+  const coming = own.filter(
+    ({ item }) => !item.isCancelled && item.occurrence === '' && item.end.getTime() > Date.now(),
+  );
+  const marked = new Map(coming.map((one) => [one.bookingId, one]));
+  if (marked.size === 0) return;
+  const { rows } = await sql<{ bookingId: number }>`
+    select booking_id as "bookingId" from ${joined} cross join unnest(${[...marked.keys()]}::bigint[]) as booking_id
+    where calendar.mandator_id = ${key.mandatorId} and calendar.id = ${key.calendarId} and ${writingOf} <> 'Off'
+      and not exists (select from mail_writing as row where row.mandator_id = calendar.mandator_id
+        and row.calendar_id = calendar.id and row.booking_id = booking_id.booking_id)`.execute(trx);
+  if (rows.length === 0) return;
+  const strays = rows.flatMap(({ bookingId }) => {
+    const one = marked.get(bookingId);
+    return one ? strayRow({ bookingId, generation: one.generation }, one.item) : [];
+  });
+  await save(trx, key, strays);
+  await queueWriting(trx, [key.calendarId]);
+}
+
 /** Doubts the items that a reading has not found as they were written: they are looked up before anything is decided. */
 export async function doubtWritten(
   trx: Transaction,
   { mandatorId, id: calendarId, mandatorUid }: Calendar,
   window: ReadingWindow,
-  { whole, groups, removed, unchanged: standing = [] }: CalendarChanges,
+  { whole, groups, removed, unchanged: standing = [], isPublished = false }: CalendarChanges,
 ): Promise<void> {
   const items = groups.flatMap((group) => group.items);
   const own = items.flatMap((item) => {
     const mark = ownOf(item, mandatorUid);
     return mark ? [{ ...mark, item }] : [];
   });
+  if (!isPublished) await takeUpStrays(trx, { mandatorId, calendarId }, own);
   const touched = [...removed, ...groups.map(({ id }) => id)];
   const { rows } = await sql<WrittenRow>`
     select ${columns} from mail_writing

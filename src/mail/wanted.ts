@@ -26,8 +26,9 @@ export type WrittenCalendar = CalendarKey & {
   failures: number;
 };
 
-const writingOf = sql`coalesce(resource.calendar_writing, mandator.parameters ->> 'CalendarWriting', 'Off')`;
-const joined = sql`mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
+/** Of the rows of `joined`. */
+export const writingOf = sql`coalesce(resource.calendar_writing, mandator.parameters ->> 'CalendarWriting', 'Off')`;
+export const joined = sql`mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
   join resource on (resource.mandator_id, resource.id) = (calendar.mandator_id, calendar.resource_id)`;
 
 export async function readWritten(

@@ -106,6 +106,18 @@ const nowhere = { nativeId: null, changeKey: null, told: false };
 const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], ...nowhere };
 const settled = { notBefore: null, reason: null };
 
+/** Of an item that stands there and is unknown here, as after a restore: it is looked up like one that is in doubt. */
+export const strayRow = (mark: Pick<WrittenRow, 'bookingId' | 'generation'>, item: RemoteItem): WrittenRow => ({
+  ...fresh,
+  ...settled,
+  ...mark,
+  ...contentOf({ ...item, subject: item.subject ?? '' }),
+  state: 'Doubtful',
+  nativeId: item.id,
+  changeKey: item.changeKey,
+  told: true,
+});
+
 /** Whether it is not known what stands there. */
 export const isUnsettled = ({ state }: WrittenRow): boolean =>
   state === 'Writing' || state === 'Deleting' || state === 'Doubtful' || state === 'Overruled';

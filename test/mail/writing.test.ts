@@ -454,6 +454,21 @@ describe('what somebody changes there', () => {
     expect(await counts()).toMatchObject({ takenOver: 1 });
   });
 
+  test('is taken up where it is unknown here, as after a restore, and goes unless a booking asks for it', async () => {
+    await book(1);
+    const lost = await book(2);
+    await desk.settle();
+    await read();
+    const written = await counts();
+    await sql`delete from mail_writing where calendar_id = ${room.calendarId}`.execute(desk.db);
+    await sql`delete from booking where id = ${lost}`.execute(desk.db);
+    await sql`update mail_calendar set cursor = null where id = ${room.calendarId}`.execute(desk.db);
+    await read();
+    expect(there()).toEqual([line(1, 9, 'Choir 1')]);
+    expect(await counts()).toEqual({ ...written, written: written.written + 1 });
+    expect(await bookings()).toEqual([{ kind: 'Booking', status: 'Confirmed' }]);
+  });
+
   test('of others is booked, beside what is ours', async () => {
     await book(1);
     await desk.settle();
