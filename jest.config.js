@@ -1,8 +1,8 @@
 /**
- * What tests need more than the sources and a database for is named so and has a command of its own: `*.browser.test.ts` a
- * browser, `*.process.test.ts` processes that are started and killed, `*.long.test.ts` many minutes.
+ * What takes long by its nature is named so and has a command of its own: `*.browser.test.ts` looks at pages in a browser,
+ * `*.process.test.ts` starts and kills processes, `*.random.test.ts` throws dice, `*.long.test.ts` takes many minutes.
  */
-const lanes = ['browser', 'process', 'long'].map((lane) => `\\.${lane}\\.test\\.ts$`);
+const lanes = ['browser', 'process', 'random', 'long'].map((lane) => `\\.${lane}\\.test\\.ts$`);
 
 export default {
   testEnvironment: 'node',

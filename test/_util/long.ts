@@ -1,4 +1,4 @@
-/** Random tests and measurements are short in `npm test` and long in `npm run test:long`. */
+/** Random tests and measurements are short in most commands and long in `npm run test:long`. */
 
 /** Set by jest.long.config.js. */
 export const isLong = (globalThis as { isLong?: boolean }).isLong === true;

@@ -79,10 +79,13 @@ function findMemory(): string | undefined {
 async function forgetPower(base: string): Promise<void> {
   for (const setting of ['fsync = off', 'full_page_writes = off', "max_wal_size = '256MB'", 'autovacuum = off'])
     await onServer(base, `alter system set ${setting}`);
-  await onServer(base, 'select pg_reload_conf()');
-  // Each of the thousands of connections works out the key of the password anew.
+  // Each of the thousands of connections would work out keys of the password, on both sides.
   const { password } = new URL(base);
   await onServer(base, `set scram_iterations = 1; alter role current_user password '${password}'`);
+  const [{ hba_file: rules = '' } = {}] = await onServer(base, 'show hba_file');
+  const plain = ['local all all', 'host all all all', 'host replication all all'].map((who) => `('${who} password')`);
+  await onServer(base, `copy (values ${plain.join(', ')}) to '${rules}'`);
+  await onServer(base, 'select pg_reload_conf()');
 }
 
 /**
