@@ -170,13 +170,18 @@ const host: Host = {
       await local?.stop();
     }
   },
-  async backup(version, target) {
+  async backup(version, target, judge) {
     const written = readSettings();
-    const { config, local } = await settle(written, openLog('warn'));
+    const log = openLog('warn');
+    const { config, local } = await settle(written, log);
+    const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
     try {
       const rows = await writeBackup(config.DatabaseUrl, version, target);
-      return { rows, pepper: local && !written.Pepper ? pepperFile(local.directory) : undefined };
+      const pepper = local && !written.Pepper ? pepperFile(local.directory) : undefined;
+      // The backup is written already: of a database from before there was a Pepper, too.
+      return { rows, pepper, isRight: await judge({ db, config }).catch(() => true) };
     } finally {
+      await db.destroy();
       await local?.stop();
     }
   },

@@ -24,13 +24,22 @@ const closeTimeout = 1_000;
 /** Between two lines of the log about a collector that takes nothing. */
 const tellEvery = 60_000;
 
+/** Of an error, which OpenTelemetry gives as JSON with its stack. */
+function messageOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { message?: unknown }).message ?? text);
+  } catch {
+    return text;
+  }
+}
+
 /** Tells of a collector that takes nothing, once a minute. */
 function tellFaults(log: Log): void {
   let toldAt = Number.NEGATIVE_INFINITY;
   const tell = (text: string) => {
     if (performance.now() - toldAt < tellEvery) return;
     toldAt = performance.now();
-    log.warn({ err: beginningOf(String(text), 300) }, 'traces are not delivered');
+    log.warn({ err: beginningOf(messageOf(String(text)), 300) }, 'traces are not delivered');
   };
   const nothing = () => {};
   diag.setLogger(

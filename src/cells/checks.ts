@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { isSchemaMissing } from '../flow/database-errors.ts';
+import { unguarded } from './guards.ts';
 import { awayCode, findRest, getTenant } from './resting.ts';
 import { findDifference, identify, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
 
@@ -55,6 +56,20 @@ export async function insistOnDestination(
 
 export const isBeingRemoved = (code: string) =>
   new Conflict(`The tenant ${code} is being removed; start "roomgate tenant delete" again.`);
+
+/** @throws Conflict when rows cannot be written without triggers in one of both: before anything has come there */
+export async function checkWriting(from: Database, to: Database): Promise<void> {
+  for (const [where, db] of [
+    ['Here', from],
+    ['At the other installation', to],
+  ] as const)
+    await db
+      .transaction()
+      .execute(unguarded)
+      .catch((error: Error) => {
+        throw error instanceof Conflict ? new Conflict(`${where}: ${error.message}`) : error;
+      });
+}
 
 /** Where it leaves or, if it has been removed there already, where it came to. */
 export async function findTenant(from: Database, to: Database, code: string): Promise<TenantRow> {

@@ -12,6 +12,7 @@ import { pause } from '../flow/retry.ts';
 import {
   checkKeys,
   checkSchemas,
+  checkWriting,
   compare,
   findTenant,
   insistOnDestination,
@@ -126,6 +127,7 @@ async function follow(
   if (!(await isSubscribed(to, id))) {
     await checkPublisher(from);
     await checkKeys(from, to, { id, code });
+    await checkWriting(from, to);
     await receive(to, { id, code });
     // What an earlier try has left.
     await removeRows(to, id, 'Coming');

@@ -118,6 +118,11 @@ export async function receive(db: Database, { id, code }: TenantRow): Promise<vo
       select ${id}, ${code}, 'Coming' where not exists (select from mandator where id = ${id} or code = ${code})
       on conflict do nothing`.execute(db);
   });
+  const rest = await findRest(db, code);
+  if (rest?.mandatorId === id && rest.state === 'Away')
+    throw new Conflict(
+      `What had come there of the tenant ${code} is not removed yet: run this command with --undo, then without it.`,
+    );
   await insistOnRest(db, id, 'Coming');
   if ((await findRest(db, code))?.mandatorId !== id)
     throw new Conflict(`Another tenant with the Id ${id} of ${code} is coming there; finish or undo that move first.`);

@@ -10,8 +10,16 @@ type PepperContext = Pick<Context, 'db' | 'config'>;
 
 /** What main.js does for them. */
 export type Keeper = {
-  /** Writes the database. @returns also the file of the Pepper, where it is kept in one */
-  backup(version: string, target: string | Writable): Promise<{ rows: number; pepper: string | undefined }>;
+  /**
+   * Writes the database.
+   * @param judge whether the Pepper is that of the database
+   * @returns also the file of the Pepper, where it is kept in one
+   */
+  backup(
+    version: string,
+    target: string | Writable,
+    judge: (held: PepperContext) => Promise<boolean>,
+  ): Promise<{ rows: number; pepper: string | undefined; isRight: boolean }>;
   /**
    * Makes the database that of a backup.
    * @param check looks at it before it takes the place of the present one, and refuses it by throwing
@@ -43,9 +51,13 @@ export function addRecovery(program: Command, parts: Parts): void {
       const output = parts.output();
       const piped = file === '-';
       if (piped && output.json) throw new InvalidInput('The backup goes to standard output, so that --json cannot.');
-      const { rows, pepper } = await parts.backup(parts.version, piped ? process.stdout : file);
+      const target = piped ? process.stdout : file;
+      const { rows, pepper, isRight } = await parts.backup(parts.version, target, parts.hasRightPepper);
       const place = pepper ? `the file ${pepper}` : 'the setting Pepper';
-      const text = `${rows} rows written${piped ? '' : ` to ${file}`}. Keep ${place} too, in another place: without it no secret in the backup counts.`;
+      const kept = isRight
+        ? `Keep ${place} too, in another place: without it no secret in the backup counts.`
+        : `No secret in the backup counts with ${place}, which is not the Pepper of this database: find that one, and keep it in another place.`;
+      const text = `${rows} rows written${piped ? '' : ` to ${file}`}. ${kept}`;
       if (piped) process.stderr.write(`${text}\n`);
       else output.print(text, { File: file, Rows: rows, PepperFile: pepper ?? null });
     });

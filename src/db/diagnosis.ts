@@ -114,7 +114,7 @@ async function examineSessions(url: string): Promise<Finding[]> {
 async function examinePool(url: string, pooled: Database): Promise<Finding> {
   const fault = await findPoolFault(url, pooled);
   return fault
-    ? { check: 'Pooler', level: 'warning', ...fault }
+    ? { check: 'Pooler', level: fault.level, text: fault.text, remedy: fault.remedy }
     : ok('Pooler', 'leads to this database, and its statements have a time-out');
 }
 
@@ -133,6 +133,8 @@ export async function diagnose(
   } catch (error) {
     if (error instanceof ConfigError)
       return [{ check: 'Database', level: 'fault', text: error.message, remedy: useSupported }];
+    const pool = isPooled(db) ? await examinePool(url, db).catch(() => undefined) : undefined;
+    if (pool && pool.level !== 'ok') return [{ ...pool, check: 'Database' }];
     const { code, message } = error as { code?: string; message: string };
     const remedy = 'See that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];

@@ -87,31 +87,46 @@ const timeoutsFor = (role: string, database: string) =>
     .join('; ');
 
 type Serving = { config: Config; db: Database; log: Log };
-type Standing = { started: string; database: string; role: string; timeout: string };
+type Standing = { system: string; started: string; database: string; role: string; timeout: string };
 
-/** What is wrong with the pooler: it leads to another database, or its sessions have no time-outs. */
-export async function findPoolFault(
-  url: string,
-  pooled: Database,
-): Promise<{ text: string; remedy: string } | undefined> {
+/** `foreign`: requests would be answered from, and written to, data that are not those of DatabaseUrl. */
+type PoolFault = { level: 'fault' | 'warning'; text: string; remedy: string; foreign?: true };
+
+/** What is wrong with the pooler: it does not answer, leads to another database, or its sessions have no time-outs. */
+export async function findPoolFault(url: string, pooled: Database): Promise<PoolFault | undefined> {
   const standing = `
-    select pg_postmaster_start_time()::text as started, current_database() as database, current_user as role,
-      current_setting('statement_timeout') as timeout`;
+    select system_identifier::text as system, pg_postmaster_start_time()::text as started,
+      current_database() as database, current_user as role, current_setting('statement_timeout') as timeout
+    from pg_control_system()`;
   const probe = openProbe(url);
   try {
     await probe.connect();
-    const [direct, behind] = await Promise.all([
-      probe.query<Standing>(standing),
-      sql.raw<Standing>(standing).execute(pooled),
-    ]);
-    const [one, other] = [direct.rows[0]!, behind.rows[0]!];
-    if (one.started !== other.started || one.database !== other.database)
+    const one = (await probe.query<Standing>(standing)).rows[0]!;
+    const behind = await sql
+      .raw<Standing>(standing)
+      .execute(pooled)
+      .catch(({ message }: Error) => message);
+    if (typeof behind === 'string')
       return {
-        text: 'PooledDatabaseUrl leads to another database than DatabaseUrl',
-        remedy: 'Let both lead to the same one.',
+        level: 'fault',
+        text: `PooledDatabaseUrl cannot be used: ${behind}`,
+        remedy: 'See that PgBouncer runs, reaches PostgreSQL and knows the user, password and database.',
       };
+    const other = behind.rows[0]!;
+    const remedy = 'Let both lead to the same one.';
+    if (one.system !== other.system || one.database !== other.database)
+      return {
+        level: 'fault',
+        text: 'PooledDatabaseUrl leads to another database than DatabaseUrl',
+        remedy,
+        foreign: true,
+      };
+    // Of a pair of servers the pooler may lead to the one that is primary no more.
+    if (one.started !== other.started)
+      return { level: 'fault', text: 'PooledDatabaseUrl leads to another server than DatabaseUrl', remedy };
     if (other.timeout !== '0') return undefined;
     return {
+      level: 'warning',
       text: 'statements outside of transactions have no time-out: a pooler passes none on, and the role has none',
       remedy: `Run, and then RECONNECT in PgBouncer: ${timeoutsFor(other.role, other.database)}`,
     };
@@ -120,11 +135,15 @@ export async function findPoolFault(
   }
 }
 
-/** Logs what is scarce or wrong, at the start. A pooler that is down delays no start: /readyz tells. */
+/**
+ * Logs what is scarce or wrong, at the start. A pooler that is down delays no start: /readyz tells.
+ * @throws ConfigError when the pooler leads to other data
+ */
 export async function warnOfConnections(db: Database, { config, db: requests, log }: Serving): Promise<void> {
   const scarcity = scarcityOf(await findRoom(db), config);
   if (scarcity) log.warn({ scarcity }, 'PostgreSQL may run out of connections; see docs/operating.md#database');
   if (config.PooledDatabaseUrl === undefined) return;
   const fault = await findPoolFault(config.DatabaseUrl, requests).catch(() => undefined);
+  if (fault?.foreign) throw new ConfigError(fault.text.replace(' ', ': '));
   if (fault) log.warn(fault, 'PooledDatabaseUrl needs attention; see docs/deploying.md#pgbouncer');
 }

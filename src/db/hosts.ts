@@ -28,6 +28,15 @@ const places = new Map<string, number>();
 /** Refused with the SQLSTATE of a server that does not take connections yet: so it is an outage, and tried again. */
 const isStandby = () => Object.assign(new Error('the host is a standby'), { code: '57P03' });
 
+/** What the driver says without a password, or with an empty one. */
+const wantsPassword = ({ message }: Error) => /^SASL: .*client password must be/.test(message);
+
+/** With the SQLSTATE of a password that is refused. */
+const noPassword = () =>
+  Object.assign(new Error('the server asks for a password, and neither the URL nor PGPASSWORD has one'), {
+    code: '28P01',
+  });
+
 /** A client at the host that takes writes. */
 export class PrimaryClient extends pg.Client {
   readonly #url: string;
@@ -52,14 +61,17 @@ export class PrimaryClient extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): unknown {
-    if (this.#hosts.length === 1) return callback ? super.connect(callback) : super.connect();
     const connected = super.connect().then(
       () => {
         if (!this.#inStandby) return this as pg.Client;
         this.end().catch(() => {});
         return this.#goOn(isStandby());
       },
-      (error: Error) => this.#goOn(error),
+      (error: Error) => {
+        // The driver leaves it open where it refuses to go on itself: the process would wait until PostgreSQL ends it.
+        this.connection.stream.destroy();
+        return this.#goOn(wantsPassword(error) ? noPassword() : error);
+      },
     );
     if (!callback) return connected;
     connected.then(() => (callback as (error?: Error) => void)(), callback);

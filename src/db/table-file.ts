@@ -57,7 +57,12 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
   let rows = 0;
   const text = Readable.from(textOf(content, (count) => (rows = count)));
   if (typeof target !== 'string') {
-    await pipeline(text, createGzip(), target, { end: false });
+    // Standard output does not keep its error, as other streams do.
+    let fault: Error | undefined;
+    target.once('error', (error) => (fault = error));
+    await pipeline(text, createGzip(), target, { end: false }).catch((error: Error) => {
+      throw error === fault ? new Conflict(`The output cannot be written: ${error.message}.`) : error;
+    });
     return rows;
   }
   const taken = new Conflict(`${target} is there already; name another file, or remove it.`);

@@ -338,6 +338,12 @@ describe('a tenant is never removed where it has not left', () => {
     expect(await refuse(pair.cells[1].db, { id: mandatorId, code: 'refused' })).toBe(true);
     await expect(pair.move('refused')).rejects.toThrow('is not one that is coming');
     await pair.undo('refused');
+
+    // As an undo leaves it that was cut off.
+    const row = { mandator_id: mandatorId, code: 'refused', state: 'Away' } as const;
+    await pair.cells[1].db.insertInto('resting_tenant').values(row).execute();
+    await expect(pair.move('refused')).rejects.toThrow('run this command with --undo, then without it');
+    await pair.undo('refused');
     expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
     expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);
   });

@@ -52,6 +52,7 @@ const host = (): Host => ({
   backup: async (version, target) => ({
     rows: await writeBackup(service.databaseUrl, version, target),
     pepper: undefined,
+    isRight: true,
   }),
   restore: async ({ file }) => ({ ...(await inspectBackup(file)), rows: 1 }),
   diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db, examineWorkers),

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -167,6 +167,14 @@ test('an installation comes back as it was at its backup, and goes on', async ()
   const [again] = await Promise.all([buffer(pipe), writeBackup(database.url, '0.1.0', pipe).finally(() => pipe.end())]);
   fs.writeFileSync(path.join(folder, 'again'), again);
   expect(contentOf(path.join(folder, 'again'))).toEqual(contentOf(file));
+  const left = new Writable({ write: (_chunk, _encoding, done) => done(new Error('the reader has left')) });
+  await expect(writeBackup(database.url, '0.1.0', left)).rejects.toThrow(
+    'The output cannot be written: the reader has',
+  );
+  expect(roomgate(['backup', path.join(folder, 'other')], { Pepper: 'of another installation, 32 letters' })).toEqual({
+    status: 0,
+    text: expect.stringContaining('which is not the Pepper of this database'),
+  });
 
   url = await start();
   const restored = server!.context.db;

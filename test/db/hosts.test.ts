@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/database.ts';
@@ -42,4 +44,34 @@ test('where a host does not answer, the next connection goes to the next one', a
   for (const { rows } of await Promise.all([ask(), ask()])) expect(rows).toEqual([{ one: 1 }]);
   await db.destroy();
   await database.drop();
+});
+
+test('a server that asks for a password that is not there is told of, and left', async () => {
+  const messages = [
+    // AuthenticationSASL, and the first message of a server
+    [10, 'SCRAM-SHA-256\0\0'],
+    [11, 'r=nonce,s=c2FsdA==,i=4096'],
+  ] as const;
+  const server = net.createServer((socket) => {
+    const left = messages.values();
+    socket.on('data', () => {
+      const [kind, text] = left.next().value ?? [0, ''];
+      const head = Buffer.from('R\0\0\0\0\0\0\0\0');
+      head.writeInt32BE(8 + text.length, 1);
+      head.writeInt32BE(kind, 5);
+      socket.write(Buffer.concat([head, Buffer.from(text)]));
+    });
+    socket.on('error', () => {});
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `postgres://somebody@127.0.0.1:${(server.address() as AddressInfo).port}/rooms`;
+  const db = openDatabase(url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
+  await expect(sql`select`.execute(db)).rejects.toMatchObject({
+    message: 'the server asks for a password, and neither the URL nor PGPASSWORD has one',
+    code: '28P01',
+  });
+  // Ends once every connection has been closed.
+  server.close();
+  await once(server, 'close');
+  await db.destroy();
 });

@@ -104,7 +104,16 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
   test('must lead to the same database', async () => {
     const elsewhere = await cloneDatabase();
     const findings = await diagnose(elsewhere.url, service.context.db);
-    expect(findings.find(({ check }) => check === 'Pooler')?.text).toMatch(/^PooledDatabaseUrl leads to another/);
+    expect(findings.find(({ check }) => check === 'Pooler')).toMatchObject({
+      level: 'fault',
+      text: 'PooledDatabaseUrl leads to another database than DatabaseUrl',
+    });
+    const server = await startServer(
+      testConfig(elsewhere.url, { PooledDatabaseUrl: pooler.through(database.url) }),
+      log,
+    );
+    await expect(server.ready).rejects.toThrow(/^PooledDatabaseUrl: leads to another database than DatabaseUrl/);
+    await server.stop();
     await elsewhere.drop();
   });
 
@@ -128,6 +137,18 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
         and database = (select oid from pg_database where datname = current_database())`.execute(service.context.db);
     expect(rows).toEqual([]);
   }, 120_000);
+
+  test('that does not answer is named by the doctor', async () => {
+    const db = openDatabase('postgres://127.0.0.1:1/rooms', { max: 1, log, statementTimeout: 0, pooled: true });
+    expect(await diagnose(database.url, db)).toMatchObject([
+      {
+        check: 'Database',
+        level: 'fault',
+        text: expect.stringMatching(/^PooledDatabaseUrl cannot be used: .*ECONNREFUSED/),
+      },
+    ]);
+    await db.destroy();
+  });
 
   test('carries REST, GraphQL, imports and subscriptions, of more callers than it has sessions', async () => {
     await Promise.all([travel(service), travel(service), travel(service)]);

@@ -1,5 +1,7 @@
 /** Traces, as a collector gets them by OTLP over HTTP. */
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient } from 'graphql-ws';
 import { sql } from 'kysely';
@@ -238,6 +240,21 @@ describe('what a process does by itself', () => {
     await traces.close();
     (await held.promise).end('{}');
     await silent.close();
+  });
+
+  test('it logs why a collector has not taken its spans, without a stack', async () => {
+    const lines = new PassThrough();
+    const traces = openTraces(
+      testConfig('postgres://nowhere/', { Tracing__Endpoint: 'http://127.0.0.1:1' }),
+      openLog('warn', lines),
+    );
+    traces.begin('span', { kind: 'INTERNAL' }).end();
+    const [line] = await once(lines, 'data');
+    await traces.close();
+    expect(JSON.parse(String(line))).toMatchObject({
+      err: expect.stringMatching(/^[^{]*ECONNREFUSED/),
+      msg: 'traces are not delivered',
+    });
   });
 
   test('one of many traces is recorded when the setting says so', async () => {
