@@ -94,7 +94,10 @@ const shapes = {
         Default: periods.default([]),
         Days: z.strictObject(Object.fromEntries(weekdays.map((day) => [day, periods.optional()]))).default({}),
       })
-      .refine(({ Default, Days }) => Default.length > 0 || Object.keys(Days).length > 0, 'has no periods'),
+      .refine(({ Default, Days }) => Default.length > 0 || Object.keys(Days).length > 0, {
+        path: ['Default'],
+        message: 'has no periods, and Days has none',
+      }),
   ]),
 };
 

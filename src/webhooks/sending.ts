@@ -63,7 +63,9 @@ function reasonOf(error: unknown): string {
   if (error instanceof NotPublic || error instanceof SecretLost) return error.message;
   if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
   const code = (error as NodeJS.ErrnoException)?.code;
-  return code ? `the receiver cannot be reached: ${code}` : 'the receiver did not answer as HTTP servers do';
+  // Of the parser of HTTP.
+  const isReached = code === undefined || code.startsWith('HPE_');
+  return isReached ? 'the receiver did not answer as HTTP servers do' : `the receiver cannot be reached: ${code}`;
 }
 
 /** The beginning of an answer as a text that can be stored; what controls printers and terminals becomes a space. */

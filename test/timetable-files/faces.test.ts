@@ -73,7 +73,8 @@ test('roomgate import: what is wrong with its own files is told with the file an
   const wrong: [name: string, option: string, text: string, message: string][] = [
     ['grid.json', '--time-grid', '{"Days": {"Mo": [{"Period": 1, "Begin": "08:00", "End": "08:45"}]}}', 'Days.Mo:'],
     ['grid.json', '--time-grid', '{"Standard": []}', 'Standard:'],
-    ['grid.json', '--time-grid', '{}', 'has no periods'],
+    ['grid.json', '--time-grid', '{}', 'Default: is missing.'],
+    ['grid.json', '--time-grid', '{"Default": []}', 'Default: has no periods, and Days has none.'],
     ['term.json', '--term', '{"From": "2027-03-15", "To": "2027-04-02"}', 'Id: is missing'],
     ['term.json', '--term', '[]', 'term.json:'],
   ];

@@ -204,6 +204,15 @@ describe('a message', () => {
     expect(receiver.messages().map(({ path }) => path)).toEqual(['/hook']);
   });
 
+  test('tells of an answer that is not of HTTP in words', async () => {
+    const made = await make();
+    receiver.answer(() => ({ body: (response) => void response.socket?.end('220 mail.example ESMTP\r\n') }));
+    expect((await act(made, 'test')).body).toMatchObject({
+      Status: null,
+      Fault: 'the receiver did not answer as HTTP servers do',
+    });
+  });
+
   test('is not sent where a name leads to an address of the inside, also where that is found out only then', async () => {
     const made = await make({ Url: `${receiver.origin.replace('http://127.0.0.1', 'https://localhost')}/hook` });
     expect((await act(made, 'test')).body).toMatchObject({
