@@ -34,16 +34,16 @@ const options = readOptions(
 const { tenants, bookings, rooms } = options;
 
 /** A database with so many tenants, and how many bookings and batches were made in it. */
-type Site = { bench: Bench; tenants: number; booked: number; imported: number };
+type Site = { bench: Bench; admin: string; tenants: number; booked: number; imported: number };
 type Case = { name: string; ask(site: Site, n: number): Promise<void> };
 
 const hour = 3_600_000;
 const iso = (at: number) => new Date(at).toISOString();
 
-async function call({ bench }: Site, path: string, body?: object): Promise<unknown> {
+async function call({ bench }: Site, path: string, body?: object, token = bench.token): Promise<unknown> {
   const answer = await fetch(`${bench.url}/school/api${path}`, {
     method: body ? 'POST' : 'GET',
-    headers: { Authorization: `Bearer ${bench.token}`, 'Content-Type': 'application/json' },
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
@@ -59,6 +59,9 @@ const roomOf = ({ bench }: Site, n: number) => bench.tenant.resources[n % rooms]
 const idOf = (n: number) => 1 + ((n * 7) % Math.min(1_000, bookings));
 const inDays = (length: number) => `From=${iso(middle)}&To=${iso(middle + length * 24 * hour)}`;
 
+const datesOf = (length: number) =>
+  `From=${iso(middle).slice(0, 10)}&To=${iso(middle + (length - 1) * 24 * hour).slice(0, 10)}`;
+
 const cases: Case[] = [
   get('booking by id', (_, n) => `/v1.0/bookings/${idOf(n)}`),
   get('week of a room', (site, n) => `/v1.0/bookings?ResourceId=${roomOf(site, n)}&${inDays(7)}`),
@@ -70,6 +73,11 @@ const cases: Case[] = [
     'free rooms',
     (_, n) => `/v1.0/availability/free?From=${iso(middle + (7 + (n % 12)) * hour)}&Minutes=60&Limit=50`,
   ),
+  get('a door sign', (site, n) => `/v1.0/displays/${roomOf(site, n)}/snapshot`),
+  {
+    name: `figures of use of ${rooms} rooms, 30 days`,
+    ask: async (site) => void (await call(site, `/v1.0/usage/resources?${datesOf(30)}`, undefined, site.admin)),
+  },
   get('changes, a page', () => '/v1.0/changes?Limit=50'),
   get('batches', () => '/v2.0/jobs/batches?ImportStatus=All'),
   {
@@ -192,7 +200,7 @@ try {
     const begun = performance.now();
     const fill = (site: Parameters<typeof storeTenants>[0]) => storeTenants(site, count, bookings);
     const bench = await openBench(rooms, { ...options, fill }, { Limits__RequestsPerMinute: '1000000' });
-    sites.push({ bench, tenants: count, booked: 0, imported: 0 });
+    sites.push({ bench, admin: await bench.tokenOf('Admin'), tenants: count, booked: 0, imported: 0 });
     const { rows } = await bench.client.query<{ size: string; booking: string }>(
       `select pg_size_pretty(pg_database_size(current_database())) as size, pg_size_pretty(pg_total_relation_size('booking')) as booking`,
     );

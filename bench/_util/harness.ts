@@ -119,10 +119,6 @@ export async function openBench(
     `insert into opening_rule (mandator_id, location_id, weekdays, opens, closes) values ($1, $2, '{1,2,3,4,5,6,7}', '06:00', '23:00')`,
     [tenant.mandatorId, tenant.locationId],
   );
-  const { pin } = await createPin(db, pepper, {
-    mandatorId: tenant.mandatorId,
-    personId: tenant.person('User').id,
-  });
   await fill?.({ client, tenant, rooms });
   const webPort = await freePort();
   const url = `http://127.0.0.1:${webPort}`;
@@ -133,10 +129,13 @@ export async function openBench(
   });
   let web = await startWeb();
   const worker = smoke ? undefined : await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
-  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-  const { access_token: token } = (await (
-    await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })
-  ).json()) as { access_token: string };
+  async function tokenOf(role: 'User' | 'Admin'): Promise<string> {
+    const { pin } = await createPin(db, pepper, { mandatorId: tenant.mandatorId, personId: tenant.person(role).id });
+    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+    const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
+    return ((await answer.json()) as { access_token: string }).access_token;
+  }
+  const token = await tokenOf('User');
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
 
   const opened = opening.move();
@@ -148,7 +147,9 @@ export async function openBench(
   return {
     url,
     databaseUrl,
+    /** Of a User. */
     token,
+    tokenOf,
     db,
     client,
     tenant,
