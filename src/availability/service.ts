@@ -16,7 +16,7 @@ import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { checkPeriod } from '../time/period.ts';
-import { clip, readRanges, type Spans, subtract } from './spans.ts';
+import { type Spans, SpanWriter } from './spans.ts';
 
 export { type FreeResource, listFree } from './free.ts';
 
@@ -60,28 +60,36 @@ export async function listAvailability(
   const rows = await executePrepared(db, 'availability', selectBusy(db, viewer, query).compile(db));
   if (rows.length > mostResources) throw tooMany();
   if (resourceIds && rows.length < resourceIds.length) await checkIds(db, viewer, resourceIds);
-  const ids = rows.map(({ resourceId }) => resourceId);
-  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, to);
   const [begin, end] = [from.getTime(), to.getTime()];
-  const always = [begin, end];
+  const writer = new SpanWriter();
+  const pause = openSlices();
+  // Read at once: the texts would outlive the wait for the hours, and cost more to be collected.
+  const booked: { resource: Omit<ResourceAvailability, 'free' | 'busy'>; busy: Spans }[] = [];
+  for (const { occupied, ...resource } of rows.splice(0)) {
+    booked.push({ resource, busy: writer.clip(writer.readRanges(occupied ?? ''), begin, end) });
+    const paused = pause();
+    if (paused !== undefined) await paused;
+  }
+  const ids = booked.map(({ resource }) => resource.resourceId);
+  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, to);
+  const always = Float64Array.of(begin, end);
   const openSpans = new Map<OpenStretch[], Spans>();
   const openOf = (id: number): Spans => {
     const stretches = hours.get(id);
     if (!stretches) return always;
     let spans = openSpans.get(stretches);
     if (!spans) {
-      const whole = stretches.flatMap((stretch) => [stretch.start.getTime(), stretch.end.getTime()]);
-      openSpans.set(stretches, (spans = clip(whole, begin, end)));
+      const whole = stretches.flatMap(({ start, end }) => [start.getTime(), end.getTime()]);
+      openSpans.set(stretches, (spans = writer.clip(Float64Array.from(whole), begin, end)));
     }
     return spans;
   };
   const least = Math.max(1, (durationMinutes ?? 0) * minute);
-  const pause = openSlices();
   const found: ResourceAvailability[] = [];
-  for (const { occupied, ...resource } of rows) {
-    const busy = clip(readRanges(occupied ?? ''), begin, end);
-    found.push({ ...resource, busy, free: subtract(openOf(resource.resourceId), busy, least) });
-    await pause();
+  for (const { resource, busy } of booked) {
+    found.push({ ...resource, busy, free: writer.subtract(openOf(resource.resourceId), busy, least) });
+    const paused = pause();
+    if (paused !== undefined) await paused;
   }
   return found;
 }
@@ -128,7 +136,7 @@ export function selectBusy(
     join location on location.mandator_id = ${viewer.mandatorId} and location.id = room."locationId"
     cross join lateral (
       select encode(string_agg(
-        timestamptz_send(lower(booking.occupied)) || timestamptz_send(upper(booking.occupied)), ''), 'hex') as occupied
+        timestamptz_send(lower(booking.occupied)) || timestamptz_send(upper(booking.occupied)), ''), 'base64') as occupied
       from booking
       where booking.resource_id = room.id and booking.occupied && tstzrange(${from}, ${to})
         and booking.status in ('Confirmed', 'Tentative')

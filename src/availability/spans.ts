@@ -2,7 +2,7 @@
  * Disjoint ranges of time, in order, as one flat list: begin, end, begin, end, … in milliseconds of Unix time. The list is
  * flat because one answer has hundreds of thousands of ranges.
  */
-export type Spans = readonly number[];
+export type Spans = Float64Array;
 
 /** Of PostgreSQL's time, in milliseconds of Unix time. */
 const epoch = Date.UTC(2000, 0, 1);
@@ -10,67 +10,132 @@ const uint32 = 2 ** 32;
 
 const toMilliseconds = (microseconds: number) => Math.round(microseconds / 1_000) + epoch;
 
+/** Numbers that are taken together from the system, at least. */
+const slabLength = 65_536;
+
 /**
- * Reads ranges as PostgreSQL sends them in binary, in hexadecimal digits: begin, end, begin, end, … each in 8 bytes. They come in
- * any order; those that overlap or touch become one.
+ * Reads and computes the spans of one answer into a few pieces of memory. A list of its own for each would be the greater part of
+ * what an answer leaves to be collected.
  */
-export function readRanges(digits: string): number[] {
-  // Its own memory, which begins where a view of 32 bits may.
-  const bytes = Buffer.alloc(digits.length / 2);
-  bytes.write(digits, 'hex');
+export class SpanWriter {
+  #slab = new Float64Array(0);
+  #used = 0;
+  /** What PostgreSQL has sent of one resource. */
+  #bytes = Buffer.alloc(0);
+
+  /** Room for so many numbers, of which `#keep` keeps the first. */
+  #reserve(length: number): Float64Array {
+    if (this.#used + length > this.#slab.length) {
+      this.#slab = new Float64Array(Math.max(length, slabLength));
+      this.#used = 0;
+    }
+    return this.#slab.subarray(this.#used, this.#used + length);
+  }
+
+  #keep(reserved: Float64Array, length: number): Spans {
+    this.#used += length;
+    return reserved.subarray(0, length);
+  }
+
+  /**
+   * Reads ranges as PostgreSQL sends them in binary, in Base64: begin, end, begin, end, … each in 8 bytes. They come in any order;
+   * those that overlap or touch become one.
+   */
+  readRanges(text: string): Spans {
+    // Its own memory, which begins where a view of 32 bits may.
+    if (this.#bytes.length < text.length) this.#bytes = Buffer.alloc(2 * text.length);
+    const length = this.#bytes.write(text, 'base64');
+    const numbers = readNumbers(this.#bytes.subarray(0, length), this.#reserve(length / 8));
+    return this.#keep(numbers, joinRanges(numbers));
+  }
+
+  /** The parts of `spans` in [from, to). */
+  clip(spans: Spans, from: number, to: number): Spans {
+    const { length } = spans;
+    if (length === 0 || ((spans[0] as number) >= from && (spans[length - 1] as number) <= to)) return spans;
+    const clipped = this.#reserve(length);
+    let next = 0;
+    for (let at = 0; at < length; at += 2) {
+      const begin = Math.max(spans[at] as number, from);
+      const end = Math.min(spans[at + 1] as number, to);
+      if (begin >= end) continue;
+      clipped[next++] = begin;
+      clipped[next++] = end;
+    }
+    return this.#keep(clipped, next);
+  }
+
+  /** The parts of `open` that are not `busy` and last at least `least` milliseconds, which must be 1 or more. */
+  subtract(open: Spans, busy: Spans, least: number): Spans {
+    // Each busy range parts an open one in two, and there is no more to it.
+    const free = this.#reserve(open.length + busy.length);
+    let length = 0;
+    let next = 0;
+    for (let at = 0; at < open.length; at += 2) {
+      let begin = open[at] as number;
+      const end = open[at + 1] as number;
+      while (next < busy.length && (busy[next] as number) < end) {
+        const from = busy[next] as number;
+        const to = busy[next + 1] as number;
+        if (from - begin >= least) {
+          free[length++] = begin;
+          free[length++] = from;
+        }
+        begin = Math.max(begin, to);
+        // This busy range may reach into the next open one.
+        if (to > end) break;
+        next += 2;
+      }
+      if (end - begin >= least) {
+        free[length++] = begin;
+        free[length++] = end;
+      }
+    }
+    return this.#keep(free, length);
+  }
+}
+
+/** Microseconds, of which each has 8 bytes, the greatest first. */
+function readNumbers(bytes: Buffer, numbers: Float64Array): Float64Array {
   bytes.swap64();
   const low = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   const high = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-  const count = bytes.length / 16;
-  const [begins, ends] = [new Float64Array(count), new Float64Array(count)];
+  for (let at = 0; at < numbers.length; at++)
+    numbers[at] = (high[2 * at + 1] as number) * uint32 + (low[2 * at] as number);
+  return numbers;
+}
+
+/** Makes spans of ranges in microseconds, where they are. @returns how many numbers are left */
+function joinRanges(numbers: Float64Array): number {
   let isSorted = true;
-  for (let at = 0; at < count; at++) {
-    begins[at] = (high[4 * at + 1] as number) * uint32 + (low[4 * at] as number);
-    ends[at] = (high[4 * at + 3] as number) * uint32 + (low[4 * at + 2] as number);
-    if (at > 0 && (begins[at] as number) < (ends[at - 1] as number)) isSorted = false;
+  for (let at = 2; at < numbers.length && isSorted; at += 2)
+    isSorted = (numbers[at] as number) >= (numbers[at - 1] as number);
+  if (!isSorted) sortRanges(numbers);
+  let length = 0;
+  for (let at = 0; at < numbers.length; at += 2) {
+    const begin = numbers[at] as number;
+    while (at + 2 < numbers.length && (numbers[at + 2] as number) <= (numbers[at + 1] as number)) at += 2;
+    const end = numbers[at + 1] as number;
+    numbers[length++] = toMilliseconds(begin);
+    numbers[length++] = toMilliseconds(end);
   }
-  if (!isSorted) {
-    // Sorted apart they still tell where there is a gap: where all that has begun has ended.
-    begins.sort();
-    ends.sort();
-  }
-  const spans: number[] = [];
-  for (let at = 0; at < count; at++) {
-    const begin = begins[at] as number;
-    while (at + 1 < count && (begins[at + 1] as number) <= (ends[at] as number)) at++;
-    spans.push(toMilliseconds(begin), toMilliseconds(ends[at] as number));
-  }
-  return spans;
+  return length;
 }
 
-/** The parts of `spans` in [from, to). */
-export function clip(spans: Spans, from: number, to: number): Spans {
-  if (spans.length === 0 || ((spans[0] as number) >= from && (spans.at(-1) as number) <= to)) return spans;
-  const clipped: number[] = [];
-  for (let at = 0; at < spans.length; at += 2) {
-    const begin = Math.max(spans[at] as number, from);
-    const end = Math.min(spans[at + 1] as number, to);
-    if (begin < end) clipped.push(begin, end);
-  }
-  return clipped;
+function sortRanges(numbers: Float64Array): void {
+  const unsorted = numbers.slice();
+  // Where no two overlap, as in one room, each end is followed by the next begin. Else some time would now be missing.
+  numbers.sort();
+  if (timeIn(numbers) === timeIn(unsorted)) return;
+  // Sorted apart, they still tell where there is a gap: where all that has begun has ended.
+  const begins = unsorted.filter((_, at) => at % 2 === 0).sort();
+  const ends = unsorted.filter((_, at) => at % 2 === 1).sort();
+  for (const [at, begin] of begins.entries()) numbers.set([begin, ends[at] as number], 2 * at);
 }
 
-/** The parts of `open` that are not `busy` and last at least `least` milliseconds, which must be 1 or more. */
-export function subtract(open: Spans, busy: Spans, least: number): number[] {
-  const free: number[] = [];
-  let next = 0;
-  for (let at = 0; at < open.length; at += 2) {
-    let begin = open[at] as number;
-    const end = open[at + 1] as number;
-    while (next < busy.length && (busy[next] as number) < end) {
-      const [from, to] = [busy[next] as number, busy[next + 1] as number];
-      if (from - begin >= least) free.push(begin, from);
-      begin = Math.max(begin, to);
-      // This busy range may reach into the next open one.
-      if (to > end) break;
-      next += 2;
-    }
-    if (end - begin >= least) free.push(begin, end);
-  }
-  return free;
+/** How long ranges last, one after the other. */
+function timeIn(numbers: Float64Array): number {
+  let time = 0;
+  for (let at = 0; at < numbers.length; at += 2) time += (numbers[at + 1] as number) - (numbers[at] as number);
+  return time;
 }

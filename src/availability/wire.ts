@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defaultLimit, mostPerPage } from '../db/paging.ts';
 import { id, instant, recordOf, text } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
-import { type Reserve, TextList } from '../http/large-json.ts';
+import { TextList } from '../http/large-json.ts';
 import * as parameters from '../query-parameters.ts';
 import { minute } from '../time/durations.ts';
 import { type FreeResource, mostDays, mostResources, type ResourceAvailability } from './service.ts';
@@ -54,6 +54,9 @@ const words = 3;
 
 const isLittleEndian = endianness() === 'LE';
 
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
 /** Lists of spans in a window. Many of their instants are equal, and most are whole minutes: each of those is formatted once. */
 function openSpanLists({ from, to }: { from: Date; to: Date }): (spans: Spans) => TextList {
   const first = from.getTime();
@@ -71,35 +74,54 @@ function openSpanLists({ from, to }: { from: Date; to: Date }): (spans: Spans) =
     }
     const source = place * words;
     if (formatted[source] === 0) bytes.write(new Date(instant).toISOString(), source * 8, 'latin1');
-    for (let word = 0; word < words; word++)
-      target.setFloat64(at + word * 8, formatted[source + word] as number, isLittleEndian);
+    target.setFloat64(at, formatted[source] as number, isLittleEndian);
+    target.setFloat64(at + 8, formatted[source + 1] as number, isLittleEndian);
+    target.setFloat64(at + 16, formatted[source + 2] as number, isLittleEndian);
   }
 
-  function writeSpans(spans: Spans, names: readonly string[], reserve: Reserve): void {
-    const [beforeStart = '', beforeEnd = ''] = names.map(
-      (name, at) => `${at === 0 ? '{' : '",'}${JSON.stringify(name)}:"`,
-    );
-    const blank = ' '.repeat(words * 8);
-    const item = Buffer.from(`${beforeStart}${blank}${beforeEnd}${blank}"},`);
-    const startAt = 1 + beforeStart.length;
-    const endAt = startAt + blank.length + beforeEnd.length;
+  const layouts = new Map<string, Layout>();
+  function layoutOf(names: readonly string[]): Layout {
+    const key = names.join();
+    const layout = layouts.get(key) ?? layOut(names);
+    layouts.set(key, layout);
+    return layout;
+  }
+
+  function writeSpans(spans: Spans, { items, length, startAt, endAt }: Layout, text: Buffer): void {
+    text[0] = openBracket;
+    for (let at = 1; at < text.length; at += items.length) items.copy(text, at);
     // The comma behind the last one has the place of the bracket.
-    const text = reserve(Math.max(2, 1 + (item.length * spans.length) / 2));
-    text.write('[');
-    text.fill(item, 1);
-    text.write(']', text.length - 1);
+    text[text.length - 1] = closeBracket;
     const view = new DataView(text.buffer, text.byteOffset, text.length);
-    for (let at = 0, place = 0; at < spans.length; at += 2, place += item.length) {
-      copyInstant(spans[at] as number, view, startAt + place);
-      copyInstant(spans[at + 1] as number, view, endAt + place);
+    for (let at = 0, place = 1; at < spans.length; at += 2, place += length) {
+      copyInstant(spans[at] as number, view, place + startAt);
+      copyInstant(spans[at + 1] as number, view, place + endAt);
     }
   }
   return (spans) =>
-    new TextList(
-      spanNames,
-      () => toTimeSpans(spans),
-      (names, reserve) => writeSpans(spans, names, reserve),
-    );
+    new TextList(spanNames, () => toTimeSpans(spans), {
+      length: (names) => Math.max(2, 1 + (layoutOf(names).length * spans.length) / 2),
+      write: (names, text) => writeSpans(spans, layoutOf(names), text),
+    });
+}
+
+/** Items of a list, each with the comma behind it; how long one is, and where its instants have their places. */
+type Layout = { items: Buffer; length: number; startAt: number; endAt: number };
+
+/** Items that are written together, without their instants. */
+const itemsAtOnce = 256;
+
+function layOut([start, end]: readonly string[]): Layout {
+  const beforeStart = `{${JSON.stringify(start)}:"`;
+  const beforeEnd = `",${JSON.stringify(end)}:"`;
+  const blank = ' '.repeat(words * 8);
+  const item = `${beforeStart}${blank}${beforeEnd}${blank}"},`;
+  return {
+    items: Buffer.from(item.repeat(itemsAtOnce)),
+    length: item.length,
+    startAt: beforeStart.length,
+    endAt: beforeStart.length + blank.length + beforeEnd.length,
+  };
 }
 
 function toTimeSpans(spans: Spans): TimeSpan[] {
@@ -113,11 +135,14 @@ function toTimeSpans(spans: Spans): TimeSpan[] {
 export async function versionOf(found: readonly ResourceAvailability[]): Promise<string> {
   const sum = createHash('sha1');
   const pause = openSlices();
+  let heads = '';
   for (const { free, busy, ...resource } of found) {
-    sum.update(JSON.stringify([resource, free.length, busy.length]));
-    sum.update(Float64Array.from(free)).update(Float64Array.from(busy));
-    await pause();
+    heads += JSON.stringify([resource, free.length, busy.length]);
+    sum.update(free).update(busy);
+    const paused = pause();
+    if (paused !== undefined) await paused;
   }
+  sum.update(heads);
   return sum.digest('base64url');
 }
 

@@ -5,7 +5,7 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { personSends } from '../http/body-memory.ts';
-import { jsonPieces, LargeJson, packPieces, sendChunks } from '../http/large-json.ts';
+import { jsonPieces, LargeJson, openChunks, sendPieces } from '../http/large-json.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
 import { refusal } from './errors.ts';
@@ -166,7 +166,7 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       if (result?.data instanceof LargeJson) {
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
         const whole = new LargeJson({ data: result.data.value });
-        return sendChunks(response, await packPieces(jsonPieces(whole), openSlices()));
+        return await sendPieces(response, jsonPieces(whole), context.once(openChunks), openSlices());
       }
       if (result && !result.errors) {
         const text = JSON.stringify(result);

@@ -1,11 +1,11 @@
 /** JSON of megabytes, written piece by piece instead of by one call that stops the process. */
 import type { ServerResponse } from 'node:http';
 
-/** Returns so many bytes of an answer, which the caller fills before it asks again. */
-export type Reserve = (length: number) => Buffer;
-
 type NameOf = (name: string) => string;
 const asItIs: NameOf = (name) => name;
+
+/** How a list is written as JSON, in ASCII, with other names of its members. */
+type ListText = { length(names: readonly string[]): number; write(names: readonly string[], text: Buffer): void };
 
 /**
  * A list that writes its own JSON, which takes a fraction of what an object for each item does. To everybody else it is a list of
@@ -14,20 +14,13 @@ const asItIs: NameOf = (name) => name;
 export class TextList<Item extends object = object> implements Iterable<Item> {
   readonly #names: readonly string[];
   readonly #items: () => readonly Item[];
-  readonly #write: (names: readonly string[], reserve: Reserve) => void;
+  readonly #text: ListText;
 
-  /**
-   * @param names the members of each item, in their order
-   * @param write writes the JSON of the list, with other names of the members, into what it reserves
-   */
-  constructor(
-    names: readonly string[],
-    items: () => readonly Item[],
-    write: (names: readonly string[], reserve: Reserve) => void,
-  ) {
+  /** @param names the members of each item, in their order */
+  constructor(names: readonly string[], items: () => readonly Item[], text: ListText) {
     this.#names = names;
     this.#items = items;
-    this.#write = write;
+    this.#text = text;
   }
 
   /** Whether its items have these members, in this order. */
@@ -40,17 +33,23 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
   }
 
   toJSON(): unknown {
-    const chunks: Buffer[] = [];
-    this.write((length) => (chunks[chunks.length] = Buffer.alloc(length)));
-    return JSON.parse(Buffer.concat(chunks).toString());
+    const text = Buffer.alloc(this.length);
+    this.write(text);
+    return JSON.parse(text.toString());
   }
 
   renamed(nameOf: NameOf): TextList<Item> {
-    return new TextList(this.#names.map(nameOf), this.#items, this.#write);
+    return new TextList(this.#names.map(nameOf), this.#items, this.#text);
   }
 
-  write(reserve: Reserve): void {
-    this.#write(this.#names, reserve);
+  /** How many bytes it writes. */
+  get length(): number {
+    return this.#text.length(this.#names);
+  }
+
+  /** @param text of its length */
+  write(text: Buffer): void {
+    this.#text.write(this.#names, text);
   }
 }
 
@@ -70,75 +69,120 @@ export class LargeJson {
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
+type Piece = Buffer | TextList;
+
 /**
  * The pieces of the JSON of an answer.
  * @param nameOf renames the members
  */
-export const jsonPieces = ({ value }: LargeJson, nameOf: NameOf = asItIs) => piecesOf(value, nameOf);
-
-function* piecesOf(value: unknown, nameOf: NameOf): Generator<string | TextList> {
-  if (value instanceof TextList) yield nameOf === asItIs ? value : value.renamed(nameOf);
-  else if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) {
-      yield at === 0 ? '[' : ',';
-      yield* piecesOf(item, nameOf);
-    }
-    yield value.length === 0 ? '[]' : ']';
-  } else if (isPlain(value)) {
-    let before = '{';
-    for (const [name, member] of Object.entries(value)) {
-      if (member === undefined) continue;
-      yield `${before}${JSON.stringify(nameOf(name))}:`;
-      yield* piecesOf(member, nameOf);
-      before = ',';
-    }
-    yield before === '{' ? '{}' : '}';
-  } else yield JSON.stringify(value) ?? 'null';
+export function jsonPieces({ value }: LargeJson, nameOf: NameOf = asItIs): Piece[] {
+  const pieces: Piece[] = [];
+  const names = new Map<string, string>();
+  let text = '';
+  function nameText(name: string): string {
+    let written = names.get(name);
+    if (written === undefined) names.set(name, (written = `${JSON.stringify(nameOf(name))}:`));
+    return written;
+  }
+  function add(value: unknown): void {
+    if (value instanceof TextList) {
+      pieces.push(Buffer.from(text), nameOf === asItIs ? value : value.renamed(nameOf));
+      text = '';
+    } else if (Array.isArray(value)) {
+      text += '[';
+      for (let at = 0; at < value.length; at++) {
+        if (at > 0) text += ',';
+        add(value[at]);
+      }
+      text += ']';
+    } else if (isPlain(value)) {
+      let before = '{';
+      for (const name of Object.keys(value)) {
+        const member = value[name];
+        if (member === undefined) continue;
+        text += before + nameText(name);
+        add(member);
+        before = ',';
+      }
+      text += before === '{' ? '{}' : '}';
+    } else text += JSON.stringify(value) ?? 'null';
+  }
+  add(value);
+  pieces.push(Buffer.from(text));
+  return pieces;
 }
 
 const chunkLength = 131_072;
+/** Chunks that wait to be used again: as many as a few answers need while they are sent. */
+const mostKept = 64;
 
-/** Packs pieces for sending. @param pause is waited for between two lists */
-export async function packPieces(
-  pieces: Iterable<string | TextList>,
-  pause: () => Promise<void> | undefined,
-): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
-  let [chunk, used, text] = [Buffer.alloc(0), 0, ''];
-  function reserve(length: number): Buffer {
-    if (used + length > chunk.length) {
-      chunks.push(chunk.subarray(0, used));
-      chunk = Buffer.allocUnsafeSlow(Math.max(length, chunkLength));
-      used = 0;
-    }
-    used += length;
-    return chunk.subarray(used - length, used);
-  }
-  function packText(): void {
-    reserve(Buffer.byteLength(text)).write(text);
-    text = '';
-  }
-  for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      text += piece;
-      continue;
-    }
-    packText();
-    piece.write(reserve);
-    await pause();
-  }
-  packText();
-  return [...chunks, chunk.subarray(0, used)];
+/** The chunks in which a process writes answers. To allocate and collect them would take longer than to fill them. */
+export function openChunks() {
+  const kept: Buffer[] = [];
+  return {
+    /** A chunk of at least so many bytes, whatever is in them. */
+    take: (length: number): Buffer =>
+      length <= chunkLength ? (kept.pop() ?? Buffer.allocUnsafeSlow(chunkLength)) : Buffer.allocUnsafeSlow(length),
+    /** Of a chunk that nobody will read any more. */
+    giveBack(chunk: Buffer): void {
+      if (chunk.length === chunkLength && kept.length < mostKept) kept.push(chunk);
+    },
+  };
 }
 
-/** Sends a body and its length; Node.js keeps the body back from HEAD. */
-export function sendChunks(response: ServerResponse, chunks: readonly Buffer[]): void {
+export type Chunks = ReturnType<typeof openChunks>;
+
+/**
+ * Sends pieces as the reader takes them, so that an answer has no more memory than a few chunks of it.
+ * @param pause is waited for between two pieces
+ */
+export async function sendPieces(
+  response: ServerResponse,
+  pieces: readonly Piece[],
+  chunks: Chunks,
+  pause: () => Promise<void> | undefined,
+): Promise<void> {
   response.setHeader(
     'Content-Length',
-    chunks.reduce((sum, chunk) => sum + chunk.length, 0),
+    pieces.reduce((sum, { length }) => sum + length, 0),
   );
-  response.cork();
-  for (const chunk of chunks) response.write(chunk);
+  // Node.js would keep the body back, after it was written.
+  if (response.req.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  let goOn = () => {};
+  response.on('drain', () => goOn()).once('close', () => goOn());
+  let chunk = chunks.take(0);
+  let used = 0;
+
+  async function send(): Promise<void> {
+    const sent = chunk;
+    // One that was not sent may still be read: it is left to be collected.
+    const isTaken = response.write(sent.subarray(0, used), (error) => {
+      if (!error) chunks.giveBack(sent);
+    });
+    if (!isTaken && !response.destroyed)
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+  }
+  for (const piece of pieces) {
+    const { length } = piece;
+    if (used + length > chunk.length) {
+      await send();
+      chunk = chunks.take(length);
+      used = 0;
+    }
+    const place = chunk.subarray(used, used + length);
+    if (piece instanceof TextList) piece.write(place);
+    else piece.copy(place);
+    used += length;
+    const paused = pause();
+    if (paused !== undefined) await paused;
+    // Nobody reads it any more.
+    if (response.destroyed) return;
+  }
+  await send();
   response.end();
-  response.uncork();
 }

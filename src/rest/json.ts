@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { lowerFirst } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
-import { jsonPieces, type LargeJson, packPieces, sendChunks } from '../http/large-json.ts';
+import { type Chunks, jsonPieces, type LargeJson, sendPieces } from '../http/large-json.ts';
 
 function lowerKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lowerKeys);
@@ -63,14 +63,13 @@ export function writeTagged(request: Request, response: Response, body: unknown,
 }
 
 /** The same as `writeTagged` for an answer of megabytes, which has its ETag already. */
-export async function writeLarge(request: Request, response: Response, body: LargeJson): Promise<void> {
+export async function writeLarge(request: Request, response: Response, body: LargeJson, chunks: Chunks): Promise<void> {
   varyByFormat(response);
   if (isKnown(request, response.get('ETag') ?? '')) {
     response.status(304).end();
     return;
   }
   const pieces = jsonPieces(body, wantsCamel(request) ? lowerFirst : undefined);
-  const chunks = await packPieces(pieces, openSlices());
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  sendChunks(response, chunks);
+  await sendPieces(response, pieces, chunks, openSlices());
 }

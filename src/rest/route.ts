@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
-import { LargeJson } from '../http/large-json.ts';
+import { LargeJson, openChunks } from '../http/large-json.ts';
 import { idempotencyKey, readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
@@ -140,6 +140,7 @@ function checkAccept(request: Request, type: string): void {
 }
 
 async function writeAnswer(
+  context: Context,
   request: Request,
   response: Response,
   { status, headers = {}, body }: RestAnswer,
@@ -150,7 +151,7 @@ async function writeAnswer(
   response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
   for (const name in headers) response.setHeader(name, headers[name] as string);
   if (body === undefined) response.end();
-  else if (body instanceof LargeJson) await writeLarge(request, response, body);
+  else if (body instanceof LargeJson) await writeLarge(request, response, body, context.once(openChunks));
   else if (isRead && status === 200) writeTagged(request, response, body, type);
   else writeJson(request, response, body);
 }
@@ -236,7 +237,7 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       const answer = await (waits(values) || definition.method !== 'GET'
         ? definition.handle(context, call)
         : readingIn(context, (at) => definition.handle(at, call)));
-      await writeAnswer(request, response, answer, type);
+      await writeAnswer(context, request, response, answer, type);
     } catch (error) {
       respell(error, sent);
       throw error;
