@@ -14,15 +14,12 @@ import { PrimaryClient } from './hosts.ts';
  */
 export type TopicChange = { keys: ReadonlySet<string>; all: boolean };
 
-/** Values for one reader, at its own pace. A slow reader gets the present state, never a queue. */
-export type Source<T> = {
+/** Changes gathered for one reader, at its own pace. A slow reader gets all of them together, never a queue. */
+export type Subscription = {
   /** Waits for the next; undefined once closed. */
-  next(): Promise<T | undefined>;
+  next(): Promise<TopicChange | undefined>;
   close(): void;
 };
-
-/** Changes gathered for one reader. */
-export type Subscription = Source<TopicChange>;
 
 export type Notifications = {
   /**

@@ -8,7 +8,7 @@
 import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Source } from '../db/notifications.ts';
+import type { Latest } from '../flow/latest.ts';
 import type { Log } from '../log.ts';
 
 /** Days for which a display counts without being heard of. */
@@ -71,25 +71,46 @@ export function hear(
 /** Writes the collected calls now. */
 export const flushHeard = (context: Context): Promise<void> => context.once(openEar).flush();
 
+/** A class, because there may be thousands. */
+class HeardSource<T> implements Latest<T> {
+  readonly #context: Context;
+  readonly #viewer: Viewer;
+  readonly #source: Latest<T>;
+  #heardAt = 0;
+
+  constructor(context: Context, viewer: Viewer, source: Latest<T>) {
+    this.#context = context;
+    this.#viewer = viewer;
+    this.#source = source;
+  }
+  get isOver(): boolean {
+    return this.#source.isOver;
+  }
+  get onNews(): (() => void) | undefined {
+    return this.#source.onNews;
+  }
+  set onNews(call: (() => void) | undefined) {
+    this.#source.onNews = call;
+  }
+  take(): T | undefined {
+    const now = Date.now();
+    if (now - this.#heardAt >= readersHeardEveryMs) {
+      this.#heardAt = now;
+      hear(this.#context, this.#viewer, { byReading: true });
+    }
+    return this.#source.take();
+  }
+  close(): void {
+    this.#source.close();
+  }
+}
+
 /**
  * What a display reads of a stream. Taking the frames counts as calling, unless the device reports its health: when its
  * power is cut, the operating system goes on taking frames for it for a quarter of an hour.
  */
-export function hearReader<T>(context: Context, viewer: Viewer, source: Source<T>): Source<T> {
-  if (!viewer.display) return source;
-  let heardAt = 0;
-  return {
-    next() {
-      const now = Date.now();
-      if (now - heardAt >= readersHeardEveryMs) {
-        heardAt = now;
-        hear(context, viewer, { byReading: true });
-      }
-      return source.next();
-    },
-    close: () => source.close(),
-  };
-}
+export const hearReader = <T>(context: Context, viewer: Viewer, source: Latest<T>): Latest<T> =>
+  viewer.display ? new HeardSource(context, viewer, source) : source;
 
 /** Sends ages instead of instants, so that only the database's clock counts. Rows that hardly change are not written. */
 async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Promise<void> {

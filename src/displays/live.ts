@@ -1,8 +1,8 @@
 /** Rooms as they are now and as they change (contract 8 and 9). */
 import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
-import type { Source } from '../db/notifications.ts';
 import { NotFound } from '../errors.ts';
+import type { Latest } from '../flow/latest.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import { openHub } from './hub.ts';
 import { readBoard, readRoom } from './sources.ts';
@@ -43,7 +43,7 @@ export async function watchRoom(
   resourceId: number,
   after?: string | null,
   hub = context.once(openHub),
-): Promise<Source<RoomSnapshot | DisplayHeartbeat>> {
+): Promise<Latest<RoomSnapshot | DisplayHeartbeat>> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
   const source = await hub.withRoom(viewer.mandatorId, resourceId, false, (room) =>
@@ -81,7 +81,7 @@ export async function watchLocation(
   viewer: Viewer,
   locationId: number,
   hub = context.once(openHub),
-): Promise<Source<RoomSnapshot | DisplayHeartbeat>> {
+): Promise<Latest<RoomSnapshot | DisplayHeartbeat>> {
   const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
     const isShown = (id: number) => mayShow(viewer, id);
     if (!mayShowSome(viewer, board.resourceIds)) return undefined;

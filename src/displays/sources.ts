@@ -1,43 +1,69 @@
 /**
  * The sources that readers of rooms read at their own pace: the latest of each room, never a queue. A process may have
- * thousands of them, so each keeps little more than what was sent last.
+ * thousands of them, so each keeps little more than what was sent last: they are classes, whose methods all of them share.
  */
-import type { Source } from '../db/notifications.ts';
-import type { Board } from './board.ts';
+import type { Latest } from '../flow/latest.ts';
+import type { Board, BoardReader } from './board.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomReader, WatchedRoom } from './room.ts';
 
 export type RoomFrame = RoomSnapshot | DisplayHeartbeat;
 
-/** A source of what `take` returns; `wake` says that there may be something to take. */
-function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & { wake(): void } {
-  let isClosed = false;
-  let waiting: ((frame: T | undefined) => void) | undefined;
-  return {
-    next() {
-      if (isClosed) return Promise.resolve(undefined);
-      const frame = take();
-      if (frame !== undefined) return Promise.resolve(frame);
-      return new Promise((resolve) => {
-        waiting = resolve;
-      });
-    },
-    wake() {
-      if (!waiting) return;
-      const frame = take();
-      if (frame === undefined) return;
-      const answer = waiting;
-      waiting = undefined;
-      answer(frame);
-    },
-    close() {
-      if (isClosed) return;
-      isClosed = true;
-      close();
-      waiting?.(undefined);
-      waiting = undefined;
-    },
-  };
+abstract class FrameSource implements Latest<RoomFrame> {
+  isOver = false;
+  onNews: (() => void) | undefined = undefined;
+
+  protected abstract find(): RoomFrame | undefined;
+  /** Leaves what it watches. */
+  protected abstract leave(): void;
+
+  take(): RoomFrame | undefined {
+    return this.isOver ? undefined : this.find();
+  }
+
+  close(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.leave();
+    this.onNews?.();
+  }
+}
+
+class RoomSource extends FrameSource implements RoomReader {
+  readonly #room: WatchedRoom;
+  readonly #level: Privacy;
+  #cursor: string | undefined;
+  #beats = -1;
+
+  constructor(room: WatchedRoom, level: Privacy, seen: string | undefined) {
+    super();
+    this.#room = room;
+    this.#level = level;
+    this.#cursor = seen;
+    room.join(this);
+  }
+
+  protected find(): RoomFrame | undefined {
+    const room = this.#room;
+    const present = room.cursor(this.#level);
+    if (this.#cursor === present && this.#beats === room.beats) return undefined;
+    this.#beats = room.beats;
+    if (this.#cursor === present) return room.heartbeat(this.#level);
+    this.#cursor = present;
+    return room.snapshot(this.#level);
+  }
+
+  protected leave(): void {
+    this.#room.leave(this);
+  }
+
+  tell(): void {
+    this.onNews?.();
+  }
+
+  end(): void {
+    this.close();
+  }
 }
 
 /**
@@ -46,23 +72,83 @@ function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & 
  * @param room must have been read
  * @param seen the cursor that the reader has
  */
-export function readRoom(room: WatchedRoom, level: Privacy, seen: string | undefined): Source<RoomFrame> {
-  let cursor = seen;
-  let beats = -1;
-  const source = sourceOf<RoomFrame>(
-    () => {
-      const present = room.cursor(level);
-      if (cursor === present && beats === room.beats) return undefined;
-      beats = room.beats;
-      if (cursor === present) return room.heartbeat(level);
-      cursor = present;
-      return room.snapshot(level);
-    },
-    () => room.leave(reader),
-  );
-  const reader: RoomReader = { tell: source.wake, end: source.close };
-  room.join(reader);
-  return source;
+export const readRoom = (room: WatchedRoom, level: Privacy, seen: string | undefined): Latest<RoomFrame> =>
+  new RoomSource(room, level, seen);
+
+class BoardSource extends FrameSource implements RoomReader {
+  readonly #board: Board;
+  readonly #level: Privacy;
+  readonly #mayShow: (resourceId: number) => boolean;
+  /** The cursor last sent of each room; null before the first. */
+  readonly #shown = new Map<WatchedRoom, string | null>();
+  readonly #pending = new Set<WatchedRoom>();
+  readonly #reader: BoardReader;
+  #beats: number;
+
+  constructor(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean) {
+    super();
+    this.#board = board;
+    this.#level = level;
+    this.#mayShow = mayShow;
+    // A reader of a board without rooms gets a heartbeat at once.
+    this.#beats = board.resourceIds.some(mayShow) ? board.beats : -1;
+    this.#reader = { tell: () => this.#joinRooms(), end: () => this.close() };
+    board.join(this.#reader);
+    this.#joinRooms();
+  }
+
+  #joinRooms(): void {
+    const board = this.#board;
+    for (const room of board.resourceIds.filter(this.#mayShow).map(board.roomOf))
+      if (!this.#shown.has(room)) {
+        this.#shown.set(room, null);
+        this.#pending.add(room);
+        room.join(this);
+      }
+    this.onNews?.();
+  }
+
+  protected find(): RoomFrame | undefined {
+    for (const room of this.#pending) {
+      this.#pending.delete(room);
+      const snapshot = this.#takeSnapshot(room);
+      if (snapshot) return snapshot;
+    }
+    if (this.#beats === this.#board.beats) return undefined;
+    this.#beats = this.#board.beats;
+    return this.#board.heartbeat();
+  }
+
+  #takeSnapshot(room: WatchedRoom): RoomSnapshot | undefined {
+    const { plan } = room;
+    const seen = this.#shown.get(room);
+    if (!plan || seen === undefined) return undefined;
+    const isHere = plan.stored.isActive && plan.stored.locationId === this.#board.locationId;
+    const present = room.cursor(this.#level);
+    const isNews = present !== seen && (isHere || seen !== null);
+    this.#shown.set(room, isNews ? present : seen);
+    const snapshot = isNews ? room.snapshot(this.#level) : undefined;
+    // A stale room is about to be read again, and may be here then.
+    if (!isHere && !room.isStale) this.end(room);
+    return snapshot;
+  }
+
+  protected leave(): void {
+    for (const room of this.#shown.keys()) room.leave(this);
+    this.#board.leave(this.#reader);
+  }
+
+  tell(room: WatchedRoom): void {
+    this.#pending.add(room);
+    this.onNews?.();
+  }
+
+  /** Shows a room no more. */
+  end(room: WatchedRoom): void {
+    this.#shown.delete(room);
+    this.#pending.delete(room);
+    room.leave(this);
+  }
 }
 
 /**
@@ -71,65 +157,5 @@ export function readRoom(room: WatchedRoom, level: Privacy, seen: string | undef
  * @param board must know its rooms
  * @param mayShow whether the reader may see a room
  */
-export function readBoard(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Source<RoomFrame> {
-  /** The cursor last sent of each room; null before the first. */
-  const shown = new Map<WatchedRoom, string | null>();
-  const pending = new Set<WatchedRoom>();
-  // A reader of a board without rooms gets a heartbeat at once.
-  let beats = board.resourceIds.some(mayShow) ? board.beats : -1;
-
-  function leave(room: WatchedRoom): void {
-    shown.delete(room);
-    pending.delete(room);
-    room.leave(reader);
-  }
-  function takeSnapshot(room: WatchedRoom): RoomSnapshot | undefined {
-    const { plan } = room;
-    const seen = shown.get(room);
-    if (!plan || seen === undefined) return undefined;
-    const isHere = plan.stored.isActive && plan.stored.locationId === board.locationId;
-    const present = room.cursor(level);
-    const isNews = present !== seen && (isHere || seen !== null);
-    shown.set(room, isNews ? present : seen);
-    const snapshot = isNews ? room.snapshot(level) : undefined;
-    // A stale room is about to be read again, and may be here then.
-    if (!isHere && !room.isStale) leave(room);
-    return snapshot;
-  }
-  const source = sourceOf<RoomFrame>(
-    () => {
-      for (const room of pending) {
-        pending.delete(room);
-        const snapshot = takeSnapshot(room);
-        if (snapshot) return snapshot;
-      }
-      if (beats === board.beats) return undefined;
-      beats = board.beats;
-      return board.heartbeat();
-    },
-    () => {
-      for (const room of shown.keys()) room.leave(reader);
-      board.leave(boardReader);
-    },
-  );
-  const reader: RoomReader = {
-    tell(room) {
-      pending.add(room);
-      source.wake();
-    },
-    end: leave,
-  };
-  function joinRooms(): void {
-    for (const room of board.resourceIds.filter(mayShow).map(board.roomOf))
-      if (!shown.has(room)) {
-        shown.set(room, null);
-        pending.add(room);
-        room.join(reader);
-      }
-    source.wake();
-  }
-  const boardReader = { tell: joinRooms, end: source.close };
-  board.join(boardReader);
-  joinRooms();
-  return source;
-}
+export const readBoard = (board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Latest<RoomFrame> =>
+  new BoardSource(board, level, mayShow);

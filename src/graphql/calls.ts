@@ -154,7 +154,7 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
         params && mayBeStream
           ? await pipeline.subscribe(params, call, { mayStream: mayStream.test(accept) })
           : undefined;
-      if (opened && 'next' in opened) {
+      if (opened && 'take' in opened) {
         // Frees what is no longer used and would live as long as the stream.
         Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
         return events.serve(response, opened);

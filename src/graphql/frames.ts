@@ -20,18 +20,14 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { type Latest, latestOf } from '../flow/latest.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError } from './errors.ts';
 import type { Execution, Result } from './execution.ts';
 
-/** The results of one subscription. */
-export type Frames = {
-  /** Waits for the next one; undefined at the end. Never fails: an error is a frame, and the last one. */
-  next(): Promise<Execution | undefined>;
-  /** Ends it at once. */
-  leave(): void;
-};
+/** The results of one subscription. To take one never fails: an error is a frame, and the last one. */
+export type Frames = Latest<Execution>;
 
 /** The reasons for a refusal, or the results. */
 export type Opened = { errors: readonly GraphQLError[] } | Frames;
@@ -154,25 +150,43 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     return execution;
   }
 
-  /** Uses no async functions: each waiting stream would keep their frames, and what those refer to, in memory. */
-  function follow(source: AsyncIterator<unknown>, operation: Operation): Frames {
-    let isOver = false;
-    function onFailure(cause: Error): Execution {
-      isOver = true;
-      const error = new GraphQLError('Failed.', { originalError: cause });
-      return { result: present({ errors: [error] }, operation.args.contextValue) };
+  const fail = (cause: unknown, { args }: Operation): Execution => {
+    const error = new GraphQLError('Failed.', { originalError: cause as Error });
+    return { result: present({ errors: [error] }, args.contextValue) };
+  };
+
+  /** A class, because there may be thousands. */
+  class Executions implements Frames {
+    isOver = false;
+    readonly #source: Latest<unknown>;
+    readonly #operation: Operation;
+
+    constructor(source: Latest<unknown>, operation: Operation) {
+      this.#source = source;
+      this.#operation = operation;
     }
-    function onFrame({ value, done }: IteratorResult<unknown>): Execution | undefined {
-      isOver ||= done === true;
-      return done ? undefined : executeOnce(operation, value);
+    get onNews(): (() => void) | undefined {
+      return this.#source.onNews;
     }
-    return {
-      next: () => (isOver ? Promise.resolve(undefined) : source.next().then(onFrame, onFailure)),
-      leave() {
-        isOver = true;
-        void source.return?.();
-      },
-    };
+    set onNews(call: (() => void) | undefined) {
+      this.#source.onNews = call;
+    }
+    take(): Execution | undefined {
+      if (this.isOver) return undefined;
+      try {
+        const frame = this.#source.take();
+        if (frame !== undefined) return executeOnce(this.#operation, frame);
+        this.isOver = this.#source.isOver;
+        return undefined;
+      } catch (cause) {
+        this.isOver = true;
+        return fail(cause, this.#operation);
+      }
+    }
+    close(): void {
+      this.isOver = true;
+      this.#source.close();
+    }
   }
 
   return {
@@ -188,7 +202,11 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
       const operation = operationOf(validated);
       const source = await createSourceEventStream(validated);
       if (!(Symbol.asyncIterator in source)) return refuseBy(source.errors);
-      return follow(source[Symbol.asyncIterator](), operation);
+      const isLatest = 'take' in source;
+      return new Executions(
+        isLatest ? (source as unknown as Latest<unknown>) : latestOf(source[Symbol.asyncIterator]()),
+        operation,
+      );
     },
   };
 }

@@ -1,12 +1,12 @@
 /**
  * Subscriptions over HTTP: the distinct connections mode of the GraphQL over SSE protocol. A reader gets one frame at a time.
  * A reader that does not read gets no more frames; when it reads again it gets the latest state, unless it was cut. There may
- * be thousands, so each takes little more memory than `Reader`, and no async function waits for it.
+ * be thousands, so each takes little more memory than `Reader`, and a frame makes nothing for each of them.
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Log } from '../log.ts';
-import { type Event, type Execution, eventOf, toEvent, withoutChunk } from './execution.ts';
+import { type Event, eventOf, toEvent, withoutChunk } from './execution.ts';
 import type { Frames } from './frames.ts';
 
 const headers = {
@@ -40,18 +40,18 @@ type Reader = {
   wroteAt: number;
   /** Since when the operating system has not taken all that was written; 0 if it has. */
   stuckSince: number;
-  /** Whether the reader waits for the next frame. */
-  isAsking: boolean;
+  /** Whether the next event is still being made. */
+  isWaiting: boolean;
   /** The event to write as soon as the operating system takes more. */
   pending: Event | undefined;
-  onFrame(execution: Execution | undefined): void;
-  onTaken(): void;
+  /** Called when there may be something to do: news, or the operating system has taken what was written, or the client has gone. */
+  goOn(): void;
 };
 
 function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
   reader.wroteAt = performance.now();
-  sink.write(isDirect ? event : withoutChunk(event), 'latin1', reader.onTaken);
+  sink.write(isDirect ? event : withoutChunk(event), 'latin1', reader.goOn);
   // Usually the operating system has taken it by now.
   if (sink.writableLength > 0) reader.stuckSince ||= reader.wroteAt;
 }
@@ -91,55 +91,59 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
 
   function leave(reader: Reader): void {
     readers.delete(reader);
-    reader.frames.leave();
+    reader.frames.close();
   }
 
-  function ask(reader: Reader): void {
-    reader.isAsking = true;
-    void reader.frames.next().then(reader.onFrame);
+  function finish(reader: Reader): void {
+    leave(reader);
+    write(reader, complete);
+    reader.response.end();
   }
 
-  function give(reader: Reader, event: Event): void {
-    if (reader.response.closed) leave(reader);
-    // A ping has filled the buffers meanwhile.
-    else if (reader.stuckSince) reader.pending = event;
-    else {
-      write(reader, event);
-      if (!reader.stuckSince) ask(reader);
+  /** Writes frames for as long as the operating system takes them. */
+  function writeSome(reader: Reader): void {
+    while (!reader.stuckSince && !reader.isWaiting) {
+      const execution = reader.frames.take();
+      if (!execution) {
+        if (reader.frames.isOver) finish(reader);
+        return;
+      }
+      const event = eventOf(execution);
+      if (event instanceof Promise) {
+        reader.isWaiting = true;
+        event.then(
+          (ready) => {
+            reader.isWaiting = false;
+            // Not written here: a ping may have filled the buffers meanwhile.
+            reader.pending = ready;
+            reader.goOn();
+          },
+          (error: Error) => fail(reader, error),
+        );
+      } else write(reader, event);
     }
   }
 
-  /** Continues once the operating system has taken all that was written. */
+  function fail(reader: Reader, error: Error): void {
+    log.error({ err: error.stack }, 'unexpected error in a stream');
+    leave(reader);
+    reader.response.destroy();
+  }
+
   function goOn(reader: Reader): void {
     const { response, sink, pending } = reader;
-    if (response.closed) leave(reader);
-    if (response.closed || !reader.stuckSince || sink.writableLength > 0) return;
-    reader.stuckSince = 0;
-    reader.pending = undefined;
-    if (pending) give(reader, pending);
-    else if (!reader.isAsking) ask(reader);
-  }
-
-  function take(reader: Reader, execution: Execution | undefined): void {
-    const { response } = reader;
-    reader.isAsking = false;
-    if (!execution || response.closed) {
-      leave(reader);
-      if (response.closed) return;
-      write(reader, complete);
-      response.end();
-      return;
+    if (response.closed) return leave(reader);
+    if (!readers.has(reader)) return;
+    if (reader.stuckSince) {
+      if (sink.writableLength > 0) return;
+      reader.stuckSince = 0;
     }
-    const fail = (error: Error) => {
-      log.error({ err: error.stack }, 'unexpected error in a stream');
-      response.destroy();
-    };
     try {
-      const event = eventOf(execution);
-      if (event instanceof Promise) event.then((ready) => give(reader, ready)).catch(fail);
-      else give(reader, event);
+      reader.pending = undefined;
+      if (pending) write(reader, pending);
+      writeSome(reader);
     } catch (error) {
-      fail(error as Error);
+      fail(reader, error as Error);
     }
   }
 
@@ -156,16 +160,16 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
         frames,
         wroteAt: 0,
         stuckSince: 0,
-        isAsking: false,
+        isWaiting: false,
         pending: undefined,
-        onFrame: (execution) => take(reader, execution),
-        onTaken: () => goOn(reader),
+        goOn: () => goOn(reader),
       };
       readers.add(reader);
-      response.on('close', reader.onTaken);
+      response.on('close', reader.goOn);
+      frames.onNews = reader.goOn;
       // Some browsers report a response only once it has content.
       write(reader, ping);
-      if (!reader.stuckSince) ask(reader);
+      reader.goOn();
     },
     stalledCount: () => [...readers].filter(({ stuckSince }) => stuckSince > 0).length,
     cutCount: () => cuts,

@@ -5,6 +5,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../errors.ts';
+import { type Latest, nextOf } from '../flow/latest.ts';
 import {
   type Authenticate,
   type Caller,
@@ -17,8 +18,9 @@ import {
 
 type Heard = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 type HeardChange = NonNullable<Awaited<ReturnType<Heard['next']>>>;
-/** The source of a stream: returns the next state, and undefined once closed. */
-type HeardSource<T> = Omit<Heard, 'next'> & { next(): Promise<T | undefined> };
+
+/** What a stream gives, for who iterates and for who takes. */
+export type Following<T> = AsyncIterableIterator<T, undefined> & Latest<T>;
 
 export type Streams = {
   /**
@@ -39,9 +41,9 @@ export type Streams = {
    */
   follow<T, L>(
     caller: Caller,
-    source: () => Promise<HeardSource<T>>,
+    source: () => Promise<Latest<T>>,
     last: (error: Error) => L,
-  ): Promise<AsyncIterableIterator<T | L>>;
+  ): Promise<Following<T | L>>;
   /** How many streams are open, over SSE and WebSocket together. */
   count(): number;
   /** Ends all streams, and waits up to a second for their last frames to be sent. */
@@ -58,6 +60,77 @@ export function resolveFrame<T>(frame: T | Error): T {
   return frame;
 }
 
+/** A stream of the states of a source. A class, because there may be thousands. */
+class Follower<T, L> implements Following<T | L> {
+  isOver = false;
+  readonly #stream: Stream;
+  readonly #source: Latest<T>;
+  readonly #last: (error: Error) => L;
+  #isDoubted = false;
+
+  constructor(stream: Stream, source: Latest<T>, last: (error: Error) => L) {
+    this.#stream = stream;
+    this.#source = source;
+    this.#last = last;
+  }
+
+  get onNews(): (() => void) | undefined {
+    return this.#source.onNews;
+  }
+  set onNews(call: (() => void) | undefined) {
+    this.#source.onNews = call;
+  }
+
+  take(): T | L | undefined {
+    const stream = this.#stream;
+    if (this.isOver) stream.release();
+    else if (stream.doubt) this.#waitOut(stream.doubt);
+    else
+      try {
+        const frame = stream.isEnded ? undefined : this.#source.take();
+        // Taking it may have ended the stream.
+        if (frame !== undefined && !stream.isEnded) return frame;
+        if (stream.isEnded || this.#source.isOver) return this.#finish(stream.error);
+      } catch (error) {
+        return this.#finish(stream.error ?? (error as Error));
+      }
+    return undefined;
+  }
+
+  #waitOut(doubt: Promise<void>): void {
+    if (this.#isDoubted) return;
+    this.#isDoubted = true;
+    void doubt.then(() => {
+      this.#isDoubted = false;
+      this.onNews?.();
+    });
+  }
+
+  /** The stream is released when the reader comes for more, and so has the last frame. */
+  #finish(error: Error | undefined): L | undefined {
+    this.isOver = true;
+    if (!error) this.#stream.release();
+    return error && this.#last(error);
+  }
+
+  close(): void {
+    this.isOver = true;
+    this.#stream.release();
+  }
+
+  async next(): Promise<IteratorResult<T | L, undefined>> {
+    const value = (await nextOf(this)) as T | L | undefined;
+    return value === undefined ? { value: undefined, done: true } : { value, done: false };
+  }
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.close();
+    return { value: undefined, done: true };
+  }
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
 export function createStreams(context: Context, authenticate: Authenticate): Streams {
   const { notifications } = context;
   const holders = openHolders(context, authenticate);
@@ -71,11 +144,11 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     return holders.register(caller);
   }
 
-  async function listen<T>(
+  async function listen<S extends { close(): void }>(
     stream: Stream,
     { credentials }: Caller,
-    open: () => Promise<HeardSource<T>>,
-  ): Promise<HeardSource<T>> {
+    open: () => Promise<S>,
+  ): Promise<S> {
     try {
       const source = await open();
       stream.source = source;
@@ -138,37 +211,9 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       };
       return iterator;
     },
-    async follow<T, L>(caller: Caller, open: () => Promise<HeardSource<T>>, last: (error: Error) => L) {
+    async follow<T, L>(caller: Caller, open: () => Promise<Latest<T>>, last: (error: Error) => L) {
       const stream = register(caller);
-      const source = await listen(stream, caller, open);
-      let isOver = false;
-      function leave(): IteratorReturnResult<undefined> {
-        stream.release();
-        return { value: undefined, done: true };
-      }
-      function finish(error = stream.error): IteratorResult<T | L, undefined> {
-        isOver = true;
-        if (!error) return leave();
-        try {
-          return { value: last(error), done: false };
-        } catch (failure) {
-          leave();
-          throw failure;
-        }
-      }
-      const give = (frame: T | undefined) =>
-        frame === undefined || stream.isEnded ? finish() : ({ value: frame, done: false } as const);
-      const onFrame = (frame: T | undefined) => {
-        const { doubt } = stream;
-        return doubt === undefined ? give(frame) : doubt.then(() => give(frame));
-      };
-      const iterator: AsyncIterableIterator<T | L> = {
-        // Not an async function, whose frame would stay in memory for each waiting stream.
-        next: () => (isOver ? Promise.resolve(leave()) : source.next().then(onFrame, finish)),
-        return: async () => leave(),
-        [Symbol.asyncIterator]: () => iterator,
-      };
-      return iterator;
+      return new Follower(stream, await listen(stream, caller, open), last);
     },
     count: () => holders.streams().length,
     async close() {

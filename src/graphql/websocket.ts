@@ -15,6 +15,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
+import { type Latest, nextOf } from '../flow/latest.ts';
 import { inTrace } from '../tracing.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -70,12 +71,12 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   const over = { value: undefined, done: true } as const;
   const results: AsyncIterableIterator<ExecutionResult> = {
     async next() {
-      const frame = await frames.next();
+      const frame = await nextOf(frames);
       return frame ? { value: (await resultOf(frame)) as ExecutionResult } : over;
     },
     // Not a generator, which would notice its return only after the frame that it waits for.
     async return() {
-      frames.leave();
+      frames.close();
       return over;
     },
     [Symbol.asyncIterator]: () => results,
@@ -129,9 +130,20 @@ export function createWebSockets(
   async function endWithSession(link: Link, viewer: Viewer): Promise<void> {
     const { socket } = link.extra;
     const caller = { viewer, credentials: credentialsOf(link), client: clientOf(link) };
-    const closed = Promise.withResolvers<undefined>();
-    const source = async () => ({ next: () => closed.promise, close: () => closed.resolve(undefined) });
-    const held = await streams.follow(caller, source, (error) => error);
+    const silent: Latest<never> = {
+      isOver: false,
+      onNews: undefined,
+      take: () => undefined,
+      close() {
+        Object.assign(silent, { isOver: true });
+        silent.onNews?.();
+      },
+    };
+    const held = await streams.follow(
+      caller,
+      async () => silent,
+      (error) => error,
+    );
     void held.next().then(({ value }) => {
       if (value) socket.close(...closeCodeOf(value));
       return held.return?.();
@@ -167,7 +179,7 @@ export function createWebSockets(
   async function subscribe({ rootValue, ...args }: ExecutionArgs) {
     const { call } = rootValue as Engine;
     const opened = await pipeline.open({ ...args, contextValue: call });
-    return 'next' in opened ? resultsOf(opened) : opened;
+    return 'take' in opened ? resultsOf(opened) : opened;
   }
 
   const server = useServer<NonNullable<Params>>(

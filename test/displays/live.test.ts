@@ -2,13 +2,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DisplayGrant, Viewer } from '../../src/context.ts';
-import type { Source } from '../../src/db/notifications.ts';
 import type { DisplayHeartbeat, RoomSnapshot } from '../../src/displays/display.ts';
 import { type Hub, openHub } from '../../src/displays/hub.ts';
 import { readLocation, watchLocation, watchRoom } from '../../src/displays/live.ts';
 import { keepLocalDays } from '../../src/displays/local-days.ts';
 import { readPlans } from '../../src/displays/plan.ts';
 import { openRoom } from '../../src/displays/room.ts';
+import { type Latest, nextOf } from '../../src/flow/latest.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, heardOfAll, startGraphql, until } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -61,10 +61,10 @@ const update = (id: number, changes: string) =>
   run(sql`update booking set ${sql.raw(changes)}, version = version + 1 where id = ${id}`);
 
 /** Takes all frames of a source as they come. */
-function collect(source: Source<RoomFrame>) {
+function collect(source: Latest<RoomFrame>) {
   const frames: RoomFrame[] = [];
   const reading = (async () => {
-    for (let frame = await source.next(); frame; frame = await source.next()) frames.push(frame);
+    for (let frame = await nextOf(source); frame; frame = await nextOf(source)) frames.push(frame);
   })();
   const snapshots = () => frames.filter((frame) => frame.kind === 'snapshot');
   const heartbeats = () => frames.filter((frame) => frame.kind === 'heartbeat');
@@ -73,7 +73,7 @@ function collect(source: Source<RoomFrame>) {
     snapshots,
     heartbeats,
     reading,
-    close: source.close,
+    close: () => source.close(),
     last: () => snapshots().at(-1) as RoomSnapshot,
   };
 }
@@ -183,12 +183,12 @@ describe('a room that is watched', () => {
   test('gives a slow reader the latest alone', async () => {
     const source = await watchRoom(service.context, viewer, room(), undefined, hub);
     const quick = await watch();
-    const [first] = [(await source.next()) as RoomSnapshot];
+    const [first] = [(await nextOf(source)) as RoomSnapshot];
     const id = await book();
     await until(() => quick.last()?.status === 'BUSY');
     await update(id, `subject = 'anders'`);
     await until(() => quick.last().schedule[0]?.subject === 'anders');
-    const next = (await source.next()) as RoomSnapshot;
+    const next = (await nextOf(source)) as RoomSnapshot;
     expect([first.schedule.length, next.schedule[0]?.subject]).toEqual([0, 'anders']);
     // What is as it was for this reader is no news.
     await update(id, `status = 'Cancelled'`);
@@ -196,7 +196,7 @@ describe('a room that is watched', () => {
     await run(sql`update booking set status = 'Confirmed', version = version - 1 where id = ${id}`);
     await until(() => quick.last().status === 'BUSY');
     let isNews = false;
-    void source.next().then(() => (isNews = true));
+    void nextOf(source).then(() => (isNews = true));
     await until(() => quick.snapshots().length >= 5);
     expect(isNews).toBe(false);
     source.close();

@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { sql } from 'kysely';
 import pg from 'pg';
 import type { Viewer } from '../../src/context.ts';
-import type { Source } from '../../src/db/notifications.ts';
 import type { DisplayHeartbeat, RoomSnapshot } from '../../src/displays/display.ts';
 import { type Hub, openHub } from '../../src/displays/hub.ts';
 import { watchLocation, watchRoom } from '../../src/displays/live.ts';
 import { readPlans } from '../../src/displays/plan.ts';
 import type { WatchedRoom } from '../../src/displays/room.ts';
+import { type Latest, nextOf } from '../../src/flow/latest.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, heardOfAll, startGraphql, until } from '../_util/graphql.ts';
@@ -89,13 +89,13 @@ function holdBack(text: string) {
 const [aPlan, members] = ['from unnest((select $2::integer[])) as asked(id)', 'as "members"'];
 
 /** Takes all frames of a source as they come. */
-function collect(source: Source<DisplayFrame>) {
+function collect(source: Latest<DisplayFrame>) {
   const frames: DisplayFrame[] = [];
   void (async () => {
-    for (let frame = await source.next(); frame; frame = await source.next()) frames.push(frame);
+    for (let frame = await nextOf(source); frame; frame = await nextOf(source)) frames.push(frame);
   })();
   const snapshots = () => frames.filter((frame) => frame.kind === 'snapshot');
-  return { frames, snapshots, last: () => snapshots().at(-1) as RoomSnapshot, close: source.close };
+  return { frames, snapshots, last: () => snapshots().at(-1) as RoomSnapshot, close: () => source.close() };
 }
 const watch = async (index = 0) => collect(await watchRoom(service.context, viewer, room(index), undefined, hub));
 const watchBoard = async () => collect(await watchLocation(service.context, viewer, tenant.locationId, hub));
@@ -258,10 +258,11 @@ test('a display whose rooms change while its stream is opened is asked to come a
     display: { ...display, resourceIds: [1] },
   }));
   const client = { closed: false, on() {}, once() {}, off() {} };
-  let isClosed = false;
-  const source = {
-    next: () => (isClosed ? Promise.resolve(undefined) : Promise.resolve('shown')),
-    close: () => void (isClosed = true),
+  const source: Latest<string> & { isOver: boolean } = {
+    isOver: false,
+    onNews: undefined,
+    take: () => (source.isOver ? undefined : 'shown'),
+    close: () => void (source.isOver = true),
   };
   const caller = { viewer: sign, credentials: { authorization: 'sign', address: '::1' }, client };
   const stream = await streams.follow(
@@ -269,7 +270,7 @@ test('a display whose rooms change while its stream is opened is asked to come a
     async () => source,
     ({ message }) => message,
   );
-  expect([await stream.next(), isClosed]).toEqual([
+  expect([await stream.next(), source.isOver]).toEqual([
     { done: false, value: expect.stringContaining('subscribe again') },
     true,
   ]);

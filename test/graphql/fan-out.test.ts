@@ -19,6 +19,7 @@ import { sql } from 'kysely';
 import WebSocket from 'ws';
 import type { DisplayGrant, Viewer } from '../../src/context.ts';
 import { NotAuthenticated, NotFound, Unavailable } from '../../src/errors.ts';
+import { nextOf } from '../../src/flow/latest.ts';
 import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { type Execution, eventOf, resultOf } from '../../src/graphql/execution.ts';
 import { createSubscriptions, type Frames } from '../../src/graphql/frames.ts';
@@ -144,7 +145,7 @@ describe('an execution', () => {
   const query = 'subscription ($id: Int, $after: String) { room(id: $id, after: $after) { text } }';
 
   async function frameOf(asked: Asked) {
-    return await (await watch(asked)).next();
+    return await nextOf(await watch(asked));
   }
 
   test('is shared by all who ask for the same of the same frame, whatever chose the frame', async () => {
@@ -277,7 +278,7 @@ describe('readers of SSE', () => {
   beforeAll(async () => {
     server = http.createServer(async (request, response) => {
       const frames = await watch(JSON.parse(decodeURIComponent(String(request.headers['x-asked']))));
-      response.on('close', frames.leave);
+      response.on('close', () => frames.close());
       (request.url === '/patient' ? patient : events).serve(response, frames);
     });
     server.listen(0, '127.0.0.1');
@@ -415,20 +416,27 @@ describe('with a database', () => {
 
     /** Gives numbers as they are pushed; an error fails it. */
     function makeSource() {
-      const { promise: closed, resolve: close } = Promise.withResolvers<undefined>();
-      let { promise, resolve, reject } = Promise.withResolvers<number>();
+      let pushed: (() => number) | undefined;
+      const push = (give: () => number) => {
+        pushed = give;
+        source.onNews?.();
+      };
       const source = {
-        isClosed: false,
-        push: (value: number) => resolve(value),
-        fail: (error: Error) => reject(error),
-        async next() {
-          const value = await Promise.race([promise, closed]);
-          ({ promise, resolve, reject } = Promise.withResolvers<number>());
-          return value;
+        isOver: false,
+        onNews: undefined as (() => void) | undefined,
+        push: (value: number) => push(() => value),
+        fail: (error: Error) =>
+          push(() => {
+            throw error;
+          }),
+        take() {
+          const give = pushed;
+          pushed = undefined;
+          return give?.();
         },
         close() {
-          source.isClosed = true;
-          close(undefined);
+          source.isOver = true;
+          source.onNews?.();
         },
       };
       return source;
@@ -455,7 +463,7 @@ describe('with a database', () => {
       const waiting = stream.next();
       leave(client);
       expect(await waiting).toEqual({ value: undefined, done: true });
-      expect([source.isClosed, streams.count()]).toEqual([true, 0]);
+      expect([source.isOver, streams.count()]).toEqual([true, 0]);
     });
 
     test.each<[string, (source: ReturnType<typeof makeSource>) => unknown, string]>([
@@ -485,7 +493,7 @@ describe('with a database', () => {
       await end(source);
       expect(await waiting).toEqual({ value: last, done: false });
       expect(await stream.next()).toEqual({ value: undefined, done: true });
-      expect([source.isClosed, streams.count()]).toEqual([true, 0]);
+      expect([source.isOver, streams.count()]).toEqual([true, 0]);
     });
 
     test('goes on when the display was only heard of, and past the end that it had then', async () => {
@@ -521,7 +529,7 @@ describe('with a database', () => {
         throw new NotAuthenticated('revoked');
       };
       await expect(follow(source)).rejects.toThrow('revoked');
-      expect([source.isClosed, streams.count()]).toEqual([true, 0]);
+      expect([source.isOver, streams.count()]).toEqual([true, 0]);
     });
   });
 

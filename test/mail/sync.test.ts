@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase, poolOf } from '../../src/db/database.ts';
 import { openHub } from '../../src/displays/hub.ts';
 import { watchRoom } from '../../src/displays/live.ts';
+import { nextOf } from '../../src/flow/latest.ts';
 import { openTurns, type Turns } from '../../src/flow/turns.ts';
 import { openLog } from '../../src/log.ts';
 import { alignCalendars } from '../../src/mail/calendars.ts';
@@ -335,12 +336,12 @@ test('the sign at the door shows it, and who organizes it', async () => {
   await heardOfAll(context);
   const frames = await watchRoom(context, viewer, room.resourceId, undefined, hub);
   try {
-    expect(await frames.next()).toMatchObject({ kind: 'snapshot', schedule: [] });
+    expect(await nextOf(frames)).toMatchObject({ kind: 'snapshot', schedule: [] });
     const now = Math.floor(Date.now() / hour) * hour;
     graph.put(room.mailbox, eventAt('a', now, { hours: 2 }));
     await sync();
     const shown = { kind: 'MailItem', organizer: 'Vera Kunz', subject: null };
-    expect(await frames.next()).toMatchObject({ kind: 'snapshot', status: 'BUSY', schedule: [shown] });
+    expect(await nextOf(frames)).toMatchObject({ kind: 'snapshot', status: 'BUSY', schedule: [shown] });
   } finally {
     frames.close();
     await hub.close();
