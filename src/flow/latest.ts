@@ -37,10 +37,18 @@ export function latestOf<T>(iterator: AsyncIterator<T>): Latest<T> {
   let isAsking = false;
   let yielded: T | undefined;
   let failure: { error: unknown } | undefined;
-  const settle = () => {
+  async function ask(): Promise<void> {
+    isAsking = true;
+    try {
+      const { value, done } = await iterator.next();
+      if (done) source.isOver = true;
+      else if (!source.isOver) yielded = value;
+    } catch (error) {
+      failure = { error };
+    }
     isAsking = false;
     source.onNews?.();
-  };
+  }
   const source = {
     isOver: false,
     onNews: undefined as (() => void) | undefined,
@@ -52,20 +60,7 @@ export function latestOf<T>(iterator: AsyncIterator<T>): Latest<T> {
         source.isOver = true;
         throw failure.error;
       }
-      if (isAsking) return undefined;
-      isAsking = true;
-      iterator
-        .next()
-        .then(
-          ({ value, done }) => {
-            if (done) source.isOver = true;
-            else if (!source.isOver) yielded = value;
-          },
-          (error: unknown) => {
-            failure = { error };
-          },
-        )
-        .then(settle);
+      if (!isAsking) void ask();
       return undefined;
     },
     close() {

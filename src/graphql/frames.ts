@@ -1,7 +1,8 @@
 /**
  * Executes subscriptions: opens the source of frames, and executes the document once for each frame. A field that declares
- * `extensions: { sharesFrames: true }` promises that its frames do not depend on the viewer, and that all subscribers get the
- * same frame as the same object. Each distinct operation is then executed once per frame, however many subscribers it has.
+ * `extensions: { sharesFrames: true }` promises that its frames do not depend on the viewer, that all subscribers get the
+ * same frame as the same object, and that a frame is the field's value, or the error that it fails with. Each distinct
+ * operation is then executed once per frame, however many subscribers it has, and by a plan where there is one.
  */
 import {
   type ASTNode,
@@ -9,7 +10,6 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   executeSubscriptionEvent,
-  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLSchema,
   Kind,
@@ -25,6 +25,8 @@ import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError } from './errors.ts';
 import type { Execution, Result } from './execution.ts';
+import { type FramePlan, planFrames } from './plan.ts';
+import { fragmentsOf } from './selections.ts';
 
 /** The results of one subscription. To take one never fails: an error is a frame, and the last one. */
 export type Frames = Latest<Execution>;
@@ -34,6 +36,7 @@ export type Opened = { errors: readonly GraphQLError[] } | Frames;
 
 type Operation = {
   args: ValidatedSubscriptionArgs;
+  plan?: FramePlan | undefined;
   /** Results by frame; undefined where each subscriber has frames of its own. */
   shared: WeakMap<object, Execution> | undefined;
 };
@@ -43,11 +46,8 @@ type Shape = {
   sharesFrames: boolean;
   /** The variables that are used below the root field. */
   variables: readonly string[];
+  plan?: FramePlan | undefined;
 };
-
-function fragmentsOf({ definitions }: DocumentNode): FragmentDefinitionNode[] {
-  return definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION) as FragmentDefinitionNode[];
-}
 
 /** Validation allows a subscription only one root field. */
 function rootFieldOf(document: DocumentNode, { selections }: SelectionSetNode): string | undefined {
@@ -76,7 +76,12 @@ function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   const field = rootFieldOf(document, operation.selectionSet);
   const { extensions } = schema.getSubscriptionType()?.getFields()[field ?? ''] ?? {};
   const sharesFrames = extensions?.['sharesFrames'] === true;
-  return { sharesFrames, variables: sharesFrames ? variablesBelow(document, operation) : [] };
+  if (!sharesFrames) return { sharesFrames, variables: [] };
+  return {
+    sharesFrames,
+    variables: variablesBelow(document, operation),
+    plan: planFrames(schema, document, operation),
+  };
 }
 
 /** Texts begin with a quotation mark, so that nothing else is written like one. */
@@ -125,7 +130,7 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     const known = operations.get(key);
     if (known) return known;
     const contextValue: GraphqlCall = { ...(args.contextValue as GraphqlCall), client: nobody };
-    const made: Operation = { args: { ...args, contextValue }, shared: new WeakMap() };
+    const made: Operation = { args: { ...args, contextValue }, plan: shape.plan, shared: new WeakMap() };
     if (text !== undefined) operations.set(key, made);
     return made;
   }
@@ -142,11 +147,19 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     return { result: result instanceof Promise ? result.then(done) : done(result as Result) };
   }
 
+  function executePlanned({ args, plan }: Operation, frame: object): Execution {
+    const data = plan?.(frame, args.contextValue as GraphqlCall, args.variableValues);
+    if (data instanceof Promise)
+      return { result: data.then((found) => (found ? { data: found } : (execute(args, frame).result as Result))) };
+    return data === undefined ? execute(args, frame) : { result: { data } };
+  }
+
   /** @param frame as the source gives it */
-  function executeOnce({ args, shared }: Operation, frame: unknown): Execution {
+  function executeOnce(operation: Operation, frame: unknown): Execution {
+    const { args, shared } = operation;
     if (!shared || typeof frame !== 'object' || frame === null) return execute(args, frame);
     let execution = shared.get(frame);
-    if (!execution) shared.set(frame, (execution = execute(args, frame)));
+    if (!execution) shared.set(frame, (execution = executePlanned(operation, frame)));
     return execution;
   }
 

@@ -1,5 +1,6 @@
 /**
- * Plans of repeated queries: their fields, arguments and types are resolved once, not at each execution.
+ * Plans of repeated queries, and of the frames of subscriptions: their fields, arguments and types are resolved once, not at
+ * each execution.
  *
  * A plan handles only success. On any error it gives up. GraphQL's own executor then runs the query, which changes nothing,
  * and reports the error. A plan compiles no text of a document to code, unlike graphql-jit, which runs certain literals as
@@ -11,12 +12,15 @@ import {
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  type GraphQLUnionType,
   getArgumentValues,
   isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
+  isUnionType,
   Kind,
+  type OperationDefinitionNode,
   OperationTypeNode,
   type SelectionSetNode,
   type VariableValues,
@@ -25,6 +29,7 @@ import { lowerFirst } from '../fields.ts';
 import { LargeJson, TextList } from '../http/large-json.ts';
 import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
+import { collectFields, giveUp, type References, scopeOf, selectionsOf } from './selections.ts';
 
 /**
  * Returns the data of one execution, as `LargeJson` where there are lists in it that write themselves; undefined if GraphQL's own
@@ -44,36 +49,6 @@ type Run = {
 /** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
 type FieldStep = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
-/** The selections of fragments, by type and name. */
-type Fragments = ReadonlyMap<string, SelectionSetNode>;
-
-function giveUp(): never {
-  throw new Error('This is for the executor.');
-}
-
-/** The fields of a type by their names in the answer, with fragments expanded. */
-function collectFields(
-  { name }: GraphQLObjectType,
-  selectionSets: readonly SelectionSetNode[],
-  fragments: Fragments,
-): Map<string, FieldNode[]> {
-  const fields = new Map<string, FieldNode[]>();
-  function collect({ selections }: SelectionSetNode): void {
-    for (const selection of selections) {
-      if (selection.directives?.length) giveUp();
-      if (selection.kind === Kind.FIELD) {
-        const key = (selection.alias ?? selection.name).value;
-        fields.set(key, [...(fields.get(key) ?? []), selection]);
-      } else if (selection.kind === Kind.FRAGMENT_SPREAD)
-        collect(fragments.get(`${name} ${selection.name.value}`) ?? giveUp());
-      else if ((selection.typeCondition?.name.value ?? name) === name) collect(selection.selectionSet);
-      else giveUp();
-    }
-  }
-  selectionSets.forEach(collect);
-  return fields;
-}
-
 /** GraphQL's default resolver, except that it gives up on functions. */
 function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
   return (parent) => {
@@ -82,21 +57,20 @@ function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
   };
 }
 
-function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[], fragments: Fragments): FieldStep {
+function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[], scope: References): FieldStep {
   const [node = giveUp()] = nodes;
   if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
   const { resolve = memberOf(field.name) } = field;
   // Our resolvers do not use it. One that did would fail here, and the executor would run it.
   const info = undefined as never;
-  const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   return {
     key,
     find:
       field.args.length === 0
         ? (parent, { call }) => resolve(parent, {}, call, info)
         : (parent, { call, variables }) => resolve(parent, getArgumentValues(field, node, variables), call, info),
-    complete: planType(field.type, selectionSets, fragments),
+    complete: planType(field.type, selectionsOf(nodes), scope),
   };
 }
 
@@ -108,13 +82,9 @@ async function settle(value: PromiseLike<unknown>, run: Run, take: (found: unkno
   }
 }
 
-function planObject(
-  type: GraphQLObjectType,
-  selectionSets: readonly SelectionSetNode[],
-  fragments: Fragments,
-): Complete {
-  const steps = [...collectFields(type, selectionSets, fragments)].map(([key, nodes]) =>
-    planField(type, key, nodes, fragments),
+function planObject(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
+  const steps = [...collectFields(type, selectionSets, scope)].map(([key, nodes]) =>
+    planField(type, key, nodes, scope),
   );
   // A template with all keys in order: V8 makes an object slow that gains its keys one by one.
   const empty: Record<string, unknown> = JSON.parse(
@@ -143,11 +113,11 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 function namesOf(
   type: GraphQLOutputType,
   selectionSets: readonly SelectionSetNode[],
-  fragments: Fragments,
+  scope: References,
 ): string[] | undefined {
   const item = isNonNullType(type) ? type.ofType : type;
   if (!isObjectType(item)) return undefined;
-  const selected = [...collectFields(item, selectionSets, fragments)];
+  const selected = [...collectFields(item, selectionSets, scope)];
   return selected.every(([key, [node]]) => key === node?.name.value) ? selected.map(([key]) => key) : undefined;
 }
 
@@ -165,27 +135,33 @@ function planList(complete: Complete, names: readonly string[] | undefined): Com
 }
 
 /** Plans a value that is neither null nor an error. */
-function planValue(
-  type: GraphQLOutputType,
-  selectionSets: readonly SelectionSetNode[],
-  fragments: Fragments,
-): Complete {
+function planValue(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
   if (isListType(type)) {
-    const complete = planType(type.ofType, selectionSets, fragments);
-    return planList(complete, namesOf(type.ofType, selectionSets, fragments));
+    const complete = planType(type.ofType, selectionSets, scope);
+    return planList(complete, namesOf(type.ofType, selectionSets, scope));
   }
   if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
-  // The executor handles abstract types.
-  if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, fragments);
-  return giveUp();
+  if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, scope);
+  // The executor handles interfaces.
+  return isUnionType(type) ? planUnion(type, selectionSets, scope) : giveUp();
 }
 
-function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], fragments: Fragments): Complete {
+function planUnion(type: GraphQLUnionType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
+  const resolveType = type.resolveType ?? giveUp();
+  const plans = new Map(type.getTypes().map((one) => [one.name, planValue(one, selectionSets, scope)]));
+  return (value, run) => {
+    const name = resolveType(value, run.call, undefined as never, type);
+    const complete = typeof name === 'string' ? plans.get(name) : undefined;
+    return (complete ?? giveUp())(value, run);
+  };
+}
+
+function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
   if (isNonNullType(type)) {
-    const complete = planType(type.ofType, selectionSets, fragments);
+    const complete = planType(type.ofType, selectionSets, scope);
     return (value, run) => complete(value ?? giveUp(), run);
   }
-  const complete = planValue(type, selectionSets, fragments);
+  const complete = planValue(type, selectionSets, scope);
   return (value, run) => {
     if (value == null) return null;
     if (typeof value === 'object' && value instanceof Error) giveUp();
@@ -193,21 +169,31 @@ function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetN
   };
 }
 
+const startRun = (call: GraphqlCall, variables: VariableValues): Run => ({
+  call,
+  variables,
+  pending: [],
+  failed: false,
+  isLarge: false,
+});
+
+/** Waits for what a run has begun. */
+async function succeeds(run: Run): Promise<boolean> {
+  // Not Promise.all: each may add further ones.
+  for (const one of run.pending) await one;
+  return !run.failed;
+}
+
 /** @param document a valid one. @returns undefined unless the document is one query over plain records */
 export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits: Limits): Plan | undefined {
-  const { definitions } = document;
-  const fragments = new Map<string, SelectionSetNode>();
-  for (const definition of definitions)
-    if (definition.kind === Kind.FRAGMENT_DEFINITION)
-      fragments.set(`${definition.typeCondition.name.value} ${definition.name.value}`, definition.selectionSet);
-  const [operation, ...others] = definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  const [operation, ...others] = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
   const type = schema.getQueryType();
   if (!type || operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined;
   if (operation.operation !== OperationTypeNode.QUERY || operation.directives?.length) return undefined;
   const { name, variableDefinitions = [] } = operation;
   let complete: Complete;
   try {
-    complete = planObject(type, [operation.selectionSet], fragments);
+    complete = planObject(type, [operation.selectionSet], scopeOf(schema, document));
   } catch {
     return undefined;
   }
@@ -218,12 +204,50 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
       if (limits.refuse({ schema, document, variableValues: sent, contextValue: call })) return undefined;
       const { variableValues: variables } = readVariables(schema, variableDefinitions, sent);
       if (!variables) return undefined;
-      const run: Run = { call, variables, pending: [], failed: false, isLarge: false };
+      const run = startRun(call, variables);
       const data = complete(undefined, run) as object;
-      // Not Promise.all: each may add further ones.
-      for (const one of run.pending) await one;
-      if (run.failed) return undefined;
+      if (!(await succeeds(run))) return undefined;
       return run.isLarge ? new LargeJson(data) : data;
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** The data of a frame; undefined if GraphQL's own executor must run it. */
+export type FramePlan = (
+  frame: object,
+  call: GraphqlCall,
+  variables: VariableValues,
+) => object | undefined | Promise<object | undefined>;
+
+/**
+ * @param operation a valid subscription, of a field whose frames are its values
+ * @returns undefined unless these are plain records
+ */
+export function planFrames(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { directives = [], selectionSet }: OperationDefinitionNode,
+): FramePlan | undefined {
+  const type = schema.getSubscriptionType();
+  if (!type || directives.length > 0) return undefined;
+  let key: string;
+  let complete: Complete;
+  try {
+    const scope = scopeOf(schema, document);
+    const [[name, nodes] = giveUp()] = collectFields(type, [selectionSet], scope);
+    const field = type.getFields()[nodes[0]?.name.value ?? ''] ?? giveUp();
+    [key, complete] = [name, planType(field.type, selectionsOf(nodes), scope)];
+  } catch {
+    return undefined;
+  }
+  return (frame, call, variables) => {
+    try {
+      const run = startRun(call, variables);
+      const data = Object.fromEntries([[key, complete(frame, run)]]);
+      if (run.isLarge) return undefined;
+      return run.pending.length > 0 ? succeeds(run).then((isWhole) => (isWhole ? data : undefined)) : data;
     } catch {
       return undefined;
     }

@@ -69,6 +69,7 @@ export type EventStreams = {
 /** @param stalledAfter milliseconds after which a reader that takes nothing is cut */
 export function createEventStreams(log: Log, stalledAfter: number): EventStreams {
   const readers = new Set<Reader>();
+  const cutting: Reader[] = [];
   let cuts = 0;
 
   const looking = setInterval(() => {
@@ -79,10 +80,17 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
       } else if (now - reader.stuckSince >= stalledAfter) {
         cuts++;
         readers.delete(reader);
-        // A reset also drops the data that the operating system still holds for the reader.
-        reader.response.socket?.resetAndDestroy();
+        if (cutting.push(reader) === 1) setImmediate(cutNext);
       }
   }, lookEvery).unref();
+
+  /** One in each turn of the event loop, as the operating system frees megabytes for each. */
+  function cutNext(): void {
+    const reader = cutting.shift();
+    // A reset also drops the data that the operating system still holds for the reader.
+    reader?.response.socket?.resetAndDestroy();
+    if (cutting.length > 0) setImmediate(cutNext);
+  }
 
   function sendHeaders(response: ServerResponse): void {
     for (const name of ofDocuments) response.removeHeader(name);
@@ -132,7 +140,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
 
   function goOn(reader: Reader): void {
     const { response, sink, pending } = reader;
-    if (response.closed) return leave(reader);
+    if (response.closed) leave(reader);
     if (!readers.has(reader)) return;
     if (reader.stuckSince) {
       if (sink.writableLength > 0) return;

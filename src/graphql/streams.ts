@@ -39,11 +39,7 @@ export type Streams = {
    * or because the source fails, its last frame is `last(error)`.
    * @throws LimitExceeded beyond StreamsPerToken; the errors of `source`
    */
-  follow<T, L>(
-    caller: Caller,
-    source: () => Promise<Latest<T>>,
-    last: (error: Error) => L,
-  ): Promise<Following<T | L>>;
+  follow<T, L>(caller: Caller, source: () => Promise<Latest<T>>, last: (error: Error) => L): Promise<Following<T | L>>;
   /** How many streams are open, over SSE and WebSocket together. */
   count(): number;
   /** Ends all streams, and waits up to a second for their last frames to be sent. */
@@ -84,7 +80,7 @@ class Follower<T, L> implements Following<T | L> {
   take(): T | L | undefined {
     const stream = this.#stream;
     if (this.isOver) stream.release();
-    else if (stream.doubt) this.#waitOut(stream.doubt);
+    else if (stream.doubt !== undefined) this.#waitOut(stream.doubt);
     else
       try {
         const frame = stream.isEnded ? undefined : this.#source.take();

@@ -2,7 +2,7 @@
  * Displays as callers (contract 9): a paired device calls with a token of its own, in every mode of the identity provider.
  * The token is valid until the display is revoked, is not heard of for too long, or its person becomes inactive.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import type { Context, DisplayGrant, Viewer } from '../context.ts';
@@ -24,12 +24,18 @@ export const isDisplayToken = (token: string) => token.startsWith(prefix);
 
 export const makeDisplayToken = () => prefix + randomBytes(tokenBytes).toString('base64url');
 
-/** What is stored of a token. */
-export function hashDisplayToken(config: Context['config'], token: string): Buffer {
-  return createHmac('sha256', deriveKey(pepperOf(config), 'display token'))
-    .update(token)
-    .digest();
+/** Kept, as to derive a key costs more than all else that is done for a token. */
+const keys = new WeakMap<Context['config'], KeyObject>();
+
+function keyOf(config: Context['config']): KeyObject {
+  let key = keys.get(config);
+  if (!key) keys.set(config, (key = createSecretKey(deriveKey(pepperOf(config), 'display token'))));
+  return key;
 }
+
+/** What is stored of a token. */
+export const hashDisplayToken = (config: Context['config'], token: string): Buffer =>
+  createHmac('sha256', keyOf(config)).update(token).digest();
 
 type DisplayRow = Omit<Viewer, 'role' | 'groupIds' | 'hiddenRooms' | 'pinId' | 'display' | 'credential'> &
   DisplayGrant & { hash: Buffer; counts: boolean };
