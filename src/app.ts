@@ -168,7 +168,7 @@ export function createApp(context: Context, health: Health): App {
     },
   });
   return {
-    handler: traceRequests(context, openLane(app, stops, { first: [...first, ...cors], onError })),
+    handler: traceRequests(context, openLane(app, { atRoot: webhook.stops, ofTenants: stops }, { first, ofTenants: cors, onError })),
     express: app,
     upgrades: graphql.upgrades,
     async close() {

@@ -5,6 +5,7 @@ import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, subscriptionSends } from '../http/body-memory.ts';
 import { readBytes } from '../http/request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
+import type { LaneStop } from '../rest/lane.ts';
 import { anonymousSender, countNotifications } from '../rest/limits.ts';
 import { findSender, type Inbox, openInbox, openReceiver, receive, webhookPaths } from './service.ts';
 
@@ -15,6 +16,8 @@ const allowed = 'POST';
 /** The webhook of one process. */
 export type MailWebhook = {
   router: Router;
+  /** The same for notifications, by path. */
+  stops: ReadonlyMap<string, LaneStop>;
   /** For /metrics. */
   figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;
   /** Resolves when every waiting request is recorded. */
@@ -72,6 +75,7 @@ export function openWebhook(context: Context): MailWebhook {
     next();
   };
   router.route(path).post(post).all(refuse);
+  const stop: LaneStop = { method: 'POST', pattern: path, door: (_request, _response, next) => next(), handler: post };
   router.route(legacyPath).all(markLegacy).post(post).all(refuse);
   const figure = (help: string, name: keyof ReturnType<Inbox['figures']>) => ({
     help,
@@ -79,6 +83,7 @@ export function openWebhook(context: Context): MailWebhook {
   });
   return {
     router,
+    stops: new Map([[path, stop]]),
     figures: {
       roomgate_mail_notifications_recorded_total: {
         ...figure('Notifications of mail servers that this process has recorded', 'recorded'),

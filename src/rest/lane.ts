@@ -20,21 +20,38 @@ export type LaneStop = {
 type Handlers = {
   /** What runs first; each calls `next` at once. */
   first: readonly RequestHandler[];
+  /** What then runs for the stops of tenants, in the same way. */
+  ofTenants: readonly RequestHandler[];
   onError: ErrorRequestHandler;
 };
 
 const addressed = /^\/([\w-]+)(\/[\w./-]*[\w.-])(?:\?|$)/;
 const nothing = () => {};
 
-/** @param stops by their paths below the tenant, with `:` for a last segment that is a parameter; undefined for those of Express */
+export type LaneStops = {
+  /** By whole paths. */
+  atRoot: ReadonlyMap<string, LaneStop>;
+  /** By paths below the tenant, with `:` for a last segment that is a parameter; undefined for those of Express. */
+  ofTenants: ReadonlyMap<string, LaneStop | undefined>;
+};
+
 export function openLane(
   app: Express,
-  stops: ReadonlyMap<string, LaneStop | undefined>,
-  { first, onError }: Handlers,
+  { atRoot, ofTenants }: LaneStops,
+  { first, onError, ...handlers }: Handlers,
 ): RequestListener {
-  function find(path: string): { stop: LaneStop | undefined; last: string } {
+  const firstOfTenants = [...first, ...handlers.ofTenants];
+
+  type Found = { stop: LaneStop | undefined; parameters: Record<string, string>; before: readonly RequestHandler[] };
+  function find(url: string): Found {
+    const [, mandator = '', path = ''] = addressed.exec(url) ?? [];
+    const root = atRoot.get(`/${mandator}${path}`);
+    if (root) return { stop: root, parameters: {}, before: first };
     const cut = path.lastIndexOf('/') + 1;
-    return { stop: stops.has(path) ? stops.get(path) : stops.get(`${path.slice(0, cut)}:`), last: path.slice(cut) };
+    const stop = ofTenants.has(path) ? ofTenants.get(path) : ofTenants.get(`${path.slice(0, cut)}:`);
+    const parameters: Record<string, string> = { mandator };
+    if (stop?.parameter !== undefined) parameters[stop.parameter] = path.slice(cut);
+    return { stop, parameters, before: firstOfTenants };
   }
 
   /** What Express does before its first handler. */
@@ -50,16 +67,14 @@ export function openLane(
   }
 
   return (message, answer) => {
-    const [, mandator, path] = addressed.exec(message.url ?? '') ?? [];
-    const { stop, last } = path === undefined ? { stop: undefined, last: '' } : find(path);
-    if (mandator === undefined || stop === undefined || stop.method !== message.method)
-      return void app(message, answer);
+    const { stop, parameters, before } = find(message.url ?? '');
+    if (stop === undefined || stop.method !== message.method) return void app(message, answer);
     const { request, response } = adopt(message, answer);
     const fail = (error: unknown) => void onError(error, request, response, nothing);
     /** As Express does: what a handler throws is answered, as is what it rejects with. */
     const call = async (handler: RequestHandler, next: NextFunction) => handler(request, response, next);
-    for (const handler of first) handler(request, response, nothing);
-    request.params = stop.parameter === undefined ? { mandator } : { mandator, [stop.parameter]: last };
+    for (const handler of before) handler(request, response, nothing);
+    request.params = parameters;
     const enter = (error?: unknown) => {
       if (error !== undefined) return fail(error);
       request.route = { path: stop.pattern };

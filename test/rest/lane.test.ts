@@ -2,6 +2,7 @@
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiDocument } from '../../src/app.ts';
+import { ewsBody } from '../_util/notifications.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const origin = 'https://app.example';
@@ -30,7 +31,7 @@ function call(path: string, { method = 'GET', headers = {}, body = '' }: Call = 
           headers: response.rawHeaders.map((part) =>
             part.replace(/^\w+-\w+-\w+-\w+-\w+$|; r=\d+; t=\d+|^\w{3}, .* GMT$|^\d+$/g, ''),
           ),
-          body: text.replace(/"traceId":"[^"]*"/gi, '').replaceAll('/%73chool', '/school'),
+          body: text.replace(/"traceId":"[^"]*"/gi, '').replaceAll('/%73chool', '/school').replaceAll('/API/', '/api/'),
         }),
       );
     });
@@ -96,6 +97,26 @@ describe('one address', () => {
     const etag = headers[headers.indexOf('ETag') + 1] ?? '';
     const known = await expectAlike(resources, { headers: { ...bearer(), 'if-none-match': etag } });
     expect(known).toMatchObject({ status: 304, body: '' });
+  });
+});
+
+describe('a notification of a mail server', () => {
+  const path = '/api/webhooks/mailserver';
+  const body = ewsBody({ watermark: 'AQAAAA==', events: ['ModifiedEvent'] });
+  test.each<[string, string, Call, number]>([
+    ['of an unknown subscription', '', { method: 'POST', body }, 200],
+    ['with a wrong secret', '?k=1.x', { method: 'POST', body }, 200],
+    ['that is none', '', { method: 'POST', body: 'no' }, 400],
+    ['that is compressed', '', { method: 'POST', body, headers: { 'content-encoding': 'gzip' } }, 415],
+    ['from a page', '', { method: 'POST', body, headers: { origin } }, 200],
+    ['whose query is not UTF-8', '?k=%FF', { method: 'POST', body }, 400],
+    ['that shakes hands', '?validationToken=abc', { method: 'POST' }, 200],
+    ['by another method', '', { method: 'PUT', body }, 405],
+    ['by a preflight request', '', { method: 'OPTIONS', headers: { origin } }, 204],
+  ])('%s', async (name, query, how, status) => {
+    const [here, there] = [await call(path + query, how), await call(path.replace('api', 'API') + query, how)];
+    expect({ name, ...here }).toEqual({ name, ...there });
+    expect(here.status).toBe(status);
   });
 });
 
