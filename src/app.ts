@@ -168,7 +168,10 @@ export function createApp(context: Context, health: Health): App {
     },
   });
   return {
-    handler: traceRequests(context, openLane(app, { atRoot: webhook.stops, ofTenants: stops }, { first, ofTenants: cors, onError })),
+    handler: traceRequests(
+      context,
+      openLane(app, { atRoot: webhook.stops, ofTenants: stops }, { first, ofTenants: cors, onError }),
+    ),
     express: app,
     upgrades: graphql.upgrades,
     async close() {

@@ -69,27 +69,35 @@ export type EventStreams = {
 /** @param stalledAfter milliseconds after which a reader that takes nothing is cut */
 export function createEventStreams(log: Log, stalledAfter: number): EventStreams {
   const readers = new Set<Reader>();
-  const cutting: Reader[] = [];
+  /** Who is to be cut. */
+  const late = new Set<Reader>();
   let cuts = 0;
+
+  const isLate = ({ stuckSince }: Reader, now: number) => stuckSince > 0 && now - stuckSince >= stalledAfter;
 
   const looking = setInterval(() => {
     const now = performance.now();
     for (const reader of readers)
       if (!reader.stuckSince) {
         if (now - reader.wroteAt >= pingEvery) write(reader, ping);
-      } else if (now - reader.stuckSince >= stalledAfter) {
-        cuts++;
-        readers.delete(reader);
-        if (cutting.push(reader) === 1) setImmediate(cutNext);
+      } else if (isLate(reader, now)) {
+        if (late.size === 0) setImmediate(cutNext);
+        late.add(reader);
       }
   }, lookEvery).unref();
 
-  /** One in each turn of the event loop, as the operating system frees megabytes for each. */
+  /** Cuts one in each turn of the event loop, as the operating system frees megabytes for each. */
   function cutNext(): void {
-    const reader = cutting.shift();
-    // A reset also drops the data that the operating system still holds for the reader.
-    reader?.response.socket?.resetAndDestroy();
-    if (cutting.length > 0) setImmediate(cutNext);
+    const [reader] = late;
+    if (!reader) return;
+    late.delete(reader);
+    // What was taken while this process was busy is known by now.
+    if (isLate(reader, performance.now()) && readers.delete(reader)) {
+      cuts++;
+      // A reset also drops the data that the operating system still holds for the reader.
+      reader.response.socket?.resetAndDestroy();
+    }
+    if (late.size > 0) setImmediate(cutNext);
   }
 
   function sendHeaders(response: ServerResponse): void {

@@ -31,7 +31,10 @@ function call(path: string, { method = 'GET', headers = {}, body = '' }: Call = 
           headers: response.rawHeaders.map((part) =>
             part.replace(/^\w+-\w+-\w+-\w+-\w+$|; r=\d+; t=\d+|^\w{3}, .* GMT$|^\d+$/g, ''),
           ),
-          body: text.replace(/"traceId":"[^"]*"/gi, '').replaceAll('/%73chool', '/school').replaceAll('/API/', '/api/'),
+          body: text
+            .replace(/"traceId":"[^"]*"/gi, '')
+            .replaceAll('/%73chool', '/school')
+            .replaceAll('/API/', '/api/'),
         }),
       );
     });
