@@ -17,6 +17,7 @@ const longest = [
   'mail/sync',
   'mail-inbox/inbox',
   'lessons/races.random',
+  'lessons/validate.random',
   'mail/writing-model.random',
   'house/fuzz.random',
   'web/console/every-screen.browser',

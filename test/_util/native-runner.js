@@ -9,7 +9,10 @@ import { pathToFileURL } from 'node:url';
 import circus from 'jest-circus/runner';
 
 const require = createRequire(import.meta.url);
-enableCompileCache(path.join(import.meta.dirname, '../../node_modules/.cache/roomgate-compiled'));
+const compiled = path.join(import.meta.dirname, '../../node_modules/.cache/roomgate-compiled');
+enableCompileCache(compiled);
+// For programs of Node.js that tests start.
+process.env['NODE_COMPILE_CACHE'] ??= compiled;
 
 // What @jest/globals exports is another thing in each file. Helpers import it once: each name leads to that of the present file.
 const present = {};

@@ -13,10 +13,8 @@ const benches = Object.entries(scripts).filter(([name]) => name.startsWith('benc
 /** Runs `node …` of package.json on the database server of this test run. */
 function run(script: string, ...options: string[]) {
   const [, ...args] = script.split(' ');
-  const NODE_COMPILE_CACHE = path.join(project, 'node_modules', '.cache', 'roomgate-compiled');
-  const env = { ...process.env, NODE_COMPILE_CACHE };
   return new Promise<{ code: number | string | null | undefined; stdout: string; stderr: string }>((resolve) => {
-    const child = execFile(process.execPath, [...args, ...options], { cwd: project, env }, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, [...args, ...options], { cwd: project }, (error, stdout, stderr) => {
       process.off('exit', end);
       resolve({ code: error ? error.code : 0, stdout, stderr });
     });

@@ -252,7 +252,7 @@ describe('what Exchange tells', () => {
       },
     };
     const chosen = ['write', 'write', 'unwrite', 'appoint', 'appoint', 'edit', 'edit'] as const;
-    const readings = times(80, 800);
+    const readings = times(40, 800);
     for (let n = 0; n < readings; n += 1) {
       for (let left = 1 + below(3); left > 0; left -= 1) await acts[oneOf(chosen)]!(10 * n + left);
       const { whole } = await room.read();

@@ -118,10 +118,10 @@ export async function startMailServer(options: Partial<Options> = {}) {
     comeBack: () => ask('POST', 'start'),
     loseState: () => ask('POST', 'state-lost'),
     options: (options: Partial<Options>) => ask('PATCH', 'options', options),
-    /** Ends the process. */
+    /** Ends the process, which keeps what has been compiled of it. */
     async stop(): Promise<void> {
       const exited = once(child, 'exit');
-      child.kill('SIGKILL');
+      child.stdin.end();
       await exited;
     },
   };

@@ -27,7 +27,6 @@ describe('what is loaded before a process serves', () => {
     registerHooks({ load(url, context, next) { urls.push(url); return next(url, context); } });
     for (const entry of ${JSON.stringify(entries)}) await import(entry);
     console.log(JSON.stringify([...urls, ...process.moduleLoadList]));`;
-  const kept = path.join(project, 'node_modules/.cache/roomgate-compiled');
 
   test.each([
     // Their first use loads them: docs/architecture.md.
@@ -53,7 +52,6 @@ describe('what is loaded before a process serves', () => {
     const urls = entries.map((entry) => new URL(entry, `file://${project}/`).href);
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', trace(urls)], {
       encoding: 'utf8',
-      env: { ...process.env, NODE_COMPILE_CACHE: kept },
     });
     expect(stderr).toBe('');
     const names = JSON.parse(stdout) as string[];
@@ -114,7 +112,7 @@ describe('a connection that is lost at any step of the start', () => {
   ])(
     '%s: the start goes on',
     async (_how, lose) => {
-      // Three to log in, one to set the session up, and what the migrations ask.
+      // Two to log in, one to set the session up, and what the migrations ask.
       const steps = Array.from({ length: 12 }, (_, index) => index + 1);
       const broken = await Promise.all(
         steps.map(async (at) => {
