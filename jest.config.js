@@ -20,5 +20,5 @@ export default {
   // A worker keeps the modules of its test files: past this a fresh one is cheaper than collecting garbage.
   workerIdleMemoryLimit: '500MB',
   // Longer than the busiest machine needs: tests wait for conditions, and only a hang reaches it.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
 };

@@ -58,11 +58,20 @@ async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<
   }
 }
 
+async function withMigratedDatabase(work: (pool: Database) => Promise<void>): Promise<void> {
+  const { url, drop } = await cloneDatabase();
+  const pool = open(url);
+  try {
+    await work(pool);
+  } finally {
+    await pool.destroy();
+    await drop();
+  }
+}
+
 describe('migrations', () => {
   test('a newer release whose migrations only added something does not keep this one from running', () =>
-    withEmptyDatabase(async (url) => {
-      const pool = open(url);
-      await migrate(pool);
+    withMigratedDatabase(async (pool) => {
       await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(pool);
       const lines: string[] = [];
       const log = openLog('warn', { write: (line) => void lines.push(line) });
@@ -71,7 +80,6 @@ describe('migrations', () => {
       expect(lines.map((line) => JSON.parse(line))).toMatchObject([
         { level: 'warn', applied: '999999_later', msg: expect.stringContaining('this one runs on it') },
       ]);
-      await pool.destroy();
     }));
 
   const newer = 'the database is that of a newer release, which has applied 999999_later; start that release';
@@ -79,13 +87,10 @@ describe('migrations', () => {
     ['changed what this one needs', sql`update schema_floor set migration = '999999_later'`],
     ['does not have all that this one has', sql`delete from kysely_migration where name = ${every.at(-1)}`],
   ])('a newer release that %s is told as one', (_what, change) =>
-    withEmptyDatabase(async (url) => {
-      const pool = open(url);
-      await migrate(pool);
+    withMigratedDatabase(async (pool) => {
       await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(pool);
       await change.execute(pool);
       await expect(migrate(pool)).rejects.toThrow(newer);
-      await pool.destroy();
     }),
   );
 
@@ -96,16 +101,13 @@ describe('migrations', () => {
       sql`update kysely_migration set timestamp = '2126-01-01T00:00:00Z' where name = '000003_lessons'`,
     ],
   ])('a database that %s is told of in one line, and is none to start on', (_what, change) =>
-    withEmptyDatabase(async (url) => {
-      const pool = open(url);
-      await migrate(pool);
+    withMigratedDatabase(async (pool) => {
       await change.execute(pool);
       const refusal = await migrate(pool).catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(ConfigError);
       expect((refusal as Error).message).toMatch(
         /^DatabaseUrl: the database was migrated in another order: it has applied 000004_\S+ before 000003_lessons\. Restore/,
       );
-      await pool.destroy();
     }),
   );
 
