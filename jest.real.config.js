@@ -6,5 +6,4 @@ export default {
   testMatch: ['<rootDir>/test/real/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   maxWorkers: 1,
-  testTimeout: 240_000,
 };

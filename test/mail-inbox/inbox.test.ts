@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { openInbox } from '../../src/mail-inbox/inbox.ts';
@@ -173,10 +173,15 @@ function row(index: number, fields: Partial<InboxRow> = {}): InboxRow {
 }
 
 describe('the inbox', () => {
-  const silent = openLog('silent');
+  /** One for which no time passes, so that it refuses nothing because the machine is slow. */
+  function openTimeless() {
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+    return openInbox(service.context.db, openLog('silent'));
+  }
+  afterEach(() => void jest.restoreAllMocks());
 
   test('records what arrives together in few statements, in the order of the requests', async () => {
-    const inbox = openInbox(service.context.inbox, silent);
+    const inbox = openTimeless();
     const wrong = { claim: 'Rejected', subscriptionId: null } as const;
     const recorded = await Promise.all(
       Array.from({ length: 300 }, (_, index) =>
@@ -200,7 +205,7 @@ describe('the inbox', () => {
     ['32 MiB', 60, 'b'.repeat(1_048_576)],
   ])('lets no more wait than %s', async (_what, count, text) => {
     const release = await lockInbox();
-    const inbox = openInbox(service.context.inbox, silent);
+    const inbox = openTimeless();
     const body = Buffer.from(text);
     const [first, ...others] = Array.from({ length: count }, (_, index) => {
       const one = inbox.record([row(index, { body })]).then(
@@ -218,8 +223,7 @@ describe('the inbox', () => {
     expect(recorded).toBeLessThan(count);
     expect(new Set(outcomes)).toEqual(new Set(['recorded', 'Unavailable']));
     await inbox.close();
-    // What took too long is refused, and recorded all the same.
-    expect((await countVerdicts())['Accepted']).toBeGreaterThanOrEqual(recorded);
+    expect(await countVerdicts()).toEqual({ Accepted: recorded });
   });
 
   describe('while more comes than can be recorded', () => {
@@ -237,7 +241,7 @@ describe('the inbox', () => {
     };
 
     test('of one tenant, another waits for what is under way alone', async () => {
-      const inbox = openInbox(service.context.inbox, silent);
+      const inbox = openTimeless();
       const subscriptionId = await other(1);
       // From now on it is known whose they are.
       await inbox.record(subscriptions.map(({ id }, index) => row(9_000 + index, { subscriptionId: id })));
@@ -258,14 +262,14 @@ describe('the inbox', () => {
     });
 
     test('the newest of whoever has sent most gives way, and what proves nothing before it', async () => {
+      const subscriptionId = await other(2);
       const release = await lockInbox();
-      const inbox = openInbox(service.context.inbox, silent);
+      const inbox = openTimeless();
       const wrong = { claim: 'Rejected', subscriptionId: null, address: '192.0.2.7' } as const;
       const send = (from: number, count: number, fields: Partial<InboxRow> = {}) =>
         Array.from({ length: count }, (_, at) => outcomeOf(inbox.record([row(from + at, fields)])));
       const strangers = send(0, 1_500, wrong);
       const own = send(10_000, 400);
-      const subscriptionId = await other(2);
       const others = send(20_000, 1, { subscriptionId });
       const more = send(30_000, 2_000);
       others.push(...send(40_000, 1, { subscriptionId }));
@@ -284,7 +288,7 @@ describe('the inbox', () => {
   test('records the others when one of them cannot be stored', async () => {
     const { db } = service.context;
     await sql`alter table mail_notification add constraint no_such check (request_id <> 'bad')`.execute(db);
-    const inbox = openInbox(service.context.inbox, silent);
+    const inbox = openTimeless();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 9 }, (_, index) => inbox.record([row(index, index === 4 ? { requestId: 'bad' } : {})])),
     );
