@@ -8,9 +8,9 @@ import { keepDoing } from './flow/retry.ts';
 import type { Log } from './log.ts';
 import { type ProcessSays, placeVariable, type SupervisorSays } from './siblings.ts';
 
-/** A process that still runs so long after SIGTERM, and `DrainSeconds`, is killed. Each ends itself before (host.ts), unless it was stopped. */
+/** How long after SIGTERM and `DrainSeconds` a process is killed. It ends by itself before that (host.ts), unless it is suspended. */
 const stopTimeout = 9_800;
-/** How long the answers to a question of a sibling are waited for: less than a check of /readyz may take. */
+/** How long a sibling waits for the answers to its question: less than a check of /readyz may take. */
 const answerTimeout = 1_500;
 /** The exit code of a process whose settings cannot be used. */
 const unusable = 78;
@@ -73,8 +73,8 @@ function openSwitchboard() {
 }
 
 /**
- * Runs the processes until `stop`: the first alone until it is ready, so that one migrates and a fault of the settings is told
- * once, then the others. Whatever ends starts again, after growing pauses.
+ * Runs the processes until `stop`: first one alone until it is ready, so that only one migrates and a fault in the settings is
+ * reported once; then the others. A process that ends is started again, after growing pauses.
  * @param started gets the port, once
  * @throws ConfigError when the settings cannot be used
  */
@@ -99,7 +99,7 @@ export async function supervise(
     closeUntaken(child);
     const ended = Promise.withResolvers<string>();
     child.on('error', (error) => {
-      // It was not started, or could not be told something as it is about to end.
+      // Either it could not be started, or it is about to end and a message did not reach it.
       if (child.process.pid === undefined) ended.resolve(error.message);
     });
     child.on('exit', (code, signal) => {

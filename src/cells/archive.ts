@@ -123,7 +123,7 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
       }
       const made = await trx.selectFrom('mandator').where('id', '=', id).select('code').executeTakeFirst();
       if (made?.code !== code) throw damaged(file, `it does not have the tenant ${code} itself`);
-      // The sweep here looks behind the ids alone that it has placed.
+      // The sweep here passes over all ids up to the last that it has placed.
       await sql`select place_changes(${id}, 2147483647)`.execute(trx);
       await passIdsOf(trx, id);
       return { mandator: code, rows: written };

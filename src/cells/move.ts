@@ -55,7 +55,7 @@ export type TenantMove = {
   code: string;
   /** Where the PostgreSQL of `to` finds that of `from`. */
   fromUrl: string;
-  /** For how long the tenant may not be written at most. */
+  /** For how many seconds at most writes of the tenant are refused. */
   freezeSeconds: number;
   /** Sends the requests for the tenant to the other installation. */
   route(): Promise<void>;
@@ -95,7 +95,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
     await arrive(from, to, tenant);
     await move.route();
   } else {
-    // Until then nothing shows there that it may be removed.
+    // Its original, where it came from, may be removed only because it is served here.
     if (await isSubscribed(from, id))
       throw new Conflict(
         `The tenant ${code} has come here, and is not removed yet where it was: start that move again there. Where that installation is lost for good, "roomgate tenant thaw --lost" says so here.`,
@@ -154,7 +154,7 @@ async function follow(
 async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[]): Promise<Moved> {
   const { from, to, freezeSeconds, say } = move;
   const mostMs = freezeSeconds * 1_000;
-  // Without a freeze at first, so that the writes stop for the rest only.
+  // The copy catches up before the freeze, so that writes stop only for the little that is left.
   for (let tries = 1; !(await catchUp(from, to, tenant.id, mostMs)); tries++)
     if (tries >= mostTries)
       throw new Conflict(
@@ -181,7 +181,7 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
   }
 }
 
-/** The positions that changes got after they had been copied: of this table new rows alone are sent. */
+/** Gives the copied changes the positions that the originals got after the copying: replication sends only new rows of this table. */
 async function placeAlike(from: Database, to: Database, mandatorId: number): Promise<void> {
   const { rows: open } = await sql<{ id: number }>`
     select id from change where mandator_id = ${mandatorId} and position is null`.execute(to);
@@ -203,7 +203,7 @@ async function placeAlike(from: Database, to: Database, mandatorId: number): Pro
   await forgetAlike(from, to, mandatorId);
 }
 
-/** The rows that were forgotten there after they had been copied: of these tables deletions are not sent. */
+/** Deletes from the copy the rows that were deleted here after the copying: replication sends no deletions of these tables. */
 async function forgetAlike(from: Database, to: Database, mandatorId: number): Promise<void> {
   for (const { name, sendsChanges } of await listTenantTables(from)) {
     if (sendsChanges) continue;
@@ -247,7 +247,7 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
     await insertRows(trx, 'pepper', pepper, { onConflict });
     await insertRows(trx, 'mandator', mandator, { onConflict });
     await sql`update mandator set code = ${code} where id = ${id}`.execute(trx);
-    // Changes without a position: the sweep there looks behind the ids alone that it has placed.
+    // Changes without a position get one now: the sweep there passes over all ids up to the last that it has placed.
     await sql`select place_changes(${id}, 2147483647)`.execute(trx);
     await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
     await sql`delete from move_mark where mandator_id = ${id}`.execute(trx);

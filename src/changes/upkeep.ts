@@ -8,7 +8,7 @@ import { findEnd } from './feed.ts';
 /** Rows of a tenant that one statement deletes. */
 const forgottenAtOnce = 5_000;
 
-/** Tenants whose changes get positions at a time: after a notice to all of them, none waits for the imports of the others. */
+/** For how many tenants changes get positions at a time, so that none waits for the imports of all the others. */
 const placedTogether = 4;
 
 /**
@@ -22,8 +22,8 @@ const openPlaced = (): Placed => ({ placed: 0, last: 0 });
 const lastGiven = sql`coalesce(pg_sequence_last_value(pg_get_serial_sequence('change', 'id')::regclass), 0)`;
 
 /**
- * The changes of a tenant without positions. It looks behind those that all have theirs: the index of the others keeps the
- * entries of all that ever had none until PostgreSQL cleans it up, thousands of pages after an import.
+ * The changes of a tenant without positions. Ids up to `placed` are passed over: until PostgreSQL cleans it up, the index
+ * of changes without positions keeps the entries of those that have got one, thousands of pages after an import.
  */
 const unplacedOf = (db: Database, mandatorId: RawBuilder<unknown>) => sql`
   select from change
@@ -40,8 +40,8 @@ export function mayHaveUnplaced(db: Database): RawBuilder<unknown> {
 }
 
 /**
- * Gives positions to all changes that have none. An id counts as seen when every transaction has ended that ran when it was
- * given out, since it may be committed long after later ones.
+ * Gives positions to all changes that have none. An id counts as seen only once every transaction that was running when
+ * it was given out has ended: until then it may still be committed, long after later ids.
  */
 export async function placeChanges(db: Database, signal: AbortSignal): Promise<void> {
   const state = stateIn(db, openPlaced);
@@ -62,7 +62,7 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
     state.placed = state.awaited.id;
     state.awaited = undefined;
   }
-  // The ids that an earlier statement has seen: one of this statement may be of a transaction that its snapshot does not know.
+  // The last id that the previous statement saw: the one of this statement may belong to a transaction younger than its snapshot.
   if (!state.awaited && state.last > state.placed) state.awaited = { id: state.last, ends: begun };
   state.last = last;
   await pLimit(placedTogether).map(tenants, async (mandatorId) => {

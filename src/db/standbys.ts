@@ -20,7 +20,7 @@ type Answered = 'Standby' | 'NoStandby' | 'Behind' | 'Conflict' | 'Failed' | 'Wr
 
 export type Standbys = {
   /**
-   * Runs a read, which may be run a second time: at the primary, with all that it read before forgotten.
+   * Runs a read, perhaps twice: the second time at the primary, and nothing that the first run read may be used then.
    * @param work gets the database of a standby, or undefined for the primary's
    */
   read<T>(work: (db: Database | undefined) => Promise<T>): Promise<T>;
@@ -35,8 +35,8 @@ export type Standbys = {
 const nameOf = (url: string) => new URL(url).host;
 
 /**
- * Of commits that wait for their WAL to be written, all acknowledged ones are before the flushed position. Where they do not
- * wait, before the inserted one.
+ * A place in the WAL before which all acknowledged commits lie: the flush position where commits wait until their WAL is
+ * flushed, else the insert position.
  */
 const readPlace = {
   name: 'place in the WAL',
@@ -139,7 +139,7 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
   };
 }
 
-/** @throws Unfit for what may not be read, and as connections fail */
+/** @throws Unfit for a server that reads may not go to; the error of a connection that fails */
 async function examine(url: string, primary: ServerState): Promise<ServerState> {
   const client = openLook(url);
   try {
@@ -157,7 +157,7 @@ type Urls = Pick<Config, 'DatabaseUrl' | 'ReadDatabaseUrl'>;
 const hostsToRead = ({ ReadDatabaseUrl }: Urls) => (ReadDatabaseUrl === undefined ? [] : hostsOf(ReadDatabaseUrl));
 
 /**
- * Any other fault is told when the standby is opened, and delays no start.
+ * Checks the standbys at the start. A fault other than foreign data is logged when the standby is opened, and delays no start.
  * @throws ConfigError when a host has the data of another database
  */
 export async function insistOnSameData(config: Urls): Promise<void> {

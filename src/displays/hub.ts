@@ -15,7 +15,7 @@ import { resourcesIn } from './slots.ts';
 export type Hub = {
   /**
    * Runs `use` with a room that has been read.
-   * @param anew whether it must be read after this call
+   * @param anew whether it must be read again rather than be taken as it was read before this call
    * @returns undefined when the tenant has no such room
    */
   withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: WatchedRoom) => T): Promise<T | undefined>;
@@ -108,8 +108,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     hear().catch((error: Error) => log.error({ err: error.stack, topic }, 'displays hear of no more changes'));
   }
 
-  // While a room is stale, what it shows is not known: then any change may concern it.
-  /** Whether a room shows something of one of these resources. */
+  /** Whether a room shows something of one of these resources. What a stale room shows is not known: any change may concern it. */
   const shows = ({ id, plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     ids.has(id) || isStale || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
 

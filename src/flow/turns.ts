@@ -25,12 +25,12 @@ const longestRestMs = 60_000;
 /** When refused work is to ask again: soon, or later when it needs a slow place. */
 const soonMs = 1_000;
 const laterMs = 10_000;
-/** So much spare work asks again soon; where more waits it asks later, as asking costs nearly as much as a turn. */
+/** While no more spare work than this waits, it asks again soon; otherwise later, as asking costs nearly as much as a turn. */
 const fewSpare = 16;
 
-/** When urgent work asks again, and how much of it; where more waits it asks later. */
+/** When urgent work asks again while no more of it than this waits; otherwise later. */
 const [urgentAgainMs, fewUrgent] = [250, 4];
-/** After so long bulk work is as urgent as any. Urgent work that has not asked for so long has been given up. */
+/** How long bulk work waits until it counts as urgent; how long after its last question urgent work counts as given up. */
 const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
 
 const mostOfTenant = 3;

@@ -75,7 +75,7 @@ export function describe(schema: z.ZodType): string {
   return schema.description ?? (inner ? describe(inner) : '');
 }
 
-/** Keeps the last record. The fields of an object are resolved one after the other, so it is made once for all. */
+/** Keeps the last record: the fields of an object are resolved one after another, so its record is made only once. */
 function madeOnce<Source extends object>(toRecord: (source: Source) => object): (source: Source) => object {
   let last: { source: Source; record: object } | undefined;
   return (source) => {
@@ -85,9 +85,9 @@ function madeOnce<Source extends object>(toRecord: (source: Source) => object): 
 }
 
 /**
- * The fields of a record; `toRecord` returns it as REST does. `id` is the record's own alone, since caches know records by it: that
- * of another noun is named by it. A member whose schema has an id has the type of that name, which
- * any room may add.
+ * The fields of a record; `toRecord` returns it as REST does. Only the record's own id is called `id`, since caches tell records
+ * apart by it; the id of another noun is called after that noun, such as `bookingId`. A member whose schema has an id has the
+ * type of that name, which any room may add.
  */
 export function recordFields<Source extends object>(
   t: ObjectFieldBuilder<Types, Source>,

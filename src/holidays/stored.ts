@@ -1,4 +1,4 @@
-/** The only writer of holiday_calendar and holiday, but for what readings tell of themselves. */
+/** The only writer of holiday_calendar and holiday, except that fetching.ts records how each reading went. */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -43,7 +43,7 @@ export const readingColumns = ({ reading }: ReadHolidays) => ({
   reading: JSON.stringify(reading),
 });
 
-/** What an address or holidays that were sent set besides these. */
+/** The columns that a new address sets, or holidays that were sent. */
 const sourceColumns = ({ read, url }: HolidaySource) => {
   const none = { etag: null, fault: null, fault_at: null, reading: null };
   if (read) return { ...none, ...readingColumns(read), url: null, due_at: null };
@@ -59,7 +59,7 @@ export const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCal
 /** The server of an address: the rest may be a secret. */
 export const originOf = (url: string): string => new URL(url).origin;
 
-/** Readings are no members of the record. Of an address only the server. */
+/** What the audit tells of a calendar: of its address only the server, and nothing of its readings. */
 export const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
   name,
   locationId,

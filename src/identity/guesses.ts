@@ -79,7 +79,7 @@ async function recentFailures(
     .executeTakeFirstOrThrow();
 }
 
-/** @param hash of a PIN too long to guess: when it is stored, the failure is written too old to count, at the same cost */
+/** @param hash of a PIN too long to guess: if such a PIN is stored, the failure is dated too far back to count, at the same cost */
 async function recordFailure(
   trx: Transaction,
   { clientId, network }: GuessSource,

@@ -10,13 +10,13 @@ import { markName, readEvent } from './google-events.ts';
 import { openPace } from './pace.ts';
 import { standingAs } from './standing.ts';
 
-/** Writes of one call, which come one after another, and lookups at a time. */
+/** The most writes of one call, which run one after another, and the most lookups that run at the same time. */
 const atOnce = 5;
 /** Half of what Google allows an account, which it counts over a minute: the other half is for readings. */
 const perSecond = 5;
 const silent = { sendUpdates: 'none' };
 
-/** Google takes the digits of base32hex, and so those of a hash in hexadecimal. */
+/** Google allows the digits of base32hex in an id; those of a hash in hexadecimal are among them. */
 export const eventIdOf = (origin: string): string => `rg${createHash('sha256').update(origin).digest('hex')}`;
 
 const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
@@ -60,7 +60,7 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     const question = { method: 'POST', path: `${pathOf(mailbox)}/events`, query: silent, body } as const;
     const answer = await call({ ...question, what: 'POST event' }, signal);
     if (answer.status !== 409) return outcomeOf(answer, body.id);
-    // Its id is taken by itself, or for ever by one that was deleted.
+    // Either the event is there already, or it was deleted and its id stays taken for ever.
     return (await find(mailbox, item.origin, signal)) ? { is: 'Changed' } : { is: 'Gone' };
   }
 
@@ -72,7 +72,7 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     const question = { method: 'PATCH', path: pathOfEvent(mailbox, at.id), query: silent, body: bodyOf(item) } as const;
     const answer = await call({ ...question, ifMatch: at.changeKey, what: 'PATCH event' }, signal);
     if (answer.status === 404 || answer.status === 410) return { is: 'Gone' };
-    // Google also refuses so to change what is deleted.
+    // Google also answers 403 to a change of a deleted event.
     if (answer.status === 403 && !(await find(mailbox, item.origin, signal))) return { is: 'Gone' };
     return outcomeOf(answer, at.id);
   }

@@ -1,7 +1,7 @@
 /**
- * The only writer of opening_rule and opening_exception: replaces the lists of a location or a resource for an Admin, and
- * those of a tenant file. Every write replaces a list as a whole, with new ids; the greatest id is the version of the list, 0 that of
- * an empty one.
+ * The only writer of opening_rule and opening_exception, apart from cells/, which copies and removes whole tenants. An Admin
+ * or a tenant file replaces a list of a location or a resource as a whole, with new ids; the greatest id is the version of the
+ * list, 0 that of an empty one. When a resource moves to another location, its lists go along and keep their ids.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';

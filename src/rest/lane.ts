@@ -31,7 +31,7 @@ const nothing = () => {};
 export type LaneStops = {
   /** By whole paths. */
   atRoot: ReadonlyMap<string, LaneStop>;
-  /** By paths below the tenant, with `:` for a last segment that is a parameter; undefined for those of Express. */
+  /** By paths below the tenant, with `:` in place of a last segment that is a parameter; undefined: Express serves it. */
   ofTenants: ReadonlyMap<string, LaneStop | undefined>;
 };
 

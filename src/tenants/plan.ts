@@ -25,7 +25,7 @@ import { movesIn, openIds, type PlannedIds } from './planned-ids.ts';
 import type { StoredTenant } from './stored-tenant.ts';
 import type { TenantFile } from './tenant-file.ts';
 
-/** What names others is written after these. The caller holds what the file names. */
+/** Writes records after those that they refer to. The caller has locked everything that the file names. */
 export async function writePlan(
   trx: Transaction,
   mandatorId: number,
@@ -66,7 +66,7 @@ const hoursOf = ({ changes }: Planned): Partial<WrittenHours> =>
 
 const isNews = ({ fate }: Planned) => fate !== 'unchanged';
 
-/** Where the holidays of a calendar come from now, as far as it changes. */
+/** The changed ones of the members that say where the holidays of a calendar come from. */
 export const sourceIn = (changes: readonly FileDifference[]): Partial<WrittenSource> =>
   Object.fromEntries(
     changes
@@ -112,9 +112,9 @@ async function writeMandator(trx: Transaction, mandatorId: number, file: TenantF
 }
 
 /**
- * Inserts the new records and updates the changed ones, a statement each.
- * @param ids those of the records that these refer to; gets those of these
- * @param more columns beside those of the members
+ * Inserts the new records and updates the changed ones, with one statement for each of the two.
+ * @param ids the ids of the records that these refer to; the ids of the new records are added
+ * @param more the columns that are not members
  * @throws Conflict when somebody has made one of the new records just now
  */
 async function writeRecords<Record extends Planned>(

@@ -16,7 +16,7 @@ import type { Format, reading, TimetableRequest } from './wire.ts';
 export type KeptReading = Pick<TimetableRequest, keyof typeof reading> & { Format?: Format | null | undefined };
 export type Profile = { id: number; name: string; reading: KeptReading; version: number };
 
-/** The most that a tenant has, and bytes that one of them says: a list gives them whole. */
+/** The most profiles of a tenant, and the most bytes of one: a list returns all of them whole. */
 export const mostProfiles = 50;
 const mostBytes = 131_072;
 
@@ -70,7 +70,7 @@ export async function findProfile(db: Database, viewer: Viewer, id: number): Pro
 
 export type NewProfile = { name: string; reading: KeptReading };
 
-/** A member that says nothing is the same as none. */
+/** An empty member is the same as an absent one. */
 const withoutEmpty = (kept: KeptReading): KeptReading => {
   const isSaid = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => isSaid(value))) as KeptReading;
@@ -113,7 +113,7 @@ async function hold(trx: Transaction, viewer: Viewer, id: number, expected: Vers
 }
 
 /**
- * Changes the given members, each as a whole; null takes one away. Who sends what is there already changes nothing.
+ * Changes the given members, each as a whole; null takes one away. Sending what is stored already changes nothing.
  * @throws Forbidden, NotFound, PreconditionFailed, Conflict, InvalidInput
  */
 export function changeProfile(
@@ -164,7 +164,7 @@ export function deleteProfile(db: Database, act: Act, id: number, expected: Vers
 }
 
 type Lists = 'Periods' | 'Rooms' | 'SharedRooms';
-/** A request with what its profile says, and without lists that are left out. */
+/** A request with what its profile adds; a list that neither of them has is empty. */
 export type CompleteRequest = Omit<TimetableRequest, Lists> &
   Pick<KeptReading, 'Format'> & { [List in Lists]: NonNullable<KeptReading[List]> };
 

@@ -47,11 +47,11 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
 }
 
 /**
- * Ends the sessions that worked for runners that are dead, and releases their jobs; those taken less than 2 s ago only while no
- * worker is starting. A job may have caused its worker's death, so it waits as after a failure from the second one on; most have
- * not, and the first time none waits.
+ * Ends the sessions that worked for dead runners, and releases the jobs of these runners; while a worker is starting, not those
+ * of a runner that took a job less than 2 s ago. A job may have caused its worker's death, so from its second attempt on it
+ * waits as after a failure. Most have not, so after the first attempt none waits.
  * @param own the names of the calling runners
- * @returns whether there are such jobs, so that it is worth to come again soon
+ * @returns whether jobs were left because a worker is starting: it is then worth coming back soon
  */
 export async function releaseTheDead(session: Kysely<DB>, own: readonly string[], log: Log): Promise<boolean> {
   const { rows } = await sql<{ ended: number[]; pools: string[]; isLeft: boolean }>`
