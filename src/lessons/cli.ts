@@ -174,7 +174,7 @@ async function describeFindings(
     if (finding.Severity === severity) findings.push(finding);
     if (findings.length === mostFindingsShown) break;
   }
-  const hasLines = findings.some(({ Line }) => Line !== null);
+  const hasLines = findings.some(({ Line }) => typeof Line === 'number');
   const table = formatTable(
     [hasLines ? 'Line' : 'Index', 'JobID', 'LektionId', 'Field', 'Code', 'Message'],
     findings.map((finding) => [
