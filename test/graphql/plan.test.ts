@@ -1,19 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
+  executeSubscriptionEvent,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLOutputType,
   GraphQLSchema,
+  type OperationDefinitionNode,
   parse,
+  validateSubscriptionArgs,
 } from 'graphql';
+import { toContent, toSnapshot } from '../../src/displays/snapshot.ts';
 import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { createLimits } from '../../src/graphql/limits.ts';
 import { createPipeline } from '../../src/graphql/pipeline.ts';
-import { planQuery } from '../../src/graphql/plan.ts';
+import { planFrames, planQuery } from '../../src/graphql/plan.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { openLog } from '../../src/log.ts';
+import { documents } from '../../src/web/display/frames.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -168,5 +173,69 @@ describe('a plan', () => {
     ['a value that does not fit', () => 'x', Int],
   ])('leaves %s to the executor', async (_name, value, type) => {
     expect(await planned(value, type)).toBeUndefined();
+  });
+});
+
+describe('a plan of frames', () => {
+  const schema = createSchema();
+  const call = { viewer: { mandatorId: 1 }, context: {} } as GraphqlCall;
+  const planOf = (query: string) => {
+    const document = parse(query);
+    const args = validateSubscriptionArgs({ schema, document, variableValues: { id: '1' }, contextValue: call });
+    if (!('operation' in args)) throw args[0];
+    return { args, plan: planFrames(schema, document, args.operation) };
+  };
+  const now = Date.UTC(2027, 0, 1);
+  const heartbeat = { kind: 'heartbeat', cursor: 'c', serverTime: now, asOf: now, trustUntil: now };
+  const content = toContent(
+    {
+      stored: {
+        resourceId: 2,
+        name: 'Zimmer "über"',
+        kind: 'Room',
+        capacity: null,
+        equipment: ['Beamer'],
+        isActive: true,
+        locationId: 1,
+        locationName: 'Zürich',
+        timeZone: 'Europe/Zurich',
+        start: now,
+        midnight: now + 1,
+        end: now + 2,
+        slots: [],
+      },
+      open: [{ start: now, end: now + 2 }],
+      zoneOffsets: [{ from: now, offsetMinutes: 60 }],
+    },
+    'Title',
+    now,
+  );
+
+  test.each<[string, object]>([
+    ['a snapshot', toSnapshot(content, now, now)],
+    ['a heartbeat', heartbeat],
+    ['the end', { kind: 'ended', reason: 'Revoked', serverTime: now, retryAfterSeconds: null }],
+  ])('gives what the executor gives of %s', async (_name, frame) => {
+    for (const { stream } of [documents.sign, documents.board]) {
+      const { args, plan } = planOf(stream);
+      const { data } = await executeSubscriptionEvent({ ...args, rootValue: frame });
+      expect(JSON.stringify(plan?.(frame, call, args.variableValues))).toBe(JSON.stringify(data));
+    }
+  });
+
+  test('leaves what fails to the executor', () => {
+    const { args, plan } = planOf(documents.sign.stream);
+    for (const frame of [new Error('x'), { kind: 'unknown' }, { ...heartbeat, cursor: null }])
+      expect(plan?.(frame, call, args.variableValues)).toBeUndefined();
+  });
+
+  test.each([
+    ['subscription @one { display(resourceId: 1) { __typename } }', false],
+    ['subscription { display(resourceId: 1) { ... @include(if: true) { __typename } } }', false],
+    ['subscription { a: display(resourceId: 1) { ...h } } fragment h on DisplayHeartbeat { cursor }', true],
+  ])('is made of a field over plain records: %s', (query, isMade) => {
+    const document = parse(query);
+    const [operation] = document.definitions as [OperationDefinitionNode];
+    expect(planFrames(schema, document, operation) !== undefined).toBe(isMade);
   });
 });
