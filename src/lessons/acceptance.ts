@@ -19,21 +19,21 @@ export type NewBatch = {
   operation: JobOperation;
   /** The bytes of a JSON array of jobs. */
   body: AsyncIterable<Uint8Array>;
-  /** The same checks and the same errors as the real run, nothing written. */
+  /** A dry run: the same checks and errors as the real run, with nothing written. */
   validateOnly?: boolean | undefined;
   /** Fail when absent. */
   onConflict?: ConflictRule | undefined;
-  /** A lesson that equals a booking of the viewer takes that over; of a creation. */
+  /** Create only: a lesson takes over a booking of the viewer with the same room, start and end. */
   takeOverBookings?: boolean | undefined;
-  /** Jobs that there are not yet are created, where their list is the whole truth; of an update. */
+  /** Update only: creates unknown jobs whose ReplaceLektionList is true. */
   createMissing?: boolean | undefined;
-  /** An update that is the whole truth of its source. */
+  /** Update only: the batch lists all jobs of its source. */
   replaces?: Replaced | undefined;
   idempotencyKey?: string | undefined;
   requestId: string;
 };
 
-/** Jobs of this Quelle that a batch does not list are deleted, but for what begins before `since`. */
+/** Jobs of this Quelle that a batch does not list are deleted, except for lessons that begin before `since`. */
 export type Replaced = { quelle: string; since: Date | null; allowRemoval: boolean };
 
 type AcceptedBatch = { batchId: string; importStatus: 'AwaitingLessonCreation' };
@@ -72,7 +72,7 @@ export async function createBatch(context: Context, viewer: Viewer, wanted: NewB
     if (body.complete) return await accept(context.db);
     const { arriving, storing } = context.once(openLargeImports);
     return await arriving.hold(viewer, async () => {
-      // What would be refused need not be sent.
+      // Refuses before the client has sent the whole body.
       await context.db.transaction().execute((trx) => claimKey(context, trx, viewer, wanted));
       await body.receive();
       return await storing.hold(viewer, () => accept(context.uploads));

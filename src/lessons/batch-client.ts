@@ -33,7 +33,7 @@ export type BatchClient = {
   postJobs(operation: JobsPath, body: Blob, options?: PostOptions): Promise<AcceptedRecord>;
   /** Sends the files of a timetable program; `write` makes the body of each attempt. */
   postTimetable(write: () => AsyncGenerator<Uint8Array>, options?: PostOptions): Promise<TimetableAnswer>;
-  /** Keeps how files are read: in a new profile, or in place of the members that the one of this name has. */
+  /** Stores how files are read in the profile of this name: a new one, or these members of an existing one. */
   saveProfile(name: string, reading: object): Promise<void>;
   getBatch(batchId: string): Promise<BatchRecord>;
   /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
@@ -120,7 +120,7 @@ export const openBatchClient = (api: Api): BatchClient => ({
       seen = state;
       if (changed) onChange?.(batch);
       if (hasEnded(batch)) return batch;
-      // Answered early and with nothing new: something on the way does not hold the poll.
+      // Answered early and with nothing new: a proxy on the way does not let the request wait.
       if (!changed && performance.now() - asked < (longPollSeconds - 5) * 1_000) await api.wait(retryAfterMs);
     }
   },

@@ -15,7 +15,7 @@ export const importStatuses = [
 export type ImportStatus = (typeof importStatuses)[number];
 export const operations = ['Create', 'Update', 'Delete'] as const;
 export type JobOperation = (typeof operations)[number];
-/** What becomes of lessons whose room is occupied (contract 4.2). */
+/** How lessons whose room is occupied are handled (contract 4.2). */
 export const conflictRules = ['Fail', 'Skip', 'Displace'] as const;
 export type ConflictRule = (typeof conflictRules)[number];
 export const failureKinds = ['Data', 'Technical', 'Cancelled'] as const;
@@ -58,7 +58,7 @@ export type LessonError = {
   code: string;
   message: string;
   pointer: string | null;
-  /** Of the file of a timetable that `pointer` leads to. */
+  /** The line of the timetable file that `pointer` refers to. */
   line: number | null;
 };
 
@@ -75,7 +75,7 @@ export type BatchFilter = {
   jobID?: string | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
-  /** Only those of the viewer. */
+  /** Only batches that the viewer has sent. */
   mine?: boolean | undefined;
 };
 
@@ -90,22 +90,22 @@ export type Running = BatchKey & {
   operation: JobOperation;
   validateOnly: boolean;
   onConflict: ConflictRule;
-  /** Whether a lesson that equals a booking of the sender takes that over. */
+  /** Whether a new lesson takes over a booking of the sender with the same room, start and end. */
   takeOver: boolean;
-  /** Whether an update creates the jobs that there are not yet. */
+  /** Whether an update creates jobs that do not exist yet. */
   createMissing: boolean;
-  /** Jobs of this Quelle that the batch does not list go; null: none. */
+  /** The batch deletes the jobs of this Quelle that it does not list; null: none. */
   replacesQuelle: string | null;
-  /** What begins before this instant stays. */
+  /** Lessons that begin before this instant stay. */
   replacesSince: Date | null;
   allowRemoval: boolean;
   createdBy: number;
   attempts: number;
-  /** Counts the starts: what is written outside of the batch's session is ignored once a later start has begun. */
+  /** Counts the starts: writes outside of the batch's session have no effect once a later start has begun. */
   fence: number;
   jobCount: number;
   requestId: string;
-  /** The W3C trace context of the request that has sent it. */
+  /** The W3C trace context of the request that sent the batch. */
   traceParent: string | null;
   cancelRequested: boolean;
 };
@@ -170,7 +170,7 @@ export const toBatch = ({ personId, displayName, ...batch }: Omit<Batch, 'create
   createdBy: { personId, displayName },
 });
 
-/** What operators watch of the open batches of all tenants. */
+/** Metrics of the open batches of all tenants. */
 const figure = (help: string, value: RawBuilder<number>) => ({
   help,
   async read(db: Database) {

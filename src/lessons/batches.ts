@@ -22,7 +22,7 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * @throws Forbidden for a display; NotFound, also for a batch of another tenant, for one that is hidden from the caller, and
- * for what is no id at all
+ * for a malformed id
  */
 export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
   checkBatchUser(viewer);
@@ -59,7 +59,7 @@ export async function listBatches(
   return toPage(batchList, rows.map(toBatch), page);
 }
 
-/** Errors and warnings in the order of the body, with what is not kept of them. @throws NotFound for an unknown batch */
+/** Errors and warnings in the order of the body, and how many are not kept. @throws NotFound for an unknown batch */
 export async function listErrors(
   db: Database,
   viewer: Viewer,

@@ -60,7 +60,7 @@ async function readHead(file: string): Promise<string> {
   }
 }
 
-/** A file with its beginning, as `openAsBlob` does not say why it cannot. @throws CommandFailed that says why */
+/** A file with its beginning, since the error of `openAsBlob` names no cause. @throws CommandFailed with the cause */
 async function openFile(file: string): Promise<{ head: string; content: Blob }> {
   const head = await readHead(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadableFile(file, error);

@@ -58,7 +58,7 @@ async function listTroubled(db: Database): Promise<Troubled[]> {
   return rows;
 }
 
-/** Batches that have been open for long, besides those of tenants whose first batch has failed starts. */
+/** Batches that have been open for a long time, except of tenants whose first batch has failed starts. */
 async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<Finding> {
   const tenants = troubled.map(({ batch }) => batch.slice(0, batch.indexOf('/')));
   const { rows } = await sql<{ open: number; old: string[] | null }>`

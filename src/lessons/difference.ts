@@ -6,7 +6,7 @@ import type { BatchKey } from './batch.ts';
 import { lessonFields } from './fields.ts';
 import { live } from './plan.ts';
 
-/** In the order in which they are told: what goes first. */
+/** In the order in which they are reported: removed lessons first. */
 export const differenceKinds = ['Removed', 'Moved', 'Changed', 'Added'] as const;
 type Place = { ressourceName: string; beginn: Date; ende: Date };
 
@@ -34,7 +34,7 @@ export const mostDifferences = 200;
 const moved = sql`(staged.resource_id, staged.beginn, staged.ende) is distinct from (stored.resource_id, stored.beginn, stored.ende)`;
 const kind = sql`case action when 'insert' then 'Added' when 'delete' then 'Removed' when 'keep' then 'Unchanged'
   else case when ${moved} then 'Moved' else 'Changed' end end`;
-/** Where a column may be null for its default, or is compared by another. */
+/** Columns whose null means a default, or that are compared by another column. */
 const compared: Record<string, (table: string) => RawBuilder<unknown>> = {
   RessourceName: (table) => sql.ref(`${table}.resource_id`),
   Status: (table) => sql`coalesce(${sql.ref(`${table}.status`)}, 'Geplant')`,
@@ -52,7 +52,7 @@ const placeIn = (room: string, beginn: string, ende: string) => sql`jsonb_build_
   'ressourceName', ${sql.id(room)}.name, 'beginn', ${sql.ref(beginn)}, 'ende', ${sql.ref(ende)})`;
 const order = sql`array_position(${sql.lit(`{${differenceKinds.join(',')}}`)}::text[], what), row`;
 
-/** Of the staged lessons against those that are stored: nothing of the batch may be written any more. */
+/** Compares the staged lessons with the stored ones, so it must run before the batch writes anything. */
 export async function recordDifference(trx: Transaction, { mandatorId, id }: BatchKey): Promise<void> {
   await sql`
     with lesson_difference as materialized (

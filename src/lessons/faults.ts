@@ -80,11 +80,11 @@ const referenceErrors = (batch: BatchKey): FaultQuery[] => [
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,
 ];
 
-/** Whether nobody can tell if the list of a job is the whole truth; that it is unknown follows from it where such jobs are created. */
+/** Whether ReplaceLektionList has a wrong type: only that is reported then, not that the job is unknown. */
 const hasWrongReplaceList = sql`exists (
   select from body_job where body_job.index = job.index and jsonb_typeof(replace_list) not in ('boolean', 'null'))`;
 
-/** Of a job that comes twice, the first is told: the others are duplicates. */
+/** If a batch has an unknown JobID several times, only the first is reported as unknown: the others are duplicates. */
 const unknownErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'UnknownJobId', 'Unknown JobId: ' || job_id
         || case when ${seesPart(batch, sql`job.job_id`)}
@@ -99,7 +99,7 @@ const unknownErrors = (batch: Running): FaultQuery[] => [
       where lektion_id is not null and stored_booking is null and not whole`,
 ];
 
-/** That a JobID is taken is told whoever has it: it is unique in the tenant. */
+/** A JobID is unique in the tenant, so it is reported as taken even if the sender may not see the job that has it. */
 const duplicateErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'DuplicateJobId',
         'Duplicate JobId: ' || job_id || case

@@ -72,7 +72,7 @@ const outsideOpeningHoursWarning: FaultQuery = sql`
   from staged_lesson ${outsideOpeningHours('staged_lesson')}
   where not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
 
-/** A shared booking conflicts with a lesson that leaves it, as any other does. */
+/** The booking that only this lesson has: a shared one may be in the way of a lesson that leaves it. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;
 
 const settledConflictWarnings = (batch: Running): FaultQuery[] => [
@@ -173,7 +173,7 @@ export async function recordFindings(
 const sum = (tallies: readonly Omission[], severity: Omission['severity']) =>
   tallies.reduce((sum, tally) => sum + (tally.severity === severity ? tally.count : 0), 0);
 
-/** How many there are of each code. */
+/** The number of findings of each code. */
 async function countFindings(trx: Transaction, kinds: readonly FaultQuery[]): Promise<Omission[]> {
   const { rows } = await sql<Omission>`
     select severity, code, count(*)::int as count

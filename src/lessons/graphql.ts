@@ -1,4 +1,4 @@
-/** Batches over GraphQL; their import and the timetable stand in parts of their own. */
+/** Batches over GraphQL; for sending them see import-graphql.ts, for the timetable timetable-graphql.ts. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
@@ -15,7 +15,7 @@ import * as lessons from './service.ts';
 import { addTimetable } from './timetable-graphql.ts';
 import * as wire from './wire.ts';
 
-/** A Batch is what the service gives; its errors are read when they are asked for. */
+/** The source of a Batch is the service's record; its errors are read only when a query selects them. */
 function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.ConflictRule>) {
   recordType(builder, 'OmittedErrors', wire.omittedErrors);
   enumType(builder, wire.differenceKind);

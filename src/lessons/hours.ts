@@ -5,7 +5,7 @@ import * as openingHours from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
 import type { BatchKey } from './batch.ts';
 
-/** Opening hours are read for so many days around today; lessons beyond give no warning. */
+/** Opening hours are read for this many days around today; lessons beyond give no warning. */
 const horizonDays = 800;
 
 /**

@@ -1,4 +1,4 @@
-/** Imports over GraphQL: how jobs are sent, and a batch is cancelled. */
+/** Imports over GraphQL: sends jobs and cancels batches. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
 import { asSent, partType } from '../graphql/body.ts';

@@ -57,7 +57,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   const published = await publish(openProgress(context, batch, lessonCount), work);
   if (!published) return await failData(work, lessonCount);
   const { warnings, omitted } = await recordWarnings(work, published);
-  // A check goes on, as there may be more to tell; this comes first.
+  // A dry run goes on, as it may find more; this warning comes first.
   if (tooMany !== undefined) await recordLimits(trx, batch, 'Warning', [tooMany], 0);
   const warningCount = warnings + (tooMany === undefined ? 0 : 1);
   if (batch.validateOnly) await recordDifference(trx, batch);
@@ -66,7 +66,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   return 'LessonsCreated';
 }
 
-/** The staging tables that not every batch needs, each made on demand. */
+/** Staging tables that only some batches need; each is made on demand. */
 function openStage(trx: Transaction, batch: Running, listed: number) {
   let lessons: Promise<void> | undefined;
   let plan: Promise<void> | undefined;
@@ -101,7 +101,7 @@ type Published = Omit<DescribedPlan, 'rows'>;
 /** A lesson of the batch is wrong by itself. */
 class Refused extends Error {}
 
-/** @returns undefined, with nothing written, when a lesson or a constraint says no */
+/** @returns undefined, with nothing written, when a lesson is faulty or a constraint refuses it */
 async function publish(progress: ImportProgress, work: BatchWork): Promise<Published | undefined> {
   const { trx, batch, stage } = work;
   if (batch.operation === 'Create') {
@@ -232,7 +232,7 @@ function exceededLimits({ JobsPerBatch, LessonsPerBatch }: BatchLimits, jobs: nu
   ];
 }
 
-/** Stores findings that are of the whole batch. @param first the number of the first */
+/** Stores findings about the batch as a whole. @param first the number of the first */
 async function recordLimits(
   trx: Transaction,
   { mandatorId, id }: Running,

@@ -1,6 +1,6 @@
 /**
- * How lessons become rows. The statements select from rows of staged lessons with `booking_id` and `cancelled`; what
- * follows is `from`.
+ * Inserts lessons and their bookings. The statements select from staged lessons with `booking_id` and `cancelled`; the caller
+ * appends the `from`.
  */
 import { sql } from 'kysely';
 import type { BatchKey } from './batch.ts';

@@ -13,7 +13,7 @@ export const isOpen = sql<boolean>`import_status in ('AwaitingLessonCreation', '
 /** SQL: whether there are batches to import. */
 export const hasOpen = sql<boolean>`exists (select from batch where ${isOpen})`;
 
-/** Whether a batch waits for nothing but a worker. The pause after a failed start does not delay a cancellation. */
+/** Whether a batch waits only for a worker. The pause after a failed start does not delay a cancellation. */
 export const isDue = sql<boolean>`(cancel_requested or coalesce(not_before <= now(), true))`;
 
 /** Whether a worker is on a batch of the tenant `mandator_id`. */

@@ -11,7 +11,7 @@ import { bookingStatus, couplingId, insertBookings, insertLessonRows } from './i
 
 type PlannedBatch = BatchKey & Pick<Running, 'createdBy' | 'takeOver'>;
 
-/** The rows that are written. */
+/** Rows that are written. */
 export const live = sql`not staged.refused and not staged.skipped`;
 const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
 
@@ -110,11 +110,11 @@ export type DescribedPlan = {
   /** The highest row. */
   rows: number;
   inserted: number;
-  /** Whether something is to be said about single lessons. */
+  /** Whether there are warnings about single lessons. */
   remarkable: boolean;
   earliest: Date | null;
   latest: Date | null;
-  /** Of the rooms that are left and taken. */
+  /** The rooms that lessons leave or take. */
   resourceIds: number[];
 };
 
@@ -131,7 +131,7 @@ export async function describePlan(trx: Transaction): Promise<DescribedPlan> {
   return rows[0] as DescribedPlan;
 }
 
-/** Updates the jobs, and cancels the bookings that go before others take their places. */
+/** Updates the jobs, and cancels obsolete bookings before others take their places. */
 export async function beginPlan(trx: Transaction, batch: Running): Promise<void> {
   // Lessons may swap places in any order.
   await sql`set constraints booking_no_overlap deferred`.execute(trx);

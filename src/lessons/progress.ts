@@ -26,7 +26,7 @@ async function tellProgress({ work, log }: ImportContext, batch: Running, proces
   if (told?.cancel_requested) throw new Cancelled();
 }
 
-/** Progress is told on a connection of its own, since the import's transaction commits only at the end. */
+/** Progress is written on a connection of its own, since the import's transaction commits only at the end. */
 export function openProgress(context: ImportContext, batch: Running, lessonCount: number) {
   let reported: Promise<void> = Promise.resolve();
   return {
@@ -35,7 +35,7 @@ export function openProgress(context: ImportContext, batch: Running, lessonCount
       await reported;
       if (context.signal.aborted) throw new HandedOver();
       reported = tellProgress(context, batch, Math.min(processed, lessonCount));
-      // The next await gets the error, if there is one.
+      // The next await gets any error.
       reported.catch(() => {});
     },
     settled: () => reported,

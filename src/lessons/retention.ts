@@ -1,4 +1,4 @@
-/** Forgets jobs whose lessons were all over long ago, where the operator wants that: with their lessons, and the bookings of those. */
+/** Forgets jobs whose lessons all ended more than `LessonDays` ago, with their lessons and the bookings of these. */
 import { sql } from 'kysely';
 import { forgetBookings } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
@@ -8,14 +8,14 @@ import { isOpen } from './next.ts';
 
 type Kept = Config['Limits'];
 
-/** Jobs of a tenant that one transaction deletes; imports of the tenant wait for it. */
+/** Jobs that one transaction deletes; imports of their tenant wait for it. */
 const forgottenAtOnce = 50;
 
 const before = (days: number) => sql`now() - make_interval(days => ${days})`;
 
 /**
- * A job is forgotten as a whole, so that whoever sends it again finds all of its lessons or none: once all of them ended so
- * long ago, nobody has sent it since, and the feed tells of none of their bookings. An open batch may name any job.
+ * A job is forgotten as a whole, so that a sender who sends it again finds all of its lessons or none. Job and bookings must
+ * not have changed for `ChangeDays`, as the feed refers to them; and no batch may be open, as it could name the job.
  */
 const oldJobs = (mandatorId: number, { LessonDays, ChangeDays }: Kept) => sql`
   select id from lesson_job as job
@@ -30,7 +30,7 @@ const oldJobs = (mandatorId: number, { LessonDays, ChangeDays }: Kept) => sql`
 
 /** @returns how many jobs; 0 while a worker imports for the tenant */
 async function forgetSome(trx: Transaction, mandatorId: number, limits: Kept): Promise<number> {
-  // A lock of imports: none runs meanwhile that has read what is forgotten here.
+  // The lock of imports: no import that has read these jobs runs meanwhile.
   const { rows: locks } = await sql<{ isFree: boolean }>`
     select pg_try_advisory_xact_lock(${lockClasses.batches}, ${mandatorId}) as "isFree"`.execute(trx);
   if (!locks[0]?.isFree) return 0;
@@ -42,7 +42,7 @@ async function forgetSome(trx: Transaction, mandatorId: number, limits: Kept): P
     returning booking_id as "bookingId"`.execute(trx);
   await sql`delete from lesson_job where mandator_id = ${mandatorId} and id = any(${ids}::bigint[])`.execute(trx);
   const bookingIds = [...new Set(lessons.map(({ bookingId }) => bookingId))];
-  // Those of other jobs, where classes are coupled, stay.
+  // Bookings that coupled lessons of other jobs share stay.
   await forgetBookings(trx, mandatorId, bookingIds, limits);
   return rows.length;
 }

@@ -106,7 +106,7 @@ async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running 
   return rows[0];
 }
 
-/** In the trace of the request that has sent the batch; the run of a job may serve that of another. */
+/** Joins the trace of the request that sent the batch: a queue job may have been queued by the request of another batch. */
 const spanOf = ({ id, operation, jobCount, requestId, traceParent: parent }: Running) =>
   ({
     kind: 'CONSUMER',
@@ -170,7 +170,7 @@ async function record({ work }: ImportContext, batch: Running, error: unknown): 
   }
 }
 
-/** Between two looks at whether a batch shall be cancelled; the import also looks between its statements. */
+/** How often cancellation is checked for; the import also checks between its statements. */
 const lookEveryMs = 1_000;
 
 /**
@@ -194,7 +194,7 @@ async function untilStopped<T>(
   }
   async function interrupt(): Promise<void> {
     for (; !over.signal.aborted; await pause(100))
-      // Only as long as it is ours: the id of a process that has ended is given again.
+      // Only while the session is ours: PostgreSQL reuses the ids of backends that have ended.
       await sql`
         select pg_cancel_backend(pid) from ${heldLocks(lockClasses.batches)} as held
         where number = ${batch.mandatorId} and pid = ${rows[0]?.pid}`

@@ -1,5 +1,5 @@
 /**
- * Failed starts of a batch. The batch waits, longer each time; the row keeps until when, so that a restart changes nothing.
+ * Failed starts of a batch. The batch waits, longer each time; its row says until when, so a restart changes nothing.
  * A failure of the database or the network is a **setback** and does not count as an attempt of the batch. Either way a
  * batch is given up only after hours.
  */
@@ -14,7 +14,7 @@ import { ConflictGone } from './progress.ts';
 export const mostAttempts = 25;
 /** Attempts that may end in a statement timeout: the next one would most likely take as long. */
 const mostTimeouts = 3;
-/** A batch is given up after setbacks for so long, and so many of them. */
+/** A batch is given up once its setbacks have lasted this long and reached this number. */
 const longestTrouble = sql`interval '12 hours'`;
 const mostSetbacks = 25;
 
@@ -32,7 +32,7 @@ const inTheWay = {
   words: 'other changes were in its way',
   remedy: 'See in the log of the worker what changes its rooms or jobs all the time.',
 };
-/** The first one that matches counts. */
+/** The first match counts. */
 const troubles: readonly Trouble[] = [
   {
     states: /^53100$/,
@@ -88,7 +88,7 @@ function describe(error: unknown): string {
 export const remedyFor = (trouble?: string): string =>
   troubles.find(({ words }) => words === trouble)?.remedy ?? 'Look for its BatchId in the logs of the workers.';
 
-/** Records why a start failed and when the next one may be, or gives the batch up. */
+/** Records why a start failed and when the next one is due, or gives the batch up. */
 export async function recordTrouble(db: Database, batch: Running, error: unknown): Promise<void> {
   const setback = isSetback(error) ? 1 : 0;
   await db.transaction().execute(async (trx) => {

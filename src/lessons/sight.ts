@@ -1,6 +1,6 @@
 /**
- * Jobs, for somebody from whom rooms are hidden: who sees none of a job's lessons does not know the job, and who does not see all of
- * them does not change it. A job without lessons is in no room, and stays with its sender.
+ * Which jobs a person from whom rooms are hidden sees and may change: sees with any of its lessons, may change only with all of
+ * them. A job without lessons is in no room: only its sender sees and changes it.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { hiddenRooms, inReach } from '../access.ts';
@@ -23,14 +23,14 @@ export const seesJob = (viewer: Viewer): RawBuilder<boolean> =>
 export const hiddenFrom = ({ mandatorId, createdBy }: BatchSender): RawBuilder<number[]> =>
   sql`(select ${hiddenRooms} from person where mandator_id = ${mandatorId} and id = ${createdBy})::integer[]`;
 
-/** Whether the sender of a batch may change a job, on the table lesson_job as `stored`; looks into no job for who sees all rooms. */
+/** Whether the sender of a batch may change a job (lesson_job as `stored`); reads no lessons if the sender sees all rooms. */
 export const maysChange = (batch: BatchSender): RawBuilder<boolean> => sql`(${hiddenFrom(batch)} = '{}' or (
   not exists (select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
     and lesson.resource_id = any (${hiddenFrom(batch)}))
   and (stored.created_by = ${batch.createdBy} or exists (
     select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id))))`;
 
-/** Whether there is a job of this JobID that the sender sees without seeing all of it. */
+/** Whether the sender sees lessons of the job with this JobID, for a job that the sender may not change. */
 export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBuilder<boolean> => sql`exists (
   select from lesson_job as stored
   join lesson on lesson.mandator_id = stored.mandator_id and lesson.job = stored.id

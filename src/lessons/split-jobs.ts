@@ -1,6 +1,6 @@
 /**
  * Splits the bytes of a JSON array of objects into groups of whole objects as they arrive, without keeping them. PostgreSQL
- * parses the JSON; only what it cannot check is checked here: the outer array, depth, size, UTF-8.
+ * parses the JSON; this module checks only what PostgreSQL cannot: the outer array, depth, size, UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 import { Malformed, TooLarge } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** Holds a large body until all of it has arrived: a temporary file without a name, which ends with the process. */
+/** Holds a large body until all of it has arrived, in a temporary file without a name, which goes when the process ends. */
 import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * `staged_lesson`: every lesson of a batch as it shall be, beside what is stored of it. The fast path of a Create does
+ * `staged_lesson`: every lesson of a batch as it will be, beside its stored version. The fast path of a Create does
  * without it.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -53,7 +53,7 @@ function changedLessons(batch: Running): RawBuilder<unknown> {
     ) as lesson`;
 }
 
-/** Up to so many, looking stored lessons up by key costs less than reading all of them. */
+/** Up to this number, looking stored lessons up by key costs less than reading all of them. */
 const fewLessons = 2_000;
 
 const isShared = (stored: RawBuilder<unknown>) =>

@@ -87,7 +87,7 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
     fields,
   );
   const faulty = sql`${anyFault(fields, 'typed')} or ${listFaults[operation]}`;
-  // A job that is to be created is given its id here, like those of a Create.
+  // A job that an update creates is given its id here, like those of a Create.
   const isCreated = batch.createMissing ? sql`(${isWhole.Update} and job_id_value is not null)` : sql`false`;
   const job = sql`case when stored.id is null and ${isCreated} then nextval('lesson_job_id_seq') else stored.id end`;
   const isUnknown = sql`(stored.id is null and not ${isCreated})`;
@@ -114,7 +114,7 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
   return found[0] as StagedJobs;
 }
 
-/** The jobs of the source that the batch does not list, and that its sender may change: they come after its own. */
+/** Stages the stored jobs of the source that the batch does not list and its sender may change, after those that it lists. */
 async function stageReplaced(trx: Transaction, batch: Running): Promise<void> {
   const { mandatorId, replacesQuelle, jobCount } = batch;
   await sql`
@@ -126,7 +126,7 @@ async function stageReplaced(trx: Transaction, batch: Running): Promise<void> {
       and not exists (select from staged_job where staged_job.job = stored.id)`.execute(trx);
 }
 
-/** Whether a batch would delete more than a fifth of what is stored of its source: so does a file that was cut off. */
+/** The refusal of a batch that would delete more than a fifth of its source's lessons, as a truncated file would. */
 export async function removesMany(trx: Transaction, batch: Running): Promise<string | undefined> {
   if (batch.replacesQuelle === null || batch.allowRemoval) return undefined;
   const { rows } = await sql<{ removed: number; stored: number }>`

@@ -9,19 +9,19 @@ import { listOrEmpty, member } from './fields.ts';
 import { checkEncoding, explainRefusal, type JobSpan, openSplitter } from './split-jobs.ts';
 import { openSpool, type Spool } from './spool.ts';
 
-/** `weight` estimates the work: the number of jobs and lessons, or of KiB of the body where that is more. */
+/** `weight` estimates the work: the number of jobs and lessons, or the KiB of the body if these are more. */
 export type BodySize = { jobCount: number; weight: number };
 
 export type OpenBody = {
-  /** Whether the whole body has arrived; else `receive` waits for the rest. */
+  /** Whether the whole body has arrived; if not, `receive` waits for the rest. */
   complete: boolean;
   /** Waits for the end of the body, holding only a file. @throws as `openBody` */
   receive(): Promise<void>;
-  /** @param store false: only counts @throws Malformed for what PostgreSQL refuses */
+  /** @param store false: only counts @throws Malformed for JSON that PostgreSQL refuses */
   store(trx: Transaction, batch: BatchKey, options: { store: boolean }): Promise<BodySize>;
-  /** Of `purpose` and all bytes of a complete body. */
+  /** A hash of `purpose` and all bytes of a complete body. */
   fingerprint(): Buffer;
-  /** Discards what has not been read. */
+  /** Discards the unread rest. */
   close(): Promise<void>;
 };
 

@@ -58,7 +58,7 @@ const readingOptions: readonly (keyof ReadingOptions)[] = [
   ...(['source', 'since', 'location', 'sharedRoom', 'allowRemoval'] as const),
 ];
 
-/** @throws CommandFailed for options that say how files are read: JSON says all itself */
+/** @throws CommandFailed for options that say how timetable files are read: JSON needs none */
 export function refuseReadingOptions(options: ReadingOptions): void {
   const given = readingOptions.filter((name) => options[name] !== undefined);
   if (given.length === 0) return;
@@ -84,7 +84,7 @@ async function readJson(file: string | undefined): Promise<unknown> {
 
 const periods = z.array(z.unknown());
 const weekdays = ['1', '2', '3', '4', '5', '6', '7'];
-/** What only the files of the command line have; the server checks the rest, and knows no files. */
+/** The shapes of files of options. Only the command line knows these files; the server checks their content. */
 const shapes = {
   term: z.looseObject({ Id: z.string() }),
   timeGrid: z.union([
@@ -112,7 +112,7 @@ function check(shape: z.ZodType, file: string | undefined, value: unknown): void
   }
 }
 
-/** @throws CommandFailed for files that are not there, are no JSON, or say something else */
+/** @throws CommandFailed for files that do not exist, are not JSON, or have another shape */
 export async function readOptions(options: ReadingOptions): Promise<TimetableOptions> {
   const { term, timeGrid, rooms, mapping, saveProfile: _, sharedRoom, ...named } = options;
   const [read, grid, names, columns] = await Promise.all([term, timeGrid, rooms, mapping].map(readJson));
@@ -123,7 +123,7 @@ export async function readOptions(options: ReadingOptions): Promise<TimetableOpt
 
 const separators: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
-/** As what each file was read. */
+/** How each file was read: format, encoding and separator. */
 export const describeFiles = (files: TimetableAnswer['Files']): string[] =>
   files.map(({ Name, Format, Encoding, Separator, Lines }) =>
     [`${Name} was read as ${Format}`, Encoding, ...(Separator === null ? [] : [separators[Separator] ?? Separator])]
@@ -138,7 +138,7 @@ type ToldDifference = Record<(typeof kinds)[number], number> & {
 
 const mostShown = 20;
 
-/** What a dry run would change; nothing for other batches. */
+/** Describes what the run would change after a dry run; empty for other batches. */
 export function describeDifference(batch: BatchRecord): string {
   const difference = batch.Difference as ToldDifference | null | undefined;
   if (!difference) return '';

@@ -59,7 +59,7 @@ export type Lesson = {
 export const lessonList: List<Lesson, LessonKey> = {
   name: 'lessons',
   key: z.tuple([
-    // As far as the instants of PostgreSQL go.
+    // The range of PostgreSQL's timestamptz.
     z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
     longIdKey,
     storableText,
@@ -77,7 +77,7 @@ export type LessonFilter = Questions & {
   to?: Date | undefined;
   /** Any of these. */
   status?: readonly string[] | undefined;
-  /** Only those that are not as they were created, by where they are and, unless asked by content, by where they were. */
+  /** Only changed lessons: found by where they are and, without a filter by content, by where they were. */
   changed?: boolean | undefined;
   /** By `beginn`. */
   order?: 'Ascending' | 'Descending' | undefined;
@@ -144,8 +144,8 @@ export function selectJobs(
 }
 
 /**
- * The lessons of the tenant in order of Beginn; an unknown JobID or room gives an empty page. Of a private lesson only
- * Admins and who sent its job see the content. What is asked about the content or for changes is asked within a window.
+ * The lessons of the tenant in order of Beginn; an unknown JobID or room gives an empty page. Only Admins and the sender of
+ * its job see the content of a private lesson. Filters by content or for changes need a window.
  * @throws Forbidden for a display; Malformed for a window that ends before it begins, and as `windowOf`
  */
 export async function listLessons(
@@ -198,7 +198,7 @@ export async function findLessonById(db: Database, viewer: Viewer, id: string): 
   return toLessons(viewer, rows)[0];
 }
 
-/** The booking of a lesson, which coupled lessons share. */
+/** The booking of a lesson; coupled lessons share one. */
 export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson) => getBooking(db, viewer, bookingId);
 
 export type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
@@ -261,7 +261,7 @@ export function selectLessons(
     ${above ? sql`and ${key} > ${at(above)}` : sql``}
     ${below ? sql`and ${key} < ${at(below)}` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
-  // Of many rooms a page holds only the earliest lessons: a page full of them begins up to this instant.
+  // Over many rooms a page holds only the earliest lessons: at least a full page of them begins up to this instant.
   const horizon = sql`and lesson.beginn ${isDescending ? sql`>=` : sql`<=`} coalesce((
     select early.beginn from resource as room
     cross join lateral (

@@ -20,7 +20,7 @@ const pollingSteps = [
 ];
 const longestWaitSeconds = 30;
 
-/** Until the first of these batches should be polled again; undefined when all have ended. */
+/** Seconds until the first of these batches should be polled again; undefined when all have ended. */
 export function secondsToWait(batches: readonly Batch[]): number | undefined {
   const waits = batches
     .filter(({ importStatus }) => !isTerminal(importStatus))
