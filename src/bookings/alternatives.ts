@@ -13,7 +13,7 @@ import { listLimitFaults } from './rules.ts';
 
 const mostAlternatives = 5;
 const mostResources = 3;
-/** Free resources whose opening hours are then checked. */
+/** The most free resources whose opening hours are checked. */
 const mostCandidates = 20;
 /** Occurrences times resources that one query checks, some tenths of a second: a long series tries fewer resources. */
 const mostPlaces = 10_000;
@@ -22,7 +22,7 @@ const daysAhead = 7;
 /**
  * Suggests up to 5 places. First come up to 3 other active resources of the location that are open and free at the same
  * time, of the same kind and at least the same capacity (nearest first), then the next times within 7 days at which the
- * resource itself is open and free. All of them are within the rights of the viewer and the limits of policies, but for quotas.
+ * resource itself is open and free. All are within the rights of the viewer and the limits of policies; quotas are not checked.
  * @param others the other bookings of the series: a resource must be free for these too; no other times are suggested
  */
 export async function suggestAlternatives(

@@ -36,8 +36,8 @@ export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booki
 
 /**
  * Frees the resource before the end of the booking; Start and End stay as planned. Repeating it changes nothing.
- * @throws Conflict for a booking that is cancelled, over, or waits for approval, and at a display for one that is neither on nor to be checked
- * in; Forbidden, NotFound
+ * @throws Conflict for a booking that is cancelled, over, or waits for approval, and at a display for one that is neither on
+ * nor waits for a check-in; Forbidden, NotFound
  */
 export function releaseBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   return attend(db, viewer, id, async (trx, held, now) => {

@@ -13,7 +13,7 @@ export type OriginSystem = (typeof originSystems)[number];
 /** Which bookings of a series a change applies to, relative to the named one. */
 export const scopes = ['This', 'Following', 'All'] as const;
 export type Scope = (typeof scopes)[number];
-/** What a request for a series with conflicts makes: nothing, or the bookings without conflict. */
+/** What a request for a series with conflicts creates: nothing, or the bookings without conflict. */
 export const conflictHandlings = ['Fail', 'Skip'] as const;
 export type ConflictHandling = (typeof conflictHandlings)[number];
 export const verdicts = ['Approved', 'Declined'] as const;
@@ -57,7 +57,7 @@ export type Booking = {
   lektion: Lektion | null;
   createdAt: Date;
   createdBy: { personId: number; displayName: string } | null;
-  /** Null when nobody has decided about it. `by` is null when it was declined because nobody did in time. */
+  /** Null for an undecided booking. `by` is null when it was declined because it began undecided. */
   decision: {
     verdict: DecisionVerdict;
     at: Date;
@@ -107,7 +107,7 @@ export type BookingFilter = Questions & {
   /** Bookings that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;
-  /** Any of these; so with every list. */
+  /** Any of these, as with every list here. */
   resourceId?: readonly number[] | undefined;
   locationId?: number | undefined;
   /** The organizer. */

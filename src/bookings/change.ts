@@ -32,7 +32,7 @@ type PlannedChange = {
   versions: Versions;
   scope: Scope;
   conflictHandling: ConflictHandling;
-  /** Undefined when the change occupies nothing new; else the resource that it names, if any. */
+  /** Undefined when the change occupies nothing new; otherwise the resource that it names, if any. */
   room: { resourceId: number | undefined } | undefined;
   /** The changes, given the named booking as it is now. */
   changesOf(named: Held, now: Date): BookingChanges;

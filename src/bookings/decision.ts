@@ -13,12 +13,12 @@ import { type BookableRoom, readRooms, writeBookings } from './occupation.ts';
 import { getBooking } from './reading.ts';
 import { isRequested } from './status.ts';
 
-/** `scope`: which requests of its series are meant too. */
+/** `scope`: which other requests of its series the decision applies to. */
 type Decision = { verdict: DecisionVerdict; reason: string | null; scope: Scope };
 
 /**
- * Approves a request, which is Confirmed then, or declines it, which is final; with a scope also the requests of its series
- * about which the viewer may decide. Who repeats its own decision changes nothing, whatever version it names.
+ * Approves a request, which makes it Confirmed, or declines it, which is final; with a scope also the requests of its series
+ * about which the viewer may decide. Repeating one's own decision changes nothing, whatever version is named.
  * @throws Forbidden for a viewer who may not decide about the named one, NotFound, PreconditionFailed; Conflict for a
  * booking that does not wait for approval, and for one that has begun
  */
@@ -51,7 +51,7 @@ export async function decideBooking(
   return await getBooking(db, viewer, id);
 }
 
-/** @throws Conflict for a booking about which there is nothing to decide */
+/** @throws Conflict for a booking that needs no decision */
 function checkIsRequest(held: Held, now: Date): void {
   checkIsActive(held);
   if (held.status !== 'Requested')
@@ -94,8 +94,8 @@ export const hasOverdue = sql<boolean>`exists (select from booking where ${isOve
 const declinedPerSweep = 1_000;
 
 /**
- * Declines the requests of all tenants that have begun undecided. As the release of no-shows, the sweep skips bookings that are
- * locked, so that it never waits.
+ * Declines the requests of all tenants that have begun undecided. Like the release of no-shows, the sweep skips locked
+ * bookings, so that it never waits.
  * @returns the number of declined requests
  */
 export async function declineOverdue(db: Database): Promise<number> {

@@ -53,7 +53,7 @@ type DoorBooking = {
   checkInUntil: Date | null;
 };
 
-/** @throws Conflict at a display for a booking that neither occupies its room now nor is to be checked in */
+/** @throws Conflict at a display for a booking that neither occupies its room now nor waits for a check-in */
 export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void {
   if (!isDisplay(viewer)) return;
   const { start, end, setupMinutes, teardownMinutes, checkInFrom, checkInUntil } = booking;

@@ -47,7 +47,7 @@ type HeldRow = Held & { createdBy: number | null; now: Date };
  * The bookings are locked in the order of their ids. `now` is the time of the database.
  * @throws NotFound, also at a display for a booking of another room; Conflict with the remedy for a lesson and a mail item,
  * and for a block at a display; Forbidden for a User who neither made nor organizes the booking (a display may change any),
- * unless the caller checks itself who may do what it does
+ * unless the caller checks permissions itself
  */
 export async function holdBookings(
   trx: Transaction,
@@ -76,7 +76,7 @@ export async function holdBookings(
   return { named, meant: rows.filter(isMeant), now };
 }
 
-/** Locks what persons have booked of a resource and has not begun, in the order of the ids; not blocks. */
+/** Locks the bookings of a resource that persons have made and that have not begun, in the order of their ids; not blocks. */
 export async function holdUpcoming(
   trx: Transaction,
   mandatorId: number,
@@ -110,20 +110,20 @@ async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }:
   return new Conflict(`This booking ${of}; lessons change by an update of their job.`);
 }
 
-/** @throws Conflict for what is cancelled, declined or released */
+/** @throws Conflict for a booking that is cancelled, declined or released */
 export function checkIsActive({ status }: Held): void {
   if (status === 'Declined') throw new Conflict('This booking is declined; make a new one.');
   if (status === 'Cancelled') throw new Conflict('This booking is cancelled; make a new one.');
   if (status === 'Released') throw new Conflict('This booking is released; make a new one.');
 }
 
-/** @throws Conflict for a request, which does not take place yet */
+/** @throws Conflict for a request, as it is not a confirmed booking yet */
 export function checkIsDecided({ status }: Held): void {
   if (status === 'Requested')
     throw new Conflict('This booking waits for approval; cancel it, or wait until somebody has decided about it.');
 }
 
-/** @throws Conflict for what has ended */
+/** @throws Conflict for a booking that has ended */
 export function checkNotOver({ end }: Held, now: Date): void {
   if (end <= now) throw new Conflict(`This booking is over since ${end.toISOString()}; it stays as it is.`);
 }

@@ -1,4 +1,4 @@
-/** What lists of bookings are asked for. */
+/** The parameters of lists of bookings. */
 import { z } from 'zod';
 import * as parameters from '../query-parameters.ts';
 import { questions } from './questions.ts';
@@ -11,7 +11,7 @@ export const bookingOrder = parameters.sortOrder.optional().meta({
 /** Resources that a list names. */
 const mostResources = 200;
 
-/** Whose timetable, and which time of it. */
+/** Whose timetable, and its window. */
 export const timetableFilter = z.strictObject({
   Klasse: questions.Klasse.meta({ description: 'The timetable of this class, in whatever case.' }),
   Lehrperson: questions.Lehrperson.meta({ description: 'That of this teacher, as lessons name it, in whatever case.' }),

@@ -7,7 +7,7 @@ export type MailPlace = { from: number; to: number };
 export type Asking = MailPlace & {
   /** Whether the item has this place already. */
   isThere: boolean;
-  /** The lower goes first. */
+  /** The lowest goes first. */
   precedence: number;
   /** Orders items that begin at the same instant. */
   key: string;

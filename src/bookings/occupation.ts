@@ -59,7 +59,7 @@ export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<W
   };
 }
 
-/** The id of a resource that is asked for; that of none where it is hidden from the caller. */
+/** The given id of a resource; 0, which no resource has, if it is hidden from the viewer. */
 export const idSeenBy = (viewer: Viewer, id: number): number => (mayShow(viewer, id) ? id : 0);
 
 /** A row of the table policy as a `BookingPolicy`; null where an outer join finds none. */

@@ -1,9 +1,9 @@
-/** What bookings tell of a person who is erased. */
+/** Erases persons from bookings. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 
 /**
- * Erases copies of the name and address, and tells of all bookings that showed the name: they have a new version.
+ * Erases copies of the name and address. All bookings that showed the name get a new version, which the feed reports.
  * @param taught bookings of lessons that name the person
  */
 export async function forgetOrganizer(

@@ -1,4 +1,4 @@
-/** What can be asked about lessons and bookings beside when and where they are. */
+/** Filters of lessons and bookings by content, beside those by time and place. */
 import { z } from 'zod';
 import * as parameters from '../query-parameters.ts';
 
@@ -21,10 +21,10 @@ export type Questions = {
   lehrperson?: string | undefined;
   fach?: string | undefined;
   search?: string | undefined;
-  /** A person, with the bookings for it and the lessons whose teachers have its code. */
+  /** A person, who matches as organizer of a booking or, by the teacher code, as teacher of a lesson. */
   attendee?: { personId: number; teacherCode: string | null } | undefined;
 };
 
-/** Whether something is asked that the content of bookings answers. */
+/** Whether the filter has any of these members. */
 export const asks = ({ klasse, lehrperson, fach, search, attendee }: Questions): boolean =>
   (klasse ?? lehrperson ?? fach ?? search ?? attendee) !== undefined;

@@ -10,7 +10,7 @@ import type { BookingKind } from './booking.ts';
 import type { BookableRoom, BookingPolicy } from './occupation.ts';
 import { inWords } from './rules.ts';
 
-/** A booking that takes a place, and what it had before; `old` is null when it occupied nothing. */
+/** A booking that takes a place, and the place that it had before; `old` is null when it occupied nothing. */
 export type Taking = {
   old: Counted | null;
   to: Counted & { kind: BookingKind; organizerId: number | null };
@@ -19,7 +19,7 @@ type Counted = { id?: number; resourceId: number; start: Date; end: Date };
 type Place = { start: Date; end: Date; timeZone: string };
 type Sum = { bookings: number; minutes: number };
 
-/** As `occupied` begins before the start by the setup, and weeks begin by the clocks of their zones. */
+/** A week and more, since `occupied` begins earlier than the start by the setup, and weeks begin by local clocks. */
 const margin = 9 * dayLength;
 
 /**
@@ -27,7 +27,7 @@ const margin = 9 * dayLength;
  * Kind Booking that occupies its resource counts for its organizer in the week, from Monday on the clocks of its location, in
  * which it begins. A change that does not make more of it is allowed in any case.
  *
- * The row of the person is locked until the transaction ends, so that what is counted here stays all that there is.
+ * The row of the person is locked until the transaction ends, so that no other transaction adds to what is counted here.
  * @param rooms the rooms that are left and taken, locked
  * @throws InvalidInput code QuotaReached
  */

@@ -46,7 +46,7 @@ export async function getBooking(db: Database, viewer: Viewer, id: number): Prom
   return found;
 }
 
-/** The person of an organizer; undefined for who may not read it. */
+/** The person of an organizer; undefined for a viewer who may not read it. */
 export const findOrganizer = (db: Database, viewer: Viewer, personId: number) => findPersonFor(db, viewer, personId);
 
 /** @throws Forbidden for a display */
@@ -86,7 +86,7 @@ export async function listBookings(
 
 type AskedBookings = BookingFilter & { order?: ListFilter['order'] };
 
-/** By what the bookings of a parent are found. */
+/** The filter that finds the bookings of a parent. */
 const parents = {
   resource: (id: IdOfParent) => ({ resourceId: [id] }),
   person: (id: IdOfParent) => ({ personId: id }),
@@ -106,7 +106,7 @@ const bookingsOf = Object.fromEntries(
   Object.entries(parents).map(([name, ofParent]) => [name, openList(ofParent)]),
 ) as Record<Parent, ReturnType<typeof openList>>;
 
-/** `listBookings` of a parent, for all parents that are asked about together. @throws as `listBookings` */
+/** `listBookings` of a parent, read for all parents of the same turn together. @throws as `listBookings` */
 export async function listBookingsOf(
   db: Database,
   viewer: Viewer,

@@ -102,7 +102,7 @@ function readUntil(until: string, zone: Zone): number {
   return until.includes('T') ? wall : zone.earliest(wall + dayLength) - 1;
 }
 
-/** For a rule that cannot be expanded yet, as the place or the times are wrong. @throws InvalidInput for what is no rule */
+/** Checks a rule that cannot be expanded yet, as the place or the times are wrong. @throws InvalidInput for an invalid rule */
 export function checkRule(rule: string): void {
   readParts(rule);
 }

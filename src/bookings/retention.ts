@@ -1,6 +1,6 @@
 /**
- * Forgets bookings that were over long ago, where the operator wants that. Nobody is told: deleting a row makes no change for
- * the feed, and so nothing for webhooks, signs and mail servers, to whom a booking that is forgotten was not cancelled.
+ * Forgets bookings that ended long ago, if the operator has set an age for it. A deleted row makes no change in the feed, so
+ * webhooks, signs and mail servers hear nothing: a booking that is forgotten was not cancelled.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -14,8 +14,8 @@ const forgottenAtOnce = 1_000;
 const before = (days: number) => sql`now() - make_interval(days => ${days})`;
 
 /**
- * SQL: whether `booking` ended so long ago, and neither the feed of changes nor anything else that is kept refers to it: a
- * lesson, an item of a mail server, or what was written into the calendar of its room.
+ * SQL: whether `booking` ended more than `days` ago and nothing refers to it: neither the feed of changes, nor a lesson, nor a
+ * mail item, nor a written item in the calendar of its room.
  */
 const isForgettable = (days: number, { ChangeDays }: Retention) => sql<boolean>`
   upper(booking.occupied) < ${before(days)} and booking.changed_at < ${before(ChangeDays)}
@@ -36,7 +36,7 @@ const isSeriesOver = (days: number, { ChangeDays }: Retention) => sql<boolean>`(
     where other.mandator_id = booking.mandator_id and other.series_id = booking.series_id
       and (upper(other.occupied) >= ${before(days)} or other.changed_at >= ${before(ChangeDays)})))`;
 
-/** Room by room, as their index has the oldest first; not of tenants that are being moved. */
+/** Selects old bookings room by room, as the index has the oldest of a room first; skips tenants that are being moved. */
 const oldOfRooms = (isOld: RawBuilder<boolean>, days: number) => sql`
   select old.* from resource as room cross join lateral (
     select booking.mandator_id, booking.id, booking.series_id from booking
@@ -64,7 +64,7 @@ async function forget(trx: Transaction, chosen: RawBuilder<unknown>): Promise<nu
   return rows.length;
 }
 
-/** Those of the ids that nothing refers to any more: of lessons that were just forgotten. */
+/** Deletes bookings of lessons that were just forgotten, where nothing else refers to them. */
 export async function forgetBookings(
   trx: Transaction,
   mandatorId: number,
@@ -80,8 +80,8 @@ export async function forgetBookings(
 }
 
 /**
- * Deletes bookings that ended more than `BookingDays` ago, and those of lessons that are no longer in any job, and ended more
- * than `LessonDays` ago. 0 days: for ever.
+ * Deletes bookings that ended more than `BookingDays` ago, and bookings of lessons that no job has any more and that ended
+ * more than `LessonDays` ago. With 0 days they are kept for ever.
  * @returns how many
  */
 export async function forgetOldBookings({

@@ -1,4 +1,4 @@
-/** The page of a room's bookings in a window, which most lists are: one statement for all that are asked for in one turn. */
+/** Pages of one room's bookings in a window, which most lists ask for: one statement reads all pages asked for in one turn. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn } from '../db/database.ts';
@@ -7,15 +7,15 @@ import { openGathering } from '../flow/gather.ts';
 import { selectRows } from './selection.ts';
 import { describeBookings, type StoredRow } from './stored.ts';
 
-/** The first page of what the room has between two instants; `limit` and one more. */
+/** The first page of a room's bookings between two instants: `limit` bookings and one more. */
 export type RoomPage = { mandatorId: number; resourceId: number; from: Date; to: Date; limit: number };
 
-/** Pages that one statement reads: more would hold the process while their rows are parsed. */
+/** Pages that one statement reads: parsing the rows of more would block the event loop. */
 const mostTogether = 16;
 
 type Row = StoredRow & { position: number };
 
-/** The bookings of pages that are as long as each other, each with the `position` of its page from 1. */
+/** The bookings of pages with the same limit, each with the `position` of its page from 1. */
 export function selectPages(pages: readonly RoomPage[], limit: number): RawBuilder<Row> {
   const column = <Value>(name: string) => sql.ref(`asked.${name}`) as unknown as Value;
   const viewer = {

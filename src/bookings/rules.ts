@@ -39,8 +39,8 @@ export function checkTimes(
 
 /**
  * The faults of places by the policy of their resource: how early, how far ahead, and how long. Setup and teardown do not
- * count. Of a series, the first place that breaks a rule is told.
- * @param isNew whether the starts are wanted, and not only the ends
+ * count. For a series, only the first place that breaks a rule is reported.
+ * @param isNew whether the starts are new, and not only the ends
  */
 export function listLimitFaults(
   viewer: Viewer,

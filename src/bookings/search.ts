@@ -1,6 +1,6 @@
 /**
- * Finds bookings and lessons by their content, by the terms that `search_terms` makes of it (sql/000036_search_terms.sql). Terms
- * are those of thirty days, so that a query reads those of its window and no others.
+ * Finds bookings and lessons by their content, by the terms that `search_terms` makes of it (sql/000036_search_terms.sql). Each
+ * term belongs to a span of thirty days, so that a query reads only the terms of its window.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { maySeeAll } from '../access.ts';
@@ -25,7 +25,7 @@ const query = (
 
 const termsOfLesson = sql`search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)`;
 
-/** The condition that a lesson in the window has what is asked for. None lasts longer than 24 hours. */
+/** The condition that a lesson in the window matches. No lesson lasts longer than 24 hours. */
 export const lessonAnswers = (
   { mandatorId }: Viewer,
   { from, to }: Window,
@@ -38,12 +38,12 @@ export const lessonAnswers = (
 const termsOfBooking = sql`
   search_terms(booking.mandator_id, lower(booking.occupied), null, null, null, booking.subject, booking.description)`;
 
-/** What lessons are asked for a person: nothing, where it does not teach. */
+/** The question to lessons about a person: empty for a person without a TeacherCode. */
 const asTeacher = (attendee: NonNullable<Questions['attendee']>): Questions => ({
   lehrperson: attendee.teacherCode ?? undefined,
 });
 
-/** The query for the ids of the bookings in the window that have what is asked for. */
+/** The query for the ids of the bookings in the window that match. */
 export function selectAnswers(viewer: Viewer, window: Window, questions: Questions): RawBuilder<unknown> {
   const { mandatorId } = viewer;
   const { from, to } = window;
@@ -76,7 +76,7 @@ export function selectAnswers(viewer: Viewer, window: Window, questions: Questio
       and ${termsOfBooking} @@ ${query(mandatorId, begin, begin, { search })}`;
 }
 
-/** The query for those of some bookings that have what is asked for, whenever they are. */
+/** The query for those of some bookings that match, whenever they take place. */
 export function selectAnswersAmong(viewer: Viewer, ids: readonly number[], questions: Questions) {
   const { mandatorId } = viewer;
   const { attendee } = questions;
@@ -94,8 +94,8 @@ export function selectAnswersAmong(viewer: Viewer, ids: readonly number[], quest
 }
 
 /**
- * The condition that the viewer sees the content of a booking: a filter by it must not reveal what `maySee` hides. Of a lesson
- * its sender does; of coupled ones the sender of the first.
+ * The condition that the viewer sees the content of a booking: a filter by content must not reveal what `maySee` hides. The
+ * sender of a lesson sees it; of coupled lessons, the sender of the first.
  */
 export function amongVisible(viewer: Viewer): RawBuilder<unknown> {
   if (maySeeAll(viewer)) return sql`true`;

@@ -16,7 +16,7 @@ import { hasStatus, isRequested, occupies } from './status.ts';
  */
 export type BookingKey = [micros: string, id: number];
 
-/** What a list is read by: its filter, or the parents whose bookings they are. */
+/** The filter of a list, or of the bookings of several parents. */
 export type SoughtBookings = Omit<BookingFilter, 'resourceId' | 'personId' | 'seriesId'> & {
   resourceId?: readonly IdOfParent[] | undefined;
   personId?: IdOfParent | undefined;
@@ -24,10 +24,10 @@ export type SoughtBookings = Omit<BookingFilter, 'resourceId' | 'personId' | 'se
   order?: 'Ascending' | 'Descending' | undefined;
 };
 
-/** The same with its window, which only the bookings of a series and the requests to decide do not need. */
+/** The same with a window; only the bookings of a series and the requests to decide need none. */
 export type ListFilter = SoughtBookings & ({ from: Date; to: Date } | { seriesId: IdOfParent } | { toDecide: true });
 
-/** The values of a list; one alone as such, which leaves an index in its order. */
+/** The condition that a column has one of these values. A single one is compared by `=`, which keeps the order of an index. */
 const among = (column: RawBuilder<unknown>, values: readonly (IdOfParent | string)[] | undefined) => {
   if (values === undefined) return sql``;
   return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
@@ -56,7 +56,7 @@ export function selectRows(
   const { from, to, resourceId, locationId, personId, seriesId, toDecide, status, occupying, kind, changedAfter } =
     filter;
   const isFound = asks(filter) && from !== undefined && to !== undefined;
-  // Whoever teaches a private lesson may know so; its content stays hidden.
+  // Viewers find the private lessons that they teach; the content stays hidden.
   const isOwn = filter.attendee?.personId === viewer.personId;
   const { limit } = request;
   const { above, below, isRising } = boundsOf(request, filter.order === 'Descending');
@@ -113,7 +113,7 @@ export function selectRows(
       limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.begin ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
-  // Above a cursor in the window none began before it.
+  // Above a cursor within the window, no booking begins before the window.
   const hasBegun = above !== undefined && BigInt(above[0]) >= BigInt(from.getTime()) * 1_000n;
   const earlier = sql`
     union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')

@@ -12,8 +12,8 @@
  * - Cancelled, Declined and Released are final, with two exceptions: a cancelled lesson may take place again, and a display may undo
  *   its own release within a minute if the place is still free.
  * - `version` grows with every change and with nothing else; every change leaves a row in the outbox.
- * - Only the organizer, the creator, Admins, and who decides about it see the content of a private booking; a display sees only the content of
- *   bookings that it made.
+ * - Only the organizer, the creator, Admins and those who decide about it see the content of a private booking; a display sees
+ *   only the content of bookings that it made.
  */
 export { checkIn, countNoShows, hasNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
 export { type Booking, type BookingFilter, type BookingKind, isActive } from './booking.ts';

@@ -1,6 +1,6 @@
 /**
- * How statuses are stored. A request is Tentative and a declined one Cancelled, with a word in the column `approval`: so the
- * exclusion constraint and all queries for what occupies a resource know two statuses that do. Pure.
+ * How statuses are stored. A request is Tentative and a declined one Cancelled, with a word in the column `approval`. So the
+ * exclusion constraint and all queries know only two statuses that occupy a resource. Pure.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { BookingStatus } from './booking.ts';
@@ -23,7 +23,7 @@ export const statusOf: RawBuilder<BookingStatus> = sql`case
   when ${isRequested} or booking.approval = 'Declined' and booking.status = 'Cancelled' then booking.approval
   else booking.status end`;
 
-/** The condition that clients see one of these statuses. One alone leaves an index in its order. */
+/** The condition that clients see one of these statuses. A single one is compared by `=`, to keep the order of an index. */
 export function hasStatus(statuses: readonly BookingStatus[]): RawBuilder<boolean> {
   const [first, ...others] = new Set(statuses.map((status) => storedStatus[status]));
   const stored = others.length === 0 ? sql`= ${first}` : sql`= any(${[first, ...others]})`;

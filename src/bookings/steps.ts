@@ -1,4 +1,4 @@
-/** The steps of a change: what becomes of each booking. */
+/** The steps of a change: each booking before and after it. */
 import { isDeepStrictEqual } from 'node:util';
 import { mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -51,7 +51,7 @@ export function planSteps(
   return steps.filter(({ old, to }) => !isDeepStrictEqual(old, to));
 }
 
-/** The members of a booking that waits for approval; a change of its place voids what was decided. */
+/** The members of a booking that waits for approval; a change of its place voids an earlier decision. */
 const asRequest = {
   status: 'Requested',
   decision: null,
@@ -60,7 +60,7 @@ const asRequest = {
   checkedInAt: null,
 } as const;
 
-/** Whether a booking occupies something after its change that it has not occupied before. */
+/** Whether a booking occupies a resource or time after its change that it did not occupy before. */
 export function takesMore(old: Held, to: Held): boolean {
   const [before, after] = [occupiedBy(old), occupiedBy(to)];
   return old.resourceId !== to.resourceId || after.from < before.from || after.to > before.to;

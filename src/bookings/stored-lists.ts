@@ -8,7 +8,7 @@ import { type RoomPage, readRoomPage } from './room-pages.ts';
 import { type BookingKey, type ListFilter, selectRows } from './selection.ts';
 import { describeBookings, type StoredRow, type StoredWithKey, toStored } from './stored.ts';
 
-/** The page if it is one that most lists are. */
+/** The list as a `RoomPage`, if it is one. */
 function asRoomPage(
   { mandatorId }: Viewer,
   { from, to, resourceId, ...others }: ListFilter,

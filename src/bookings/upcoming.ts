@@ -1,6 +1,6 @@
 /**
- * All bookings of a resource that have not begun, for whoever retires it. What others own stays: lessons are the timetable's,
- * mail items the mail server's. Both functions want the rows of the resources locked (`lockRooms`).
+ * The bookings of a resource that have not begun, for its retirement. Lessons and mail items stay, as the timetable and the
+ * mail server own them. Both functions that write need the rows of the resources locked (`lockRooms`).
  */
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
@@ -22,7 +22,7 @@ export type Upcoming = {
   mailItems: number;
   /** When the last one ends, teardown included. */
   lastEnd: Date | null;
-  /** Changes with the bookings that are counted. */
+  /** A hash that changes with the bookings that are counted. */
   digest: string;
 };
 
@@ -37,7 +37,7 @@ export async function countUpcoming(db: Database, mandatorId: number, resourceId
   return rows[0] as Upcoming;
 }
 
-/** Cancels what persons have booked and blocked. @returns how many bookings and blocks it was */
+/** Cancels the bookings and blocks that persons have made. @returns how many */
 export async function cancelUpcoming(trx: Transaction, mandatorId: number, resourceId: number): Promise<number> {
   const { numAffectedRows } = await sql`
     update booking set status = 'Cancelled', version = version + 1, changed_at = now()
@@ -47,8 +47,8 @@ export async function cancelUpcoming(trx: Transaction, mandatorId: number, resou
 }
 
 /**
- * Moves what persons have booked to another resource, each at its time; blocks stay.
- * @returns how many it moved, and what was in the way; with conflicts and `Fail` the caller rolls back
+ * Moves the bookings that persons have made to another resource, each at its time; blocks stay.
+ * @returns how many it moved, and the bookings in the way; with conflicts and `Fail` the caller rolls back
  */
 export async function moveUpcoming(
   trx: Transaction,

@@ -14,7 +14,7 @@ import { asks } from './questions.ts';
 import { selectAnswersAmong } from './search.ts';
 import { findStored } from './stored.ts';
 
-/** What has changed: bookings as they are now, and the ids of those that were moved to where the viewer does not see them. */
+/** Changed bookings as they are now, and the ids of bookings that were moved to a room that is hidden from the viewer. */
 type News = { bookings: Booking[]; gone: number[] };
 
 /** `cursor` is the position in the feed of changes after this frame. */
@@ -31,7 +31,8 @@ const heartbeatMs = 30_000;
  * Yields a frame at once, with the present cursor or the changes since `after`; then one after each change, with each
  * booking in its present state, and an empty one every 30 s. A frame has a new booking if it matches the filter; a changed
  * one if its room (before or after the change), location, kind and series match, so that a client that shows the booking
- * learns that it is gone. One that was moved to a room which is hidden from the viewer is told by its id alone. A private booking of others has no series, so it matches no filter by series.
+ * learns that it is gone. Of a booking that was moved to a room which is hidden from the viewer, the frame has only the id. A
+ * private booking of others has no series, so it matches no filter by series.
  * @param after a cursor of the feed of changes
  * @param signal ends the watch; until then the watch continues after outages of the database
  * @throws Forbidden for a display, Malformed for an invalid cursor and for a window that ends before it begins, Conflict for a cursor whose changes have been deleted
@@ -111,11 +112,11 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
     if (!isNew) return [booking];
     return isAsked(filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
   });
-  // Their kind and series are not looked at: an id of what the viewer has never had tells nothing.
+  // Sent whatever their kind and series are: the id of a booking that the client does not know reveals nothing.
   return { bookings, gone: found.flatMap(({ stored }) => (stored && !isHere(stored) ? [stored.id] : [])) };
 }
 
-/** Which of the new bookings have what the filter asks for, as far as the viewer sees their content. */
+/** The ids of new bookings whose content matches the filter, as far as the viewer sees it. */
 async function findAnswers(
   db: Database,
   viewer: Viewer,
