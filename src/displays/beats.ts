@@ -1,4 +1,4 @@
-/** Things that happen once in a period, for each id at another moment of it, so that thousands do not happen at once. */
+/** Periodic events, for each id at another moment of the period, so that thousands do not happen at once. */
 
 /** When in its period an id beats; the same in every process. */
 export const phaseOf = (id: number, periodMs: number) => Math.floor(((id * 0.618_033_988_75) % 1) * periodMs);

@@ -16,11 +16,11 @@ export type Board = {
   /** The ids of its rooms, in order of their names. */
   readonly resourceIds: readonly number[];
   roomOf(id: number): WatchedRoom;
-  /** With `asOf` of all that is shown; the same object for all readers at about the same time. */
+  /** Its `asOf` holds for all rooms shown; the same object for all readers at about the same time. */
   heartbeat(): DisplayHeartbeat;
-  /** The location may have other rooms. */
+  /** Marks the list of rooms as possibly changed. */
   touch(): void;
-  /** Begins a read of its rooms. @returns publishes what the read has found */
+  /** Begins a read of its rooms. @returns a function that publishes the result */
   beginRead(): (ids: readonly number[]) => void;
   join(reader: BoardReader): void;
   leave(reader: BoardReader): void;

@@ -38,7 +38,7 @@ const roomsOf = ({ resources }: displays.Display) => {
     : names.join(', ');
 };
 
-/** A warning when the page that the device has open is of a room that its display does not show. */
+/** A warning if the device has the page of a room open that its display does not show. */
 function otherPage(asked: displays.AskedRoom | null, { resources }: displays.Display, pages: string): string | null {
   if (!asked || resources.some(({ id }) => id === asked.id)) return null;
   const right = resources[0] ? `; open ${pages}/${resources[0].id} on it` : '';

@@ -34,7 +34,7 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
       sql<number[]>`array(
         select resource_id from display_resource as given
         where given.mandator_id = display.mandator_id and given.display_id = display.id order by 1)`.as('resourceIds'),
-      // And all rooms that its location has now.
+      // All rooms that it shows: those given one by one, and those that its location has now.
       sql<Display['resources']>`(
         select coalesce(jsonb_agg(jsonb_build_object('id', room.id, 'name', room.name) order by room.name_key, room.id), '[]')
         from resource as room
@@ -94,7 +94,7 @@ export async function listDevicesOf(
   return { ...toPage(displayList, rows.map(toDisplay), page), count };
 }
 
-/** Those of these ids that there are, by id. @throws Forbidden */
+/** The displays with these ids, by id; unknown ids are left out. @throws Forbidden */
 export async function listDevicesById(db: Database, viewer: Viewer, ids: readonly number[]): Promise<Display[]> {
   checkAdmin(viewer);
   const rows = await selectDevices(db, viewer)
@@ -135,7 +135,7 @@ export async function findOwnDevice(context: Context, viewer: Viewer): Promise<D
   return viewer.display ? await getOwnDevice(context, viewer) : null;
 }
 
-/** Stores the health that a device reports. @throws Forbidden for callers that are no device */
+/** Stores the health that a device reports. @throws Forbidden for callers that are not devices */
 export async function reportHealth(context: Context, viewer: Viewer, health: DeviceHealth): Promise<Display> {
   const id = getOwnDisplay(viewer);
   hear(context, viewer);
@@ -149,8 +149,8 @@ export async function reportHealth(context: Context, viewer: Viewer, health: Dev
 }
 
 /**
- * Changes what is given. The database announces the change, so that every process applies it at once.
- * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for unknown rooms, or where none would be left; Conflict for
+ * Changes the given members. The database announces the change, so that every process applies it at once.
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for unknown rooms, or if no room would be left; Conflict for
  * retired rooms and a revoked display
  */
 export function changeDevice(
@@ -195,10 +195,10 @@ export function changeDevice(
   });
 }
 
-/** What the audit calls a display. */
+/** A display as the subject of an act in the audit. */
 export const subjectOf = ({ id, name }: Display) => ({ noun: 'Display' as const, id, name });
 
-/** What an Admin decides about a display. */
+/** The settings of a display that an Admin chooses. */
 export function settingsOf({ name, resources, locationId, mayBook, privacy }: Display) {
   return { name, resources: resources.map((resource) => resource.name), locationId, mayBook, privacy };
 }

@@ -14,7 +14,7 @@ export type Display = {
   resourceIds: number[];
   /** The location whose active rooms it also shows. */
   locationId: number | null;
-  /** All that it shows now, by name. */
+  /** All rooms that it shows now, by name. */
   resources: { id: number; name: string }[];
   mayBook: boolean;
   privacy: Privacy;
@@ -24,10 +24,10 @@ export type Display = {
   /** When it last called. */
   heardAt: Date | null;
   ageSeconds: number | null;
-  /** Since when it has not called although it should have. */
+  /** Since when it has been silent; null while it calls. */
   silentSince: Date | null;
   health: DeviceHealth | null;
-  /** Of the tenant; the logo by its name. */
+  /** The tenant's look, with the name of the logo. */
   look: { colour: string | null; logo: string | null };
   version: number;
 };
@@ -63,13 +63,13 @@ export type RoomSnapshot = {
   /** A hash of the content, the same in every process. */
   cursor: string;
   serverTime: number;
-  /** The latest instant at which all of this was known to be right. */
+  /** The latest instant at which the content was known to be right. */
   asOf: number;
   staleAfterSeconds: number;
-  /** From then on it should no longer be relied on. */
+  /** The instant from which on the content should no longer be relied on. */
   trustUntil: number;
   timeZone: string;
-  /** The offsets of that zone, each from an instant on: for devices with outdated zone rules. */
+  /** The offsets of the zone, each from an instant on, for devices with outdated zone rules. */
   zoneOffsets: { from: number; offsetMinutes: number }[];
   resource: {
     id: number;
@@ -92,10 +92,10 @@ export type RoomSnapshot = {
   nextChangeAt: number | null;
 };
 
-/** Says that the stream lives, and until when what was sent was known to be right. */
+/** A sign that the stream is alive, with the latest instant at which the sent content was known to be right. */
 export type DisplayHeartbeat = {
   kind: 'heartbeat';
-  /** Of the present snapshot; empty on a board, which shows several rooms. */
+  /** The cursor of the present snapshot; empty on a board, which shows several rooms. */
   cursor: string;
   serverTime: number;
   asOf: number;
@@ -107,7 +107,7 @@ export type DisplayEnded = {
   kind: 'ended';
   reason: 'Expired' | 'Revoked' | 'Restarting';
   serverTime: number;
-  /** Null: the same credential will not be taken again. */
+  /** Null: the credential is no longer valid. */
   retryAfterSeconds: number | null;
 };
 

@@ -1,9 +1,9 @@
 /**
- * When displays were last heard of. Each process collects the calls of displays in memory and writes them every few seconds
- * in one statement; what a crash loses, the next call of the device brings again.
+ * When displays were last heard from. Each process collects the calls of displays in memory and writes them every few seconds
+ * in one statement; the next call of a device makes up for one that a crash has lost.
  *
- * A display counts for 90 days after it was last heard of. It is **silent** when it has not been heard of for ten minutes
- * after it should have been: the feed of changes then tells of it, and again when it is back.
+ * A display stays valid for 90 days after it was last heard from. It is **silent** when it has not been heard from for ten
+ * minutes after it should have been: the feed of changes reports that, and its return.
  */
 import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
@@ -11,14 +11,14 @@ import type { Database } from '../db/database.ts';
 import type { Latest } from '../flow/latest.ts';
 import type { Log } from '../log.ts';
 
-/** Days for which a display counts without being heard of. */
+/** Days for which a display stays valid without being heard from. */
 export const daysUnheard = 90;
 const silentAfterMinutes = 10;
-/** When a display calls again that has promised nothing else; heartbeats are more frequent. */
+/** When a display should call again if it has announced no time; heartbeats are more frequent. */
 const usualCallSeconds = 60;
 const readersHeardEveryMs = 10_000;
 const flushEveryMs = 3_000;
-/** Displays that a sweep handles at a time, and that it names in the log. */
+/** The most displays that a sweep handles at a time, and that it names in the log. */
 const [mostAtOnce, mostNamed] = [1_000, 20];
 
 /** Instants of this machine's clock, in milliseconds. `byReading`: heard only by taking the frames of a stream. */
@@ -57,7 +57,7 @@ function openEar({ db, log, notifications }: Context) {
 }
 
 /**
- * Notes that a display has called; of any other caller nothing.
+ * Notes that a display has called; does nothing for other callers.
  * @param options.dueInSeconds when it will call again if all is well
  */
 export function hear(
@@ -106,8 +106,8 @@ class HeardSource<T> implements Latest<T> {
 }
 
 /**
- * What a display reads of a stream. Taking the frames counts as calling, unless the device reports its health: when its
- * power is cut, the operating system goes on taking frames for it for a quarter of an hour.
+ * Wraps the source of a stream for a display. Taking frames counts as calling, unless the device reports its health: after a
+ * power cut the server's operating system goes on taking frames for it for a quarter of an hour.
  */
 export const hearReader = <T>(context: Context, viewer: Viewer, source: Latest<T>): Latest<T> =>
   viewer.display ? new HeardSource(context, viewer, source) : source;

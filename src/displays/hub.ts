@@ -1,6 +1,6 @@
 /**
  * The rooms and boards that this process watches, by tenant. Changes arrive over the one LISTEN connection; rooms that
- * change while a read runs are read together by the next one. What nobody watches any more is dropped.
+ * change while a read runs are read together by the next one. Rooms and boards without readers are dropped.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
@@ -15,13 +15,13 @@ import { resourcesIn } from './slots.ts';
 export type Hub = {
   /**
    * Runs `use` with a room that has been read.
-   * @param anew whether it must be read again rather than be taken as it was read before this call
+   * @param anew whether the room must be read after this call, even if it is known already
    * @returns undefined when the tenant has no such room
    */
   withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: WatchedRoom) => T): Promise<T | undefined>;
   /** The same for a location whose rooms are known; the rooms themselves may not have been read yet. */
   withBoard<T>(mandatorId: number, locationId: number, anew: boolean, use: (board: Board) => T): Promise<T | undefined>;
-  /** Reads since the start of the process; rooms that are watched now, and that are kept besides those. */
+  /** Reads since the start of the process; rooms watched now, and rooms kept without readers. */
   readonly figures: { statements: number; roomsRead: number; watched: number; kept: number };
   /** Ends all readers. */
   close(): void;
@@ -39,7 +39,7 @@ type WatchedTenant = {
   readonly rooms: Map<number, WatchedRoom>;
   readonly boards: Map<number, Board>;
   readonly subscriptions: Subscription[];
-  /** Fulfilled when all changes of the tenant are listened to. */
+  /** Fulfilled once this process listens to all changes of the tenant. */
   ready: Promise<unknown>;
   isReady: boolean;
   readonly queue: ReadQueue;
@@ -108,7 +108,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     hear().catch((error: Error) => log.error({ err: error.stack, topic }, 'displays hear of no more changes'));
   }
 
-  /** Whether a room shows something of one of these resources. What a stale room shows is not known: any change may concern it. */
+  /** Whether a room shows one of these resources. The content of a stale room is not known, so any change may concern it. */
   const shows = ({ id, plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     ids.has(id) || isStale || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
 

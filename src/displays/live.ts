@@ -18,7 +18,7 @@ function checkRoom(viewer: Viewer, resourceId: number): void {
 /** People see as much as any sign shows. */
 const levelOf = ({ display }: Viewer): Privacy => display?.privacy ?? 'Title';
 
-/** How much has been read for displays in this process. */
+/** Counts of reads for displays in this process. */
 export const figuresOf = (context: Context) => context.once(openHub).figures;
 
 /** The room as it is now. @throws NotFound, also for a room that the viewer may not see */
@@ -34,7 +34,7 @@ export async function readSnapshot(context: Context, viewer: Viewer, resourceId:
 
 /**
  * A snapshot at once, or a heartbeat when `after` is its cursor; then a snapshot whenever the room looks different, and a
- * heartbeat every 30 s. A slow reader gets the latest only.
+ * heartbeat every 30 s. A slow reader gets only the latest.
  * @throws NotFound, also for a room that the viewer may not see
  */
 export async function watchRoom(
@@ -54,7 +54,7 @@ export async function watchRoom(
 }
 
 /**
- * The active rooms of a location, of those that the viewer may see, in order of their names.
+ * The active rooms of a location that the viewer may see, in order of their names.
  * @throws NotFound for an unknown location, and for one of which the display may see no room
  */
 export async function readLocation(context: Context, viewer: Viewer, locationId: number): Promise<RoomSnapshot[]> {

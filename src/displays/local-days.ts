@@ -33,7 +33,7 @@ function listOffsets(timeZone: string, start: number, end: number): ZoneOffset[]
 export type LocalDays = {
   /** Adds open times and zone offsets to these plans of a tenant; a room without known hours is always open. */
   complete(mandatorId: number, plans: readonly StoredPlan[]): Promise<RoomPlan[]>;
-  /** Drops what is known of a location, or of the tenant; a read that runs is not cached either. */
+  /** Drops the cached days of a location, or of the tenant; a read under way is not cached either. */
   forget(mandatorId: number, locationId?: number): void;
   /** Drops the open times of a room. */
   forgetRoom(mandatorId: number, resourceId: number): void;
@@ -56,7 +56,7 @@ export function keepLocalDays(db: Database): LocalDays {
 
   return {
     async complete(mandatorId, plans) {
-      // What is dropped while this reads stays valid for this call.
+      // Days that are dropped during this read stay valid for this call.
       const known = plans.map((stored) => ({ stored, days: daysOf(mandatorId, stored) }));
       const missing = known.filter(({ stored, days }) => !days.open.has(stored.resourceId));
       const sameDays = Map.groupBy(missing, ({ days: { start, end } }) => `${start} ${end}`);

@@ -1,4 +1,4 @@
-/** For the operator's commands: they act as the tenant's first Admin, and name rooms and locations. */
+/** Helps the operator's commands, which act as the tenant's first Admin and refer to rooms and locations by name. */
 import { sql } from 'kysely';
 import type { Act } from '../context.ts';
 import type { Database } from '../db/database.ts';

@@ -1,4 +1,4 @@
-/** The displays of a tenant for who watches over them: all, then those that change (contract 8). */
+/** The displays of a tenant for the Admins who watch over them: all, then each that changes (contract 8). */
 import { checkAdmin } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -8,11 +8,12 @@ import { outlast } from '../flow/retry.ts';
 import { listDevices, listDevicesById } from './devices.ts';
 import type { Display } from './display.ts';
 
-/** The topic of the displays of a tenant, with their ids as keys: paired, changed, revoked, silent, back, and what they tell. */
+/** The topic of a tenant's displays, with their ids as keys: paired, changed, revoked, silent, back, or with new health. */
 export const deviceTopic = (viewer: Viewer) => `display:${viewer.mandatorId}`;
 
 /**
- * All displays in parts of 200, one part at least; then those that have changed, as they are now. After a lost connection all again.
+ * Yields all displays in parts of 200, at least one part; then those that have changed, as they are now. After a lost
+ * connection it yields all of them again.
  * @throws Forbidden
  */
 export async function* watchDevices(

@@ -1,7 +1,7 @@
 /**
  * Pairing (contract 9): a device asks for a **code** and shows it; an Admin confirms the code, and from then on the token of
- * the device is valid. A device whose address names no tenant, room or location is told so instead: the limit on requests of an
- * address keeps strangers from listing them.
+ * the device is valid. A device that names an unknown tenant, room or location is refused with the reason: the limit on
+ * requests from one IP address keeps strangers from listing them.
  */
 import { randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -29,9 +29,9 @@ export type AskedRoom = { id: number; name: string | null };
 
 export type NewDisplay = {
   code: string;
-  /** Null: called after its rooms. */
+  /** Null: the display is named after its rooms. */
   name: string | null;
-  /** Without these and a location: the room that the device itself has named. */
+  /** Without any, and without a location, the display shows the room that the device has named. */
   resourceIds: number[];
   locationId: number | null;
   mayBook: boolean;
@@ -45,10 +45,10 @@ export const pollSeconds = 5;
 /** How long a code is valid. */
 export const codeMinutes = 10;
 
-/** Codes that wait at one time. */
+/** The most codes that wait for confirmation at one time. */
 const mostOfNetwork = 100;
 const mostOfTenant = 1_000;
-/** Of IPv6: what a provider gives one customer. */
+/** The prefix of IPv6 that a provider gives one customer. */
 const networkBits = 48;
 
 /** 40 bits, in characters that are hard to confuse. */
@@ -225,7 +225,7 @@ async function takePairing(
   throw new InvalidInput(message, [{ field: 'Code', pointer: '/Code', code: 'UnknownCode', message }]);
 }
 
-/** The room that the device has named; none where this tenant has no such room in use. */
+/** The room that the device has named, if it is an active room of this tenant. */
 async function ownRoom(trx: Transaction, mandatorId: number, resourceId: number | null): Promise<number[]> {
   const found = await trx
     .selectFrom('resource')

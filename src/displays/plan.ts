@@ -40,7 +40,7 @@ export type StoredSlot = {
   checkInFrom: number | null;
   checkInUntil: number;
   checkedInAt: number | null;
-  /** When it is now; of one that has moved away not the time that it had here. */
+  /** Its present time, which differs from `start` and `end` if it has moved away. */
   startNow: number;
   endNow: number;
   /** Where it is now. */
@@ -141,7 +141,7 @@ left join lateral (
 
 export const readsPlans: Statement = { name: 'plans of rooms', sql: plans };
 
-/** The plans of those of these resources that the tenant has, active or not, in no order. */
+/** The plans of these resources, active or not, in no order; resources that the tenant does not have are left out. */
 export async function readPlans(
   db: Database,
   mandatorId: number,
@@ -165,7 +165,7 @@ function daysOf(timeZone: string, now: Date): Days {
   return { start: startOf(0), midnight: startOf(1), end: startOf(3) };
 }
 
-/** The active resources of each of these locations that the tenant has, in order of their names. */
+/** The active resources of each of these locations of the tenant, in order of their names. */
 export async function readMembers(
   db: Database,
   mandatorId: number,

@@ -8,11 +8,11 @@ import type { LocalDays } from './local-days.ts';
 import { readPlans } from './plan.ts';
 import type { DisplayPace, WatchedRoom } from './room.ts';
 
-/** What is to be read of a tenant. */
+/** The rooms of a tenant to read. */
 export type ReadQueue = {
   readonly mandatorId: number;
   readonly wanted: Set<WatchedRoom>;
-  /** The rooms being read, with the answer of that read; then those whose next read is waited for. */
+  /** `running`: the rooms being read, with the promise of that read; `waiting`: those whose next read a caller waits for. */
   readonly running: Map<WatchedRoom, PromiseWithResolvers<void>>;
   readonly waiting: Map<WatchedRoom, PromiseWithResolvers<void>>;
   /** Consecutive failures; no read begins while `isPaused`. */
@@ -34,16 +34,16 @@ export type RoomReading = {
   want(queue: ReadQueue, room: WatchedRoom): void;
   /**
    * Fulfilled by a read that begins after this call.
-   * @param anew false: a running read also does, for a room that was never read
+   * @param anew false: for a room that was never read, a read already under way is enough
    */
   readOnce(queue: ReadQueue, room: WatchedRoom, anew: boolean): Promise<void>;
-  /** Drops the room; who waits for it is still answered. */
+  /** Drops the room; callers who wait for it are still answered. */
   forget(queue: ReadQueue, room: WatchedRoom): void;
   /** Counted from the start of the process. */
   readonly figures: { readonly statements: number; readonly roomsRead: number };
 };
 
-/** Rooms of one read, and reads at a time. */
+/** The most rooms of one read, and the most reads at a time. */
 const mostRooms = 200;
 const mostReads = 2;
 /** Rooms that are published in one turn of the event loop. */

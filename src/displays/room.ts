@@ -26,7 +26,7 @@ export type WatchedRoom = {
   /** Undefined before the first read. */
   readonly plan: RoomPlan | undefined;
   readonly isWatched: boolean;
-  /** It may have changed since the last successful read began. */
+  /** Whether it may have changed since the last successful read began. */
   readonly isStale: boolean;
   readonly beats: number;
   /** The latest instant at which its content is known to have been right. */
@@ -37,9 +37,9 @@ export type WatchedRoom = {
   heartbeat(level: Privacy): DisplayHeartbeat;
   join(reader: RoomReader): void;
   leave(reader: RoomReader): void;
-  /** It may have changed. */
+  /** Marks the room as possibly changed. */
   touch(): void;
-  /** Begins a read, which sees all changes up to now. @returns publishes what the read has found */
+  /** Begins a read, which sees all changes up to now. @returns a function that publishes the result */
   beginRead(): (plan: RoomPlan) => void;
   /** Ends its readers too. */
   close(): void;
@@ -47,7 +47,7 @@ export type WatchedRoom = {
 
 export type RoomSurroundings = {
   pace: DisplayPace;
-  /** Whether changes are listened to. */
+  /** Whether this process listens to changes. */
   isListening(): boolean;
   /** The room must be read: it may have changed, or (`isFirst`) a reader has come while it was stale. */
   wantsRead(room: WatchedRoom, isFirst: boolean): void;
@@ -80,7 +80,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     for (const reader of readers) reader.tell(room);
   };
 
-  /** Computes what depends on the time. */
+  /** Computes the part that depends on the time. */
   function renew(now: number): void {
     views.clear();
     renewedAt = now;

@@ -19,7 +19,7 @@ function together(lists: readonly (string[] | null)[]): string[] | null {
 const isSame = (one: readonly string[] | null, other: readonly string[] | null) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? []);
 
-/** How a booking's lessons differ from the first plan; of coupled lessons the first changed one counts. */
+/** How the lessons of a booking differ from the first plan; if several are coupled, the first changed one counts. */
 function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChange | null {
   const lesson = lessons.find(({ before }) => before !== null) ?? lessons[0];
   const before = lesson?.before;

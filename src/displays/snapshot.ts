@@ -11,7 +11,7 @@ const trustedForMs = 15 * 60_000;
 /** The part of a snapshot that is about the room, without the times of the message itself. */
 export type Content = Omit<RoomSnapshot, 'kind' | 'serverTime' | 'asOf' | 'trustUntil' | 'staleAfterSeconds'>;
 
-/** What a level of privacy shows of a room at an instant. */
+/** The content that a level of privacy shows of a room at an instant. */
 export function toContent({ stored, open, zoneOffsets }: RoomPlan, level: Privacy, now: number): Content {
   const { timeZone, isActive, start, end } = stored;
   const schedule = toSlots(stored, level);

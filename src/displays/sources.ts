@@ -1,6 +1,6 @@
 /**
  * The sources that readers of rooms read at their own pace: the latest of each room, never a queue. A process may have
- * thousands of them, so each keeps little more than what was sent last: they are classes, whose methods all of them share.
+ * thousands, so each keeps little more than the last cursors that it sent, and is an instance of a class, to share methods.
  */
 import type { Latest } from '../flow/latest.ts';
 import type { Board, BoardReader } from './board.ts';
@@ -14,7 +14,7 @@ abstract class FrameSource implements Latest<RoomFrame> {
   onNews: (() => void) | undefined = undefined;
 
   protected abstract find(): RoomFrame | undefined;
-  /** Leaves what it watches. */
+  /** Stops watching the room or board. */
   protected abstract leave(): void;
 
   take(): RoomFrame | undefined {
@@ -128,7 +128,7 @@ class BoardSource extends FrameSource implements RoomReader {
     const isNews = present !== seen && (isHere || seen !== null);
     this.#shown.set(room, isNews ? present : seen);
     const snapshot = isNews ? room.snapshot(this.#level) : undefined;
-    // A stale room is about to be read again, and may be here then.
+    // A stale room is about to be read again, and may turn out to be still in this location.
     if (!isHere && !room.isStale) this.end(room);
     return snapshot;
   }
@@ -143,7 +143,7 @@ class BoardSource extends FrameSource implements RoomReader {
     this.onNews?.();
   }
 
-  /** Shows a room no more. */
+  /** Stops showing a room. */
   end(room: WatchedRoom): void {
     this.#shown.delete(room);
     this.#pending.delete(room);

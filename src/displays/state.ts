@@ -23,34 +23,34 @@ export type TimedSlot = {
   checkIn: { from: number; until: number; isDone: boolean } | null;
 };
 
-/** How a lesson differs from what was first planned; null for what does not. */
+/** How a lesson differs from the first plan; members that do not differ are null. */
 export type SlotChange = {
-  /** The weightiest: of a lesson in another room at another time that it is in another room. */
+  /** The weightiest change: a lesson in another room at another time counts as one in another room. */
   kind: 'Cancelled' | 'MovedHere' | 'MovedAway' | 'Rescheduled' | 'Substituted';
   roomBefore: string | null;
   roomNow: string | null;
   startBefore: number | null;
   endBefore: number | null;
-  /** Of one that has moved away: when it is there, where that is another time. */
+  /** The present time of a lesson that has moved away, if it differs. */
   startNow: number | null;
   endNow: number | null;
   teachersBefore: string[] | null;
 };
 
-/** One line of a room's plan, as a level of privacy lets it be shown; null: not to be shown, or not known. */
+/** One line of a room's plan as a level of privacy shows it; null: hidden or unknown. */
 export type PlannedSlot = TimedSlot & {
   version: number;
   start: number;
   end: number;
   kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
-  /** Not yet certain, also where it waits for approval. */
+  /** Not yet certain: tentative, or waiting for approval. */
   isTentative: boolean;
   isRequested: boolean;
   subject: string | null;
   organizer: string | null;
   classes: string[] | null;
   teachers: string[] | null;
-  /** Of a lesson that is not as it was first planned. */
+  /** For a lesson that differs from the first plan. */
   change: SlotChange | null;
 };
 
@@ -67,12 +67,12 @@ export type Schedule<Slot extends TimedSlot = TimedSlot> = {
 
 export type RoomState<Slot extends TimedSlot = TimedSlot> = {
   status: RoomStatus;
-  /** When the status ends: null where that is not within the schedule. */
+  /** When the status ends; null if that is beyond the schedule. */
   until: number | null;
-  /** What occupies the room, or what is to be checked in. */
+  /** The slot that occupies the room or waits for a check-in. */
   current: Slot | undefined;
   next: Slot | undefined;
-  /** Until then the state only changes with the schedule. */
+  /** Until then the state changes only if the schedule does. */
   nextChangeAt: number | null;
 };
 
