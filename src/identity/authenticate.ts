@@ -17,7 +17,7 @@ import {
   viewerOfToken,
 } from './service.ts';
 
-// The app meets this room through its door and its routes alone.
+// The app reaches this room only through this file and the routes.
 export { claimPepper, hasRightPepper, openIdentity } from './service.ts';
 export { sessionOf };
 
@@ -35,7 +35,7 @@ function chooseCredential(schemes: readonly string[], header: string, pin: strin
   return isToken || !schemes.includes('APIKEY') ? [header, ''] : ['', pin];
 }
 
-/** Whether a call shows more than a cookie: a token, or a PIN where PINs are taken. Another Authorization is a proxy's. */
+/** Whether a call carries a token or, where they are accepted, a PIN. Another scheme in Authorization is a proxy's. */
 const showsCredential = ({ authorization, apiKey }: Credentials, schemes: readonly string[]): boolean =>
   [authorization ?? []].flat().some((header) => /^bearer\b/i.test(header)) ||
   (apiKey !== undefined && schemes.includes('APIKEY'));
@@ -104,8 +104,8 @@ function credentialsOf(request: Request, config: Identity['context']['config']):
 }
 
 /**
- * For routers mounted below `/:mandator`: sets `viewer`, `credentials` and `viewerNow` (who the caller is by then) in
- * `response.locals`. A call with the header APIKEY is told that it is deprecated (contract 10).
+ * For routers mounted below `/:mandator`: sets `viewer`, `credentials` and `viewerNow` (reads the viewer anew) in
+ * `response.locals`. The answer to a call with the header APIKEY says that the header is deprecated (contract 10).
  */
 export function authenticate(identity: Identity): RequestHandler {
   const { config } = identity.context;
@@ -116,7 +116,7 @@ export function authenticate(identity: Identity): RequestHandler {
   const takesPins = schemesOf(config).includes('APIKEY');
   const varies = takesPins ? 'Authorization, APIKEY' : 'Authorization';
   return async (request, response, next) => {
-    // A calendar token has let the call in already.
+    // A calendar token has authenticated the call already.
     if (response.locals['viewer']) return next();
     const credentials = credentialsOf(request, config);
     // Appending costs more than setting, and is only needed behind CORS.

@@ -13,7 +13,7 @@ import { usablePins } from './pins.ts';
 /** The expiry of a credential that has none. */
 export const farFuture = new Date(8.64e15);
 
-/** What a viewer is made of, to be selected with the rows of its tenant and person. */
+/** The columns of a viewer, selected from the rows of its tenant and person. */
 export const viewerColumns = [
   'mandator.id as mandatorId',
   'mandator.code as mandator',
@@ -34,7 +34,7 @@ const activePersons = (db: Database) =>
     .select(viewerColumns)
     .$narrowType<Pick<Viewer, 'role'>>();
 
-/** The holder of a PIN that counts now. @throws NotAuthenticated */
+/** The holder of a valid PIN. @throws NotAuthenticated */
 export async function readHolder(
   { db, config }: Context,
   { mandator, personId, pinId }: PinHolder,
@@ -87,7 +87,7 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
   return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
 }
 
-/** The active person as whom a booking follows its item on the mail server; undefined without one. */
+/** The active person in whose name a booking follows its item on the mail server; undefined if there is none. */
 export async function findBooker(db: Database, mandatorId: number, personId: number): Promise<Viewer | undefined> {
   const row = await activePersons(db)
     .where('mandator.id', '=', mandatorId)
@@ -97,7 +97,7 @@ export async function findBooker(db: Database, mandatorId: number, personId: num
   return row && { ...row, pinId: null, display: null, credential: 'mail server', expiresAt: farFuture };
 }
 
-/** Who sees what every Admin of a tenant sees, for what is sent to a receiver that an Admin has chosen. */
+/** A viewer with an Admin's sight of a tenant, for content sent to a receiver that an Admin has chosen. */
 export const anyAdmin = (mandatorId: number, mandator: string): Viewer => ({
   mandatorId,
   mandator,
@@ -114,6 +114,6 @@ export const anyAdmin = (mandatorId: number, mandator: string): Viewer => ({
   expiresAt: farFuture,
 });
 
-/** Whose PINs a command is about: the person of this e-mail address, or the first Admin. @throws NotFound */
+/** The person whose PINs a command handles: by this e-mail address, or the first Admin. @throws NotFound */
 export const getHolder = (db: Database, mandator: string, email: string | undefined) =>
   email === undefined ? getFirstAdmin(db, mandator) : getPerson(db, mandator, email);

@@ -28,7 +28,7 @@ export type TokenRequest = {
   apiKey: string | undefined;
   /** IPv4 or IPv6 address of the caller. */
   address: string;
-  /** The tenant that the path names; undefined where it names none. */
+  /** The tenant in the path, if any. */
   mandator?: string | undefined;
 };
 
@@ -55,7 +55,7 @@ function isSecretRight({ RequireClientSecret, ClientSecrets }: Client, clientSec
   if (!RequireClientSecret) return true;
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const given = digest(clientSecret);
-  // All are compared, so that the time does not tell which one is right.
+  // All are compared, so that the time does not reveal which one is right.
   const right = ClientSecrets.filter(({ Value }) => {
     const hash = /^sha256:(.*)$/.exec(Value)?.[1];
     const expected = hash === undefined ? digest(Value) : Buffer.from(hash, 'base64');

@@ -6,7 +6,7 @@ import { newSession, sessionExample, sessionOptions, sessionRecord } from './ses
 
 const limits = ['RateLimit', 'RateLimit-Policy'] as const;
 
-/** What every call of a session may be answered. */
+/** Answers that every call about a session may get. */
 const problems: Record<number, string> = {
   403: 'The call does not come from the page of the console itself: `X-Roomgate-Console`, the origin or the type of the body is wrong.',
   404: 'This cannot be the name of a tenant, or the session belongs to another one.',

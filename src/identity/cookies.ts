@@ -1,6 +1,6 @@
 /**
- * The cookie of a session, and the proof that a call which brings it comes from the console's own page. Browsers add cookies to
- * calls of other ports and subdomains too, so that the cookie alone is no credential.
+ * The cookie of a session, and the proof that a call which brings it comes from the console's own page. Browsers also add
+ * cookies to calls from pages of other ports and subdomains, so the cookie alone is no credential.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context, SessionCredential } from '../context.ts';
@@ -10,7 +10,7 @@ import { hasBody } from '../http/request-body.ts';
 
 type Settings = Pick<Context['config'], 'BaseUrl'>;
 
-/** Which a page of another origin cannot send without being allowed to by CORS. */
+/** A header that a page of another origin can send only if CORS allows it. */
 const consoleHeader = 'x-roomgate-console';
 /** 256 bits in base64url, as a session's id is made. */
 const sessionIdForm = /^[\w-]{43}$/;
@@ -53,7 +53,7 @@ function findStranger(request: IncomingMessage, config: Settings, isUpgrade: boo
   const { origin, 'sec-fetch-site': site } = headers;
   if (site === undefined ? origin !== undefined && !isOwnOrigin(origin, headers, config) : site !== 'same-origin')
     return 'the call comes from a page of another site; open the console of this server itself';
-  // Pages can set no header of a handshake; but every browser names their origin there.
+  // Pages cannot set headers of a WebSocket handshake, but every browser sends their origin there.
   if (isUpgrade)
     return origin === undefined || !isOwnOrigin(origin, headers, config)
       ? 'a WebSocket needs the Origin of this server'
@@ -65,13 +65,13 @@ function findStranger(request: IncomingMessage, config: Settings, isUpgrade: boo
   return undefined;
 }
 
-/** @throws Forbidden for a request of another page than the console */
+/** @throws Forbidden for a request from any page but the console */
 export function checkOwnPage(request: IncomingMessage, config: Settings): void {
   const fault = findStranger(request, config, false);
   if (fault !== undefined) throw new Forbidden(`This is for the console's own page: ${fault}.`);
 }
 
-/** The session that a request brings, whether or not it counts; undefined without a cookie of ours. */
+/** The session that a request brings, valid or not; undefined without a cookie of ours. */
 export function sessionOf(
   request: IncomingMessage,
   config: Settings,

@@ -1,6 +1,6 @@
 /**
  * Displays as callers (contract 9): a paired device calls with a token of its own, in every mode of the identity provider.
- * The token is valid until the display is revoked, is not heard of for too long, or its person becomes inactive.
+ * The token is valid until the display is revoked, is not heard from for too long, or its person becomes inactive.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -16,7 +16,7 @@ import { deriveKey } from './sealing.ts';
 const prefix = 'rgd_';
 /** 256 bits. */
 const tokenBytes = 32;
-/** Wrong tokens of an address, of IPv6 the /64. */
+/** The most wrong tokens from an IPv4 address, or a /64 of IPv6. */
 const wrongPerMinute = 300;
 
 /** Whether a bearer token is, or pretends to be, a display's. */
@@ -24,7 +24,7 @@ export const isDisplayToken = (token: string) => token.startsWith(prefix);
 
 export const makeDisplayToken = () => prefix + randomBytes(tokenBytes).toString('base64url');
 
-/** Kept, as to derive a key costs more than all else that is done for a token. */
+/** Cached: deriving a key costs more than all other work on a token. */
 const keys = new WeakMap<Context['config'], KeyObject>();
 
 function keyOf(config: Context['config']): KeyObject {
@@ -33,7 +33,7 @@ function keyOf(config: Context['config']): KeyObject {
   return key;
 }
 
-/** What is stored of a token. */
+/** The hash of a token, as stored. */
 export const hashDisplayToken = (config: Context['config'], token: string): Buffer =>
   createHmac('sha256', keyOf(config)).update(token).digest();
 

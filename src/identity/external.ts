@@ -33,20 +33,20 @@ const [minute, hour] = [60_000, 3_600_000];
 /** When metadata is refreshed, and how long it is used while the provider does not answer. */
 const [freshForMs, usableForMs] = [10 * minute, hour];
 const [firstPauseMs, longestPauseMs] = [250, 5_000];
-/** Unknown key ids cause no more reads of the keys than one in this time. */
+/** Unknown key ids cause at most one read of the keys in this time. */
 const readKeysEveryMs = 1_000;
-/** Introspections of tokens that have not been valid before: of all addresses, and of one. */
+/** Limits on introspections of tokens that have not been valid before: for all addresses, and for each. */
 const [introspectionsPerSecond, introspectionsPerAddress] = [100, 20];
 const refusedForMs = 4_000;
 
 /** Algorithms that are verified with a public key. */
 const asymmetric = /^(RS|PS|ES|Ed|ML-DSA)/;
-/** RFC 9068, and what older providers write. An ID token is refused by its audience and scope. */
+/** The types of RFC 9068 and of older providers. An ID token is refused by its audience and scope. */
 const types = /^((application\/)?at\+jwt|jwt)$/i;
 
 const list = z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]);
 
-/** What is not said counts as verified. */
+/** A missing claim counts as verified. */
 export const emailVerified = z
   .unknown()
   .refine((verified) => String(verified) !== 'false')
@@ -66,17 +66,17 @@ export function namesIn(
 /** The claims of a JWT and of an introspection (RFC 7662) alike. */
 const claimsSchema = z.object({
   aud: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
-  /** Seconds since 1970, as far as a Date goes. */
+  /** Seconds since 1970, within the range of a Date. */
   exp: z.number().max(8.64e12),
   iss: z.string().optional(),
   scope: list.optional(),
-  /** As some providers call the scope. */
+  /** Some providers' name for the scope. */
   scp: list.optional(),
   token_type: z
     .string()
     .regex(/^bearer$/i)
     .optional(),
-  /** A token that is bound to a key of its holder is none for a bearer. */
+  /** A token that is bound to a key of its holder is not a bearer token. */
   cnf: z.undefined().optional(),
   email_verified: emailVerified,
 });
@@ -196,7 +196,7 @@ export function openProvider({ config: settings, log }: Context) {
 
 export type OutsideProvider = ReturnType<typeof openProvider>;
 
-/** The introspections that are left in this second. */
+/** How many introspections are left in this second. */
 function openBudget() {
   const asked = new Map<string, number>();
   let [second, total] = [0, 0];

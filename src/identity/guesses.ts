@@ -1,7 +1,7 @@
 /**
  * The exchange of a PIN for its holder, with a limit on guesses (contract 3). Wrong PINs of a source are counted across all
  * processes; past the limit no PIN is checked. A revoked or expired PIN does not count as a guess, so that a program that
- * keeps sending it does not lock out its neighbours. A **source** is a client and an address, of IPv6 the /64.
+ * keeps sending it does not lock out its neighbours. A **source** is a client and an IPv4 address or a /64 of IPv6.
  */
 import net from 'node:net';
 import { ipKeyGenerator } from 'express-rate-limit';

@@ -10,7 +10,7 @@ import { pepperOf } from './pins.ts';
 import { deriveKey } from './sealing.ts';
 import { isSealedWith } from './tokens.ts';
 
-/** Undecided: nothing is stored that depends on a Pepper. */
+/** Undecided: nothing that depends on a Pepper is stored. */
 type PepperVerdict = 'right' | 'wrong' | 'undecided';
 
 /** Without a check value the newest signing key decides. */
@@ -53,7 +53,7 @@ export async function claimPepper({ db, config }: PepperContext): Promise<boolea
   return await hasRightPepper({ db, config });
 }
 
-/** Lets another Pepper count from the next start on: the old one is lost, and with it all secrets. */
+/** Accepts another Pepper from the next start on: the old one is lost, and with it all secrets. */
 export async function forgetPepper({ db }: Pick<PepperContext, 'db'>): Promise<void> {
   await db.deleteFrom('pepper').execute();
   await db.deleteFrom('signing_key').execute();

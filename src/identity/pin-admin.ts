@@ -18,7 +18,7 @@ export const pinList: List<Pin> = { name: 'pins', key: idKey, keyOf: ({ pinId })
 
 const unknown = () => new NotFound('There is no PIN of this id.');
 
-/** The PINs of a person, revoked ones too, oldest first. @throws Forbidden, NotFound */
+/** The PINs of a person, including revoked ones, oldest first. @throws Forbidden, NotFound */
 export async function listPinsOf(
   db: Database,
   viewer: Viewer,
@@ -90,7 +90,7 @@ export async function createPinFor(
 }
 
 /**
- * Ends a PIN, its tokens and its streams, on every process; again is no error.
+ * Ends a PIN, its tokens and its streams, on every process; repeating it is no error.
  * @param personId the PIN must be this person's, where given
  * @throws Forbidden, NotFound
  */

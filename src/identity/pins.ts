@@ -43,7 +43,7 @@ export function isGuessable(pin: string): boolean {
   return normalizePin(pin).length < madeLength;
 }
 
-/** All that is stored of a PIN. */
+/** The hash of a PIN: nothing else of it is stored. */
 export function hashPin(pepper: string, pin: string): Buffer {
   return createHmac('sha256', deriveKey(pepper, 'PIN')).update(normalizePin(pin)).digest();
 }
@@ -86,7 +86,7 @@ export async function createPin(
   return { pin, pinId: row.id, personId };
 }
 
-/** All PINs of a tenant or of one person, revoked ones too, oldest first. */
+/** All PINs of a tenant or of one person, including revoked ones, oldest first. */
 export async function listPins(db: Database, mandatorId: number, personId?: number): Promise<Pin[]> {
   return await selectPins(db, mandatorId)
     .$if(personId !== undefined, (query) => query.where('person_id', '=', personId as number))
@@ -110,7 +110,7 @@ export const pinById = readById<Pin>('PIN by id', (db, asked) =>
 );
 
 /**
- * Ends a PIN, its tokens and its streams, on every process; again is no error.
+ * Ends a PIN, its tokens and its streams, on every process; repeating it is no error.
  * @param personId the PIN must be this person's, where given
  * @throws NotFound
  */
@@ -135,10 +135,10 @@ export async function deletePinsOf(trx: Transaction, mandatorId: number, personI
   await trx.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('person_id', '=', personId).execute();
 }
 
-/** Whether PINs sign in people of the row `mandator`. */
+/** Whether people of the tenant in the row `mandator` may sign in by PIN. */
 export const pinsCount = sql<boolean>`mandator.parameters @> '{"PinAuthenticationAllowed": true}'`;
 
-/** Tells operators why PINs do not sign in people of a tenant, and what lets them; undefined where they do. */
+/** Tells operators why people of a tenant cannot sign in by PIN, and the remedy; undefined if they can. */
 export async function whyPinsDoNotCount(db: Database, mandatorId: number): Promise<string | undefined> {
   const { code, doCount } = await db
     .selectFrom('mandator')
@@ -150,7 +150,7 @@ export async function whyPinsDoNotCount(db: Database, mandatorId: number): Promi
     : `PINs do not sign in people of the tenant ${code}; "roomgate parameter set --mandator ${code} PinAuthenticationAllowed true" lets them.`;
 }
 
-/** The PINs that are valid now, with their person and tenant. */
+/** All valid PINs, with their person and tenant. */
 export const usablePins = (db: Database) =>
   db
     .selectFrom('pin')

@@ -31,7 +31,7 @@ export { sessionRoutes } from './session-rest.ts';
 const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';
 const keysPath = '/.well-known/openid-configuration/jwks';
-/** The same for one tenant, where a proxy finds the installation of a tenant by the first segment of the path. */
+/** The same for one tenant: a proxy finds the cell of a tenant by the first segment of the path. */
 const alsoOfTenant = (path: string) => [path, `/:mandator${path}`];
 
 /** The token endpoint, discovery and the public keys; in other modes of IdentityProvider, only a 404 that says how to sign in. */

@@ -1,4 +1,4 @@
-/** Keys derived from the Pepper, the only secret outside of the database, and secrets of the database that are sealed with them. */
+/** Keys derived from the Pepper, the only secret outside of the database; they seal secrets that the database stores. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /** A key for one purpose. */

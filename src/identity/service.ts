@@ -4,8 +4,8 @@
  * each call; a paired display has one of its own. A **credential** is what a call carries: a token, or in legacy mode the
  * PIN itself.
  *
- * Invariants: a PIN is shown once and stored only as a keyed hash, whose key is not in the database. `usablePins` alone
- * says which PINs count, when a token is issued and for as long as it is used. A PIN that is revoked, expired, unknown or
+ * Invariants: a PIN is shown once and stored only as a keyed hash, whose key is not in the database. Only `usablePins`
+ * decides which PINs are valid, when a token is issued and whenever it is used. A PIN that is revoked, expired, unknown or
  * switched off by its tenant is refused in the same words after the same work.
  */
 import { createHash } from 'node:crypto';
@@ -52,7 +52,7 @@ export type Identity = {
   verified: LRUCache<string, Verified>;
 };
 
-/** What a credential has proven, and how to read its viewer. */
+/** What a credential proves, and how to read its viewer. */
 type Proof = { provenUntil: number; read(): Promise<Viewer> };
 
 type Verified = {
@@ -67,7 +67,7 @@ type Verified = {
 const believedMs = 4_000;
 /** The client under which wrong PINs of the header APIKEY are counted. */
 const headerClient = 'APIKEY';
-/** The same of the console. */
+/** The client under which wrong PINs at the console are counted. */
 const consoleClient = 'console';
 
 /** Opens the room in this process. Credentials are checked again when a change is announced. */
@@ -103,7 +103,7 @@ async function forgetChanged({ context: { notifications }, verified }: Identity)
 /**
  * The viewer of a credential. Cached, but a credential that has ended is refused within 5 s, even if the announcement was
  * lost.
- * @param prove finds out what the credential proves, when that is not known or has run out; `isProven`: it was before
+ * @param prove verifies the credential if that has not been done or is outdated; `isProven`: it was valid before
  */
 function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean) => Promise<Proof>): Promise<Viewer> {
   const known = verified.get(key);
@@ -126,7 +126,7 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
   verified.set(key, entry);
   entry.viewer.catch((error: unknown) => {
     entry.checkAgainAt = 0;
-    // In an outage, what was proven stays proven.
+    // In an outage, an earlier proof stays valid.
     const isProven = entry.proof && !(error instanceof NotAuthenticated);
     if (!isProven && verified.get(key) === entry) verified.delete(key);
   });
@@ -171,8 +171,8 @@ export function viewerOfDisplay(identity: Identity, token: string, ip: string): 
 }
 
 /**
- * The viewer of a PIN in the header APIKEY. Wrong PINs are limited as at the token endpoint; a PIN that this address has
- * proven before is not.
+ * The viewer of a PIN in the header APIKEY. Wrong PINs are limited as at the token endpoint; the limit does not apply to a PIN
+ * that has been valid from this address before.
  * @throws NotAuthenticated, LimitExceeded
  */
 export function viewerOfPin(identity: Identity, pin: string, ip: string): Promise<Viewer> {
@@ -211,7 +211,7 @@ export async function issueToken(
   return { accessToken, expiresIn: tokenLifetimeSeconds };
 }
 
-/** Whether the tenant is moved, and not served here. */
+/** Whether the tenant is being moved and is not served here. */
 export const isMoving = ({ context }: Identity, mandator: string): Promise<boolean> => isAway(context.db, mandator);
 
 /** The viewer of a session. @throws NotAuthenticated */
@@ -252,7 +252,7 @@ export async function signInByPin(
 export const beginSignIn = ({ signIns }: Identity, mandator: string, before: string[]) =>
   signIns.begin(mandator.toLowerCase(), before);
 
-/** Begins the session of the person that the outside provider names, by the rule of its tokens. @throws SignInFailed */
+/** Begins the session of the person that the outside provider names, found as for its tokens. @throws SignInFailed */
 export async function signInByProvider(
   identity: Identity,
   mandator: string,
@@ -270,16 +270,16 @@ export async function signInByProvider(
   }
 }
 
-/** How people sign in to the console; `provider`: its name. */
+/** How people sign in to the console; `provider` is the name of the outside provider. */
 export function waysToSignIn({ context: { config } }: Identity): { pin: boolean; provider: string | undefined } {
   const { SignIn, SignInName, Authority = '' } = config.IdentityProvider;
   return { pin: takesPins(config), provider: SignIn ? (SignInName ?? new URL(Authority).host) : undefined };
 }
 
-/** Ends a session, and with it its streams on every process; again is no error. */
+/** Ends a session, and with it its streams on every process; repeating it is no error. */
 export async function endSession({ context, verified }: Identity, id: string): Promise<void> {
   const hash = hashSession(context.config, id);
   await deleteSession(context.db, hash);
-  // At once in this process, where a notification takes a moment.
+  // At once in this process: the notification takes a moment.
   verified.delete(keyOfSession(hash));
 }

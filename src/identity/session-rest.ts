@@ -30,7 +30,7 @@ import { newSession, toSessionRecord } from './session-wire.ts';
 const sessionPath = '/:mandator/session';
 const startPath = `${sessionPath}/start`;
 const returnPath = `${sessionPath}/return`;
-/** The page of the console, from the addresses of a sign-in at the provider. */
+/** The console, relative to the URLs of a sign-in at the provider. */
 const pageBeside = '../console';
 const mostBodyBytes = 4_096;
 /** Sessions that one sign-out ends, where another site of the domain has planted cookies beside ours. */
@@ -45,7 +45,7 @@ export function sessionRoutes(identity: Identity): Router {
   const limitSignIns = limitTokenRequests(context);
   const limitCalls = limitRequests(context);
 
-  /** Ends the session that the browser has had: no cookie outlives the sign-in after it. */
+  /** Ends the session that the browser had before, so that its cookie does not outlive the new sign-in. */
   async function endBefore(request: Request): Promise<void> {
     const before = sessionOf(request, config);
     if (before && 'id' in before && before.id) await endSession(identity, before.id);
@@ -58,18 +58,18 @@ export function sessionRoutes(identity: Identity): Router {
       writeCookie(config, mandatorOf(request), { name: 'session', value: id, sameSite: 'Strict' }),
     );
 
-  /** Of the browser that is at the provider. Not `Strict`: the answer comes from the provider's site. */
+  /** The cookie of a browser that is at the provider. Not `Strict`: the answer comes from the provider's site. */
   const flowCookie = (value: string, seconds: number) =>
     ({ name: 'sign_in', value, sameSite: 'Lax', seconds }) as const;
 
-  /** What a browser is sent through on its way to the provider and back. */
+  /** Guards the routes that a browser takes to the provider and back. */
   const toPage: RequestHandler = (request, response, next) => {
     if (waysToSignIn(identity).provider === undefined)
       throw new NotFound('Nobody signs in at an outside provider here; sign in at the console by PIN.');
     limitSignIns(request, response, next);
   };
 
-  /** A person sees the page of the console, and there what went wrong. */
+  /** Errors lead to the page of the console, which shows what went wrong. */
   const endAtPage: ErrorRequestHandler = (error, request, response, next) => {
     const known = asDomainError(error);
     if (response.headersSent || (known && ['NotFound', 'MethodNotAllowed'].includes(known.code))) return next(error);

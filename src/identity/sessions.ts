@@ -1,7 +1,7 @@
 /**
- * Sessions of browsers: a **session** is what somebody who has signed in at the console has. Its random id stands in a cookie
- * that no script can read, and in the database as a keyed hash. It ends by itself when it has been idle for too long or is too
- * old, and at once with its PIN or its person.
+ * Sessions of browsers: a **session** begins when a person signs in to the console. Its random id is kept in a cookie that no
+ * script can read, and in the database as a keyed hash. It expires when it is idle for too long or too old, and ends at once
+ * with its PIN or its person.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
@@ -20,7 +20,7 @@ type Owner = { mandatorId: number; personId: number; pinId: number | null };
 
 const ended = () => new NotAuthenticated('The session has ended; sign in to the console again.');
 
-/** What is stored of a session's id. */
+/** The hash of a session's id, as stored. */
 export function hashSession(config: Context['config'], id: string): Buffer {
   return createHmac('sha256', deriveKey(pepperOf(config), 'session'))
     .update(id)
@@ -32,7 +32,7 @@ export async function beginSession({ db, config }: Context, { mandatorId, person
   const id = randomBytes(32).toString('base64url');
   const { PerPerson, LongestHours } = config.Sessions;
   await db.transaction().execute(async (trx) => {
-    // One sign-in of a person after another, so that the number is kept.
+    // Sign-ins of a person take turns, so that the limit holds.
     await trx
       .selectFrom('person')
       .where('mandator_id', '=', mandatorId)
@@ -58,7 +58,7 @@ export async function beginSession({ db, config }: Context, { mandatorId, person
   return id;
 }
 
-/** Ends a session; again is no error. */
+/** Ends a session; repeating it is no error. */
 export async function deleteSession(db: Database, hash: Buffer): Promise<void> {
   await db.deleteFrom('session').where('hash', '=', hash).execute();
 }
@@ -66,7 +66,7 @@ export async function deleteSession(db: Database, hash: Buffer): Promise<void> {
 const idleEnd = (config: Context['config']) =>
   sql<Date>`session.used_at + make_interval(mins => ${config.Sessions.IdleMinutes})`;
 
-/** The viewer of a session that counts now. @throws NotAuthenticated */
+/** The viewer of a valid session. @throws NotAuthenticated */
 export async function readSession({ db, config }: Context, hash: Buffer): Promise<Viewer> {
   const ends = sql<Date>`least(session.expires_at, pin.expires_at, ${idleEnd(config)})`;
   const row = await db
@@ -106,7 +106,7 @@ export function openUses({ db, config }: Context): (viewer: Viewer) => Promise<v
   };
 }
 
-/** A session as its page shows it: the name of its tenant, and when it ends, however much it is used. */
+/** A session as the console shows it: the name of its tenant, and when it ends, even if it is in use. */
 export type SessionTerms = { tenantName: string; endsAt: Date };
 
 /** @throws NotAuthenticated once the session has ended */
@@ -122,7 +122,7 @@ export async function readTerms(db: Database, { mandatorId, sessionId = 0 }: Vie
   return row;
 }
 
-/** Deletes sessions that have ended by themselves. */
+/** Deletes expired sessions. */
 export async function sweepSessions(db: Database, config: Context['config']): Promise<void> {
   await db
     .deleteFrom('session')

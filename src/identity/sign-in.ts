@@ -1,7 +1,7 @@
 /**
- * Signing in to the console at an outside OpenID provider: authorization code flow with PKCE (RFC 7636). A **flow** is what
- * connects the answer of the provider with the browser that asked for it. Only that browser keeps it, in a cookie that it
- * cannot read: this server holds nothing for people who do not come back.
+ * Signing in to the console at an outside OpenID provider: authorization code flow with PKCE (RFC 7636). A **flow** connects
+ * the answer of the provider with the browser that asked for it. Only that browser keeps it, in a cookie that it cannot read:
+ * this server holds nothing for people who do not come back.
  */
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import * as oidc from 'openid-client';
@@ -12,10 +12,10 @@ import { emailVerified, namesIn, type OutsideProvider } from './external.ts';
 import { pepperOf } from './pins.ts';
 import { deriveKey } from './sealing.ts';
 
-/** For how long a person may be at the provider. */
+/** How long a person may take at the provider. */
 export const flowSeconds = 600;
 
-/** What the page of the console is told when a sign-in has failed. */
+/** The reasons for a failed sign-in that the page of the console shows. */
 type SignInFault = 'SignInDenied' | 'SignInExpired' | 'PersonUnknown' | 'ProviderUnavailable' | 'ProviderRefused';
 
 /** The message is for the log. */
@@ -31,12 +31,12 @@ const flowSchema = z.object({
   state: z.string(),
   nonce: z.string(),
   verifier: z.string(),
-  /** The ids of the sessions that end with the sign-in. Their cookie does not come along with the answer of another site. */
+  /** The ids of the sessions that the sign-in ends: browsers do not send their cookies along with the provider's answer. */
   before: z.array(z.string()),
 });
 type Flow = z.output<typeof flowSchema>;
 
-/** RFC 6749, 4.1.2.1, and OpenID Connect Core, 3.1.2.6: what the person or the provider may say instead of a code. */
+/** Errors instead of a code, by the person and by the provider (RFC 6749, 4.1.2.1; OpenID Connect Core, 3.1.2.6). */
 const denied = /^(access_denied|(login|consent|interaction|account_selection)_(required|denied))$/;
 const busy = /^(server_error|temporarily_unavailable)$/;
 
@@ -58,7 +58,7 @@ function asSignInFailed(error: unknown): SignInFailed {
     return failed(error.error === 'invalid_grant' ? 'SignInExpired' : 'ProviderRefused', error.error);
   }
   const isBroken = cause instanceof Response && (cause.status >= 500 || cause.status === 429);
-  // Without a code it is a failure of the connection.
+  // An error without a code is a failure of the connection.
   const isSilent = error instanceof oidc.ClientError && (code === undefined || code === 'OAUTH_TIMEOUT');
   return failed(isBroken || isSilent ? 'ProviderUnavailable' : 'ProviderRefused', cause && String(cause));
 }
@@ -69,7 +69,7 @@ export function openSignIns({ config: settings }: Context, provider: OutsideProv
   const key = deriveKey(pepperOf(settings), 'sign-in');
   const encryption = { alg: 'dir', enc: 'A256GCM' } as const;
 
-  /** Fixed: nothing that a request says is in it but its tenant. */
+  /** Fixed: it depends on nothing in a request but the tenant. */
   const returnAddress = (mandator: string) => `${settings.BaseUrl}/${mandator}/session/return`;
 
   const seal = (flow: Flow, mandator: string): Promise<string> =>
@@ -110,7 +110,7 @@ export function openSignIns({ config: settings }: Context, provider: OutsideProv
     return { address: address.href, flow: await seal({ state, nonce, verifier, before }, mandator) };
   }
 
-  /** The claims of the ID token, with those that the provider tells only when it is asked. */
+  /** The claims of the ID token, and those that the provider gives only at its userinfo endpoint. */
   async function claimsBy(config: oidc.Configuration, address: URL, { state, nonce, verifier }: Flow): Promise<object> {
     const tokens = await oidc.authorizationCodeGrant(config, address, {
       expectedState: state,
@@ -147,5 +147,5 @@ export function openSignIns({ config: settings }: Context, provider: OutsideProv
   return { begin: failing(begin), finish: failing(finish) };
 }
 
-/** What a browser brings back from the provider: the query of its address, and the cookie of the flow. */
+/** A browser's return from the provider: the query of the URL, and the cookie of the flow. */
 export type ProviderAnswer = { query: string; flow: string };

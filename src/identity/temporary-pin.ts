@@ -6,9 +6,9 @@ import { createPin, deletePin, pepperOf, whyPinsDoNotCount } from './pins.ts';
 const lifetimeMs = 3_600_000;
 
 /**
- * A PIN of the tenant's first active Admin, for a command that is run without one. It expires after an hour; removed, it
+ * A PIN of the tenant's first active Admin, for a command that is run without one. It expires after an hour; once removed, it
  * leaves no trace in the list of PINs.
- * @throws NotFound as `getFirstAdmin`, Conflict where PINs do not count
+ * @throws NotFound as `getFirstAdmin`, Conflict if people of the tenant cannot sign in by PIN
  */
 export async function createTemporaryPin(
   { db, config }: Context,

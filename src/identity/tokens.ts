@@ -22,9 +22,9 @@ export const apiScope = 'service_api';
 const algorithm = 'RS256';
 const type = 'at+jwt';
 const signsForMs = 90 * 24 * hour;
-/** Longer by the lifetime of a token, and as much again for clocks that differ. */
+/** Longer than it signs by the lifetime of a token, and as much again for clocks that differ. */
 const verifiesForMs = signsForMs + 2 * hour;
-/** Unknown key ids cause no more reads of the keys than one in this time. */
+/** Unknown key ids cause at most one read of the keys in this time. */
 const readEveryMs = 250;
 
 const claimsSchema = z.object({
@@ -42,9 +42,9 @@ export type TokenClaims = z.output<typeof claimsSchema>;
 
 export type TokenKeys = {
   sign(holder: { personId: number; mandator: string; pinId: number; clientId: string }): Promise<string>;
-  /** @throws NotAuthenticated for whatever is not a token of ours that is valid now */
+  /** @throws NotAuthenticated for anything but a valid token of ours */
   verify(token: string): Promise<TokenClaims>;
-  /** The JWKS: every key whose tokens may still be valid, those of other processes too. */
+  /** The JWKS: every key whose tokens may still be valid, including those of other processes. */
   publicKeys(): Promise<JWK[]>;
 };
 
@@ -107,7 +107,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
     });
   }
 
-  /** A read that begins after this call, and at least `readEveryMs` after the one before. */
+  /** A read that begins after this call, and at least `readEveryMs` after the previous one. */
   function readSoon(): Promise<void> {
     nextRead ??= (async () => {
       await sleep(Math.max(0, lastRead + readEveryMs - performance.now()));
@@ -118,7 +118,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
     return nextRead;
   }
 
-  /** Finds the key that signs now, or makes it, in one process only. */
+  /** Finds the key that signs now, or makes one; if several processes try, only one makes it. */
   async function renew(): Promise<void> {
     await read();
     if (mayStillSign(keys[0])) return;
