@@ -18,7 +18,7 @@ import { type KeyOf, readKeys, readStoredTenant } from './stored-tenant.ts';
 import { fault, type TenantFile } from './tenant-file.ts';
 import { openZoneNames } from './time-zones.ts';
 
-/** What became of the records of a file, or would. */
+/** The outcome of applying a file, or of a preview. */
 export type Applied = Record<Fate, number> & { records: AppliedRecord[] };
 export type AppliedRecord = RecordChange & {
   /** Of a holiday calendar whose dates the file lists, where they change. */
@@ -28,8 +28,8 @@ export type AppliedRecord = RecordChange & {
 /**
  * Creates or changes the tenant of a tenant file in one transaction; applying the same file again changes nothing.
  *
- * Only the members that the file names change. Records that it does not name stay, and nothing is deleted but from a list,
- * which is always a whole one.
+ * Only the members that the file names change. Records that it does not name stay. Nothing is deleted except from lists,
+ * which a file always gives whole.
  * @throws InvalidInput for a zone that PostgreSQL does not know, a new record without a member that it must have, a retired
  * location with active resources, and a tenant that would lose its last active Admin
  */
@@ -52,7 +52,7 @@ export async function writeTenant(trx: Transaction, written: TenantFile): Promis
   return toApplied(plan);
 }
 
-/** What `applyTenantFile` would do; it writes nothing and locks nothing. @throws what that throws */
+/** What `applyTenantFile` would do; it writes nothing and locks nothing. @throws as `applyTenantFile` */
 export function previewTenantFile(db: Database, written: TenantFile): Promise<Applied> {
   return db
     .transaction()
@@ -108,7 +108,7 @@ async function withZoneNames(trx: Transaction, file: TenantFile): Promise<Tenant
   return result;
 }
 
-/** @returns its id; undefined where there is one already. Without a name it is refused later, and nothing of it stays. */
+/** @returns the id of the new tenant; undefined if it exists. A later check refuses one without a name, which rolls this back. */
 async function createMandator(trx: Transaction, { Mandator, Name = '' }: TenantFile): Promise<number | undefined> {
   const created = await trx
     .insertInto('mandator')
@@ -119,7 +119,7 @@ async function createMandator(trx: Transaction, { Mandator, Name = '' }: TenantF
   return created?.id;
 }
 
-/** Makes a concurrent application of the same tenant wait, but no foreign key check: those only need the row to stay. */
+/** Makes concurrent applications to the same tenant wait, but not foreign key checks: they only need the row to stay. */
 async function holdMandator(trx: Transaction, code: string): Promise<number> {
   const { id } = await trx
     .selectFrom('mandator')
@@ -138,7 +138,7 @@ const readKeysOf = (trx: Transaction, names: Names): Promise<KeyOf> =>
     names.map(([, name]) => name),
   );
 
-/** Makes changes of the records of the file, and of those that it refers to, wait until they are written. */
+/** Makes other changes of the file's records, and of those that it refers to, wait until the file has been applied. */
 async function holdRecords(trx: Transaction, mandatorId: number, names: Names, keyOf: KeyOf): Promise<void> {
   for (const [noun, named] of Map.groupBy(names, ([one]) => one)) {
     const { table, keyFunction, name } = noun;

@@ -44,7 +44,7 @@ const describeChanges = ({ records }: tenants.Applied): string[] =>
       ),
     ]);
 
-/** What was read of the holidays that the file lists, a line for each calendar. */
+/** Describes the holidays that were read from the file, one line for each calendar. */
 const describeReadings = ({ records }: tenants.Applied): string[] =>
   records.flatMap(({ kind, name, reading }) => {
     if (!reading) return [];

@@ -1,4 +1,4 @@
-/** Compares a tenant file with what is stored: what an application of the file changes. Pure. */
+/** Compares a tenant file with the stored tenant, and lists the changes that applying the file makes. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { mostCalendars } from '../holidays/service.ts';
@@ -24,14 +24,14 @@ export type Fate = 'created' | 'changed' | 'unchanged';
 
 export type RecordChange = {
   kind: Noun['kind'] | 'Tenant';
-  /** For people: a resource is named with its location. */
+  /** For people to read: a resource is named with its location. */
   name: string;
   fate: Fate;
-  /** Of a new record those that the file names, of another one those that change. */
+  /** Of a new record the members that the file names, of a stored one those that change. */
   changes: FileDifference[];
 };
 
-/** A record of the file, beside that which is stored. */
+/** A record of the file, beside its stored version. */
 export type Planned = RecordChange & {
   noun: Noun;
   key: string;
@@ -53,7 +53,7 @@ export type FilePlan = {
 
 type Path = readonly PropertyKey[];
 
-/** The members that the file names, and that are not so already. */
+/** The members that the file names and whose values differ from the stored ones. */
 const differences = (named: RecordMembers, stored: RecordMembers | undefined): FileDifference[] =>
   Object.entries(named)
     .filter(([member, value]) => value !== undefined && !(stored && isDeepStrictEqual(stored[member], value)))
@@ -64,10 +64,10 @@ const fateOf = (stored: unknown, changes: readonly FileDifference[]): Fate => {
   return changes.length > 0 ? 'changed' : 'unchanged';
 };
 
-/** Collects faults, so that all are told at once. */
+/** Collects faults, so that all are reported at once. */
 type Report = (path: Path, code: string, text: string) => void;
 
-/** A record of the file, which names others as they are stored. */
+/** A record of the file, in which references have the stored spelling. */
 type Named = { named: RecordMembers; name: string; key: string; path: Path };
 
 function planRecord(
@@ -85,13 +85,13 @@ function planRecord(
   return { kind: noun.kind, name, fate: fateOf(stored, changes), changes, noun, key, stored, members };
 }
 
-/** A parameter is a member of its own; one that is not set, or is to be cleared, is null. */
+/** Each parameter is a member of its own; null if it is not set or the file clears it. */
 function planTenant(file: TenantFile, stored: StoredTenant | undefined, report: Report): RecordChange {
   if (!stored && file.Name === undefined) report(['Name'], 'MissingField', 'is missing; a new tenant must have it');
   const names = Object.keys(file.Parameters);
   const valuesOf = (parameters: RecordMembers) =>
     Object.fromEntries(names.map((name) => [`Parameters.${name}`, parameters[name] ?? null]));
-  // A picture says nothing to people who read of a change.
+  // A picture as text tells the readers of a change nothing.
   const nameOf = (logo: string | null | undefined) => (logo === undefined ? undefined : nameOfLogo(logo));
   const changes = differences(
     { Name: file.Name, Colour: file.Colour, Logo: nameOf(file.Logo), ...valuesOf(file.Parameters) },
@@ -105,7 +105,7 @@ function planTenant(file: TenantFile, stored: StoredTenant | undefined, report: 
   return { kind: 'Tenant', name: file.Mandator, fate: fateOf(stored, changes), changes };
 }
 
-/** What REST refuses too: a retired location with active resources. */
+/** Refuses a retired location with active resources, as REST does. */
 function checkDeserted(
   locations: readonly Planned[],
   resources: readonly PlannedResource[],
@@ -129,7 +129,7 @@ function checkDeserted(
   }
 }
 
-/** Holidays come from somewhere, and a tenant has no more calendars than REST makes. */
+/** Each holiday calendar has a source, and a tenant has no more calendars than REST allows. */
 function checkCalendars(calendars: readonly Planned[], stored: StoredTenant | undefined, report: Report) {
   const fresh = calendars.filter(({ fate }) => fate === 'created');
   for (const [index, { fate, members }] of calendars.entries())
@@ -155,8 +155,8 @@ function checkAdmin(persons: readonly Planned[], stored: StoredTenant | undefine
 
 /**
  * @param stored undefined for a tenant that is new
- * @throws InvalidInput with every fault: a new record without a member that it must have, a name that leads nowhere, and
- * what REST refuses with Conflict
+ * @throws InvalidInput with every fault: a new record without a required member, an unknown name, and whatever REST refuses
+ * with Conflict
  */
 export function planFile(file: TenantFile, keyOf: KeyOf, stored: StoredTenant | undefined): FilePlan {
   const faults: FieldError[] = [];

@@ -4,7 +4,7 @@ import type { Transaction } from '../db/database.ts';
 
 const longestName = 200;
 
-/** Why nobody is made one by hand: it would sign in with a PIN, and see nothing. */
+/** Why no person is given this role by hand: the person would sign in with a PIN, and see nothing. */
 export const devicesOnly = {
   code: 'DevicesOnly',
   text: 'is the role of paired displays alone; choose another, and pair the device: roomgate display pair CODE',

@@ -7,8 +7,8 @@ import { isDisplay, readStoredTenant, type StoredRecord } from './stored-tenant.
 const membersOf = ({ members }: StoredRecord) => members;
 
 /**
- * Everything that a tenant file can say of a tenant, without ids and in the order of names. The persons of displays are not
- * in it: pairing makes them.
+ * All master data of a tenant that a tenant file can hold, without ids and in the order of names. The persons of displays are
+ * left out: pairing makes them.
  * @param code of the tenant, in any case
  * @throws NotFound
  */

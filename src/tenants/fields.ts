@@ -69,7 +69,7 @@ export const resourceFields = {
   DeclineConflicts: declineConflicts.nullable(),
 };
 
-/** What a new resource has where nothing is said. */
+/** Defaults of a new resource. */
 export const resourceDefaults = {
   Kind: 'Room',
   Capacity: null,
@@ -89,7 +89,7 @@ export const personFields = {
   TeacherCode: text(200).nullable(),
 };
 
-/** What a new person has where nothing is said. */
+/** Defaults of a new person. */
 export const personDefaults = { TeacherCode: null };
 
 export const groupFields = { Name: text(200) };

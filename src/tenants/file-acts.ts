@@ -1,4 +1,4 @@
-/** What the audit keeps of an application of a tenant file: what it would keep of the same changes over REST. */
+/** Records the application of a tenant file in the audit, as the same changes over REST would be recorded. */
 import type { AuditedAct, Subject } from '../acts.ts';
 import type { FileDifference, Planned, RecordChange } from './differences.ts';
 import { idMemberOf, isHours } from './nouns.ts';
@@ -9,7 +9,7 @@ const hoursActions: Record<string, string> = {
   OpeningExceptions: 'replace opening exceptions',
 };
 
-/** The members before and after, as the audit takes them. */
+/** The members before and after, in the form of the audit. */
 const changedIn = ({ fate, changes }: Pick<RecordChange, 'fate' | 'changes'>) => ({
   before: fate === 'created' ? null : Object.fromEntries(changes.map(({ member, old }) => [member, old])),
   after: Object.fromEntries(changes.map(({ member, new: value }) => [member, value])),
@@ -21,7 +21,7 @@ export function tenantActs(tenant: RecordChange, mandatorId: number): AuditedAct
   return [{ action, subject: { noun: 'Tenant', id: mandatorId, name: tenant.name }, record: changedIn(tenant) }];
 }
 
-/** The members as REST has them: other records by their ids, and of a group who joins and who leaves. */
+/** The members as REST has them: references as ids, and for a group the persons who join and leave. */
 function toldOf(record: Planned, changes: readonly FileDifference[], ids: PlannedIds): FileDifference[] {
   const { noun } = record;
   return changes.flatMap(({ member, old, new: value }) => {
@@ -51,7 +51,7 @@ export function actsOn(record: Planned, ids: PlannedIds): AuditedAct[] {
     subject,
     record: changedIn({ fate: 'changed', changes: [change] }),
   }));
-  // Of a new record also what it has without being told.
+  // For a new record also its defaults.
   const all =
     fate === 'created'
       ? Object.entries(members).map(([member, value]) => ({ member, old: undefined, new: value }))

@@ -1,4 +1,4 @@
-/** Groups of persons, which policies name: Admins read and write them, and each person reads its own. */
+/** Groups of persons, which policies name: Admins read and write them, and persons read their own. */
 import { sql } from 'kysely';
 import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -12,7 +12,7 @@ import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } f
 
 export type Group = { id: number; name: string; version: number };
 
-/** Ids of persons; one that is to be added and removed is removed. */
+/** Ids of persons; a person in both lists is removed. */
 export type MembersMoved = {
   addMembers?: readonly number[] | undefined;
   removeMembers?: readonly number[] | undefined;
@@ -41,7 +41,7 @@ const groupById = readById<Group>('group by id', (db, asked) =>
     .select([...columns, 'position']),
 );
 
-/** The groups of the tenant by id. @throws Forbidden unless for an Admin, or for the groups of the caller itself */
+/** The groups of the tenant by id. @throws Forbidden unless the caller is an Admin or asks for its own groups */
 export async function listGroups(
   db: Database,
   viewer: Viewer,
@@ -58,7 +58,7 @@ const groupsOf = pagePerParent<Viewer, null, Group>(groupList, (db, parent, { vi
   selectGroups(db, viewer, { personId: parent }, page),
 );
 
-/** `listGroups` of a person, for all persons that are asked about together. @throws Forbidden as `listGroups` */
+/** `listGroups` of a person, read for all persons of the same turn together. @throws Forbidden as `listGroups` */
 export async function listGroupsOf(
   db: Database,
   viewer: Viewer,
@@ -111,7 +111,7 @@ export function createGroup(db: Database, act: Act, { name, ...members }: NewGro
 }
 
 /**
- * Changes the name and the members; what the members may do and see changes at once, on every process.
+ * Changes the name and the members; the rights of the members change at once, on every process.
  * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken; InvalidInput for an unknown person
  */
 export function changeGroup(
@@ -126,7 +126,7 @@ export function changeGroup(
     changeRecord<Group>(trx, act, kind, { id, expected }, { name }, async () => {
       await checkPersons(trx, act.viewer.mandatorId, members.addMembers ?? []);
       const hasMoved = await moveMembers(trx, act.viewer.mandatorId, [{ groupId: id, ...members }]);
-      // A change of members alone counts as one of the group.
+      // A change of only the members also gives the group a new version.
       return hasMoved ? { columns: { version: sql`person_group.version + 1` }, told: members } : {};
     }),
   );
@@ -162,7 +162,7 @@ async function moveMembers(trx: Transaction, mandatorId: number, moves: Moves): 
 
 /**
  * Moves the members of groups of a tenant file.
- * @param counted the ids of those whose versions nothing else counts
+ * @param counted the ids of the groups whose versions no other change raises
  */
 export async function applyMembers(
   trx: Transaction,
@@ -177,7 +177,7 @@ export async function applyMembers(
       where mandator_id = ${mandatorId} and id = any (${counted}::integer[])`.execute(trx);
 }
 
-/** @throws InvalidInput naming each person that there is not */
+/** @throws InvalidInput naming each unknown person */
 async function checkPersons(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<void> {
   const { rows } = await sql<{ id: number }>`
     select id from person where mandator_id = ${mandatorId} and id = any (${ids}::bigint[]) for key share`.execute(trx);

@@ -35,7 +35,7 @@ const locationById = readById<Location>('location by id', (db, asked) =>
     .select([...columns, 'position']),
 );
 
-/** The locations of the tenant by id, retired ones too. @throws Forbidden for a display */
+/** The locations of the tenant by id, including retired ones. @throws Forbidden for a display */
 export async function listLocations(
   db: Database,
   viewer: Viewer,
@@ -84,7 +84,7 @@ export async function createLocation(
 /**
  * Changes the given members; a location is never deleted, only retired.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when the
- * name is taken, or when a location with active resources is to be retired
+ * name is taken, or when the change would retire a location with active resources
  */
 export async function changeLocation(
   db: Database,

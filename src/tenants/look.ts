@@ -1,6 +1,6 @@
 /**
  * How a tenant looks on its signs and boards: a colour, and a logo as a data URL. SVG is refused, because it can carry
- * scripts; what else is taken is bounded in bytes and pixels before any browser decodes it.
+ * scripts; other pictures are limited in bytes and pixels before any browser decodes them.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ const form = /^data:(image\/(?:png|jpeg|webp));base64,([A-Za-z0-9+/]+={0,2})$/;
 
 type Logo = { type: string; bytes: Buffer };
 
-/** A data URL that is stored, or has the form of one. */
+/** A data URL, stored or in the form of a stored one. */
 function readLogo(url: string): Logo | undefined {
   const [, type, data] = form.exec(url) ?? [];
   return type && data ? { type, bytes: Buffer.from(data, 'base64') } : undefined;
@@ -45,9 +45,9 @@ function sizeOfWebp(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt16LE(26) & 0x3f_ff, height: bytes.readUInt16LE(28) & 0x3f_ff };
 }
 
-/** Undefined for what is no picture of the type that it says. */
+/** Undefined if the bytes are not a picture of the given type. */
 function sizeOf({ type, bytes }: Logo): Size | undefined {
-  // Less than any picture has, and as much as is read below.
+  // Fewer bytes than any picture has, and enough for the reads below.
   if (bytes.length < 32) return undefined;
   if (type === 'image/jpeg') return sizeOfJpeg(bytes);
   if (type === 'image/webp') return sizeOfWebp(bytes);
@@ -76,10 +76,10 @@ export const lookFields = {
     .nullable(),
 };
 
-/** Names a logo: another picture has another name. */
+/** The name of a logo: it changes with the picture. */
 export const nameOfLogo = (logo: string | null) => logo && hash('sha256', logo).slice(0, 22);
 
-/** What the audit keeps of a look: the picture by its name. */
+/** A look as the audit keeps it, with the name in place of the picture. */
 export const auditedLook = ({ colour, logo }: { colour: string | null; logo: string | null }) => ({
   Colour: colour,
   Logo: nameOfLogo(logo),

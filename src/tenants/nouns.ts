@@ -1,4 +1,4 @@
-/** The kinds of records of a tenant file, and how their members are stored. Who adds a member adds it to `fields.ts` alone. */
+/** The kinds of records of a tenant file, and how their members are stored. New members are added only in `fields.ts`. */
 import {
   groupFields,
   locationFields,
@@ -19,13 +19,13 @@ export type Noun = {
   table: 'location' | 'resource' | 'person' | 'person_group' | 'policy' | 'holiday_calendar';
   /** The member by which the file names a record. */
   name: 'Name' | 'Email';
-  /** What is equal for two spellings of one name: a function of SQL. */
+  /** The SQL function that maps all spellings of a name to one key. */
   keyFunction: 'name_key' | 'lower';
   /** The members that are columns of the table. */
   members: readonly string[];
   /** The members that name other records: one, or a list of them. Columns have their ids. */
   references: Readonly<Record<string, Noun>>;
-  /** What a new record has where the file says nothing; other members it must have. */
+  /** Defaults of a new record; members without a default are required. */
   defaults: RecordMembers;
 };
 
@@ -83,7 +83,7 @@ export const resourceNoun: Noun = {
   defaults: { ...resourceDefaults, Policy: null, Active: true, OpeningRules: [], OpeningExceptions: [] },
 };
 
-/** `src/holidays` writes them. Where their holidays come from is a matter of its own. */
+/** `src/holidays` writes these. The source of their holidays is handled separately. */
 export const calendarNoun: Noun = {
   kind: 'HolidayCalendar',
   table: 'holiday_calendar',

@@ -1,4 +1,4 @@
-/** Whom a booking may be for: what those who book for others see of persons. */
+/** The persons for whom a viewer may book, as callers see them who book for others. */
 import { sql } from 'kysely';
 import { checkOnBehalf, checkReader } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -11,9 +11,9 @@ export type PersonName = { personId: number; displayName: string };
 export const organizerList: List<PersonName> = { name: 'organizers', key: idKey, keyOf: ({ personId }) => personId };
 
 /**
- * The active persons of the tenant by id, displays aside.
- * @param filter.search words of which the name has the beginnings
- * @throws Forbidden for a caller who books for nobody else
+ * The active persons of the tenant by id, without displays.
+ * @param filter.search beginnings of words of the name
+ * @throws Forbidden for a caller who may not book for others
  */
 export async function listOrganizers(
   db: Database,

@@ -28,8 +28,8 @@ export type Parameters = typeof unset;
 export type ParameterName = keyof Parameters;
 
 /**
- * Parameters that an Admin reads but does not change: without PINs an installation that has no outside identity provider lets
- * nobody of the tenant in again, not even the Admin who would take that back.
+ * Parameters that an Admin reads but does not change: if PINs were switched off in an installation without an outside identity
+ * provider, nobody of the tenant could sign in any more, not even the Admin to undo it.
  */
 const ofOperator: ReadonlySet<ParameterName> = new Set(['PinAuthenticationAllowed']);
 export const isForOperator = (name: ParameterName): boolean => ofOperator.has(name);

@@ -1,4 +1,4 @@
-/** Persons: each reads itself; Admins read, create, change and retire all. A tenant always has an active Admin. */
+/** Persons read their own record; Admins read, create, change and retire all. A tenant always has an active Admin. */
 import { sql } from 'kysely';
 import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -21,7 +21,7 @@ export type PersonRecord = {
   role: Viewer['role'];
   teacherCode: string | null;
   active: boolean;
-  /** Its name and address are no longer its own then. */
+  /** When it was erased: name and address have been replaced. */
   erasedAt: Date | null;
   version: number;
 };
@@ -30,7 +30,7 @@ export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'erasedAt' | 'versi
 export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'erasedAt' | 'version'>>;
 
 export type PersonFilter = {
-  /** Words of which name and address have the beginnings. */
+  /** Beginnings of words of the name and address. */
   search?: string | undefined;
   /** Compared without regard to case. */
   email?: string | undefined;
@@ -69,7 +69,7 @@ const personById = readById<PersonRecord>('person by id', (db, asked) =>
     .$narrowType<Pick<PersonRecord, 'role'>>(),
 );
 
-/** The persons of the tenant by id, retired ones too. @throws Forbidden */
+/** The persons of the tenant by id, including retired ones. @throws Forbidden */
 export async function listPersons(
   db: Database,
   viewer: Viewer,
@@ -86,7 +86,7 @@ const membersOf = pagePerParent<Viewer, null, PersonRecord>(personList, (db, par
   selectPersons(db, viewer, { groupId: parent }, page),
 );
 
-/** `listPersons` of a group, for all groups that are asked about together. @throws Forbidden */
+/** `listPersons` of a group, read for all groups of the same turn together. @throws Forbidden */
 export async function listMembersOf(
   db: Database,
   viewer: Viewer,
@@ -140,7 +140,7 @@ export async function findPersonById(db: Database, viewer: Viewer, id: number): 
   return await personById(db, viewer.mandatorId, id);
 }
 
-/** A person as an edge: undefined for who may not read it. */
+/** A person as an edge; undefined for a viewer who may not read it. */
 export async function findPersonFor(db: Database, viewer: Viewer, id: number): Promise<PersonRecord | undefined> {
   return maySeeAll(viewer) || viewer.personId === id ? await personById(db, viewer.mandatorId, id) : undefined;
 }
@@ -152,7 +152,7 @@ export async function getPersonById(db: Database, viewer: Viewer, id: number): P
   return found;
 }
 
-/** @throws InvalidInput for who would become a display by hand */
+/** @throws InvalidInput for the role Display, which only pairing gives */
 function checkRole(wanted: PersonRecord['role'] | undefined, present: PersonRecord['role'] | undefined): void {
   if (wanted !== 'Display' || present === 'Display') return;
   const message = `Role: ${devicesOnly.text}.`;
@@ -168,8 +168,8 @@ export async function createPerson(db: Database, act: Act, fields: NewPerson): P
 }
 
 /**
- * Changes the given members. A lost role or retirement takes effect on every process at once: the database notifies them
- * of it. So does a new e-mail address, by which outside identity providers name the person; PINs stay.
+ * Changes the given members. The loss of a role, retirement, and a new e-mail address, by which outside identity providers
+ * name the person, take effect on every process at once: the database notifies them. PINs stay.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when no
  * active Admin would be left, when the address is another person's, and for a person who has been erased
  */
@@ -195,11 +195,11 @@ export async function changePerson(
   });
 }
 
-/** Keeps two Admins from taking the role or the data from each other at the same time. */
+/** Keeps two Admins from demoting or erasing each other at the same time. */
 const lockTenant = (trx: Transaction, mandatorId: number) =>
   trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().executeTakeFirstOrThrow();
 
-/** What an erased person is called; its address is in a domain that nobody can have. */
+/** The name of an erased person; the address is in a domain that cannot exist. */
 const erasedMembers = (id: number): Omit<PersonRecord, 'id' | 'version'> => ({
   name: 'Erased person',
   email: `erased-${id}@erased.invalid`,
@@ -211,8 +211,8 @@ const erasedMembers = (id: number): Omit<PersonRecord, 'id' | 'version'> => ({
 });
 
 /**
- * Erases the members of a person.
- * @returns the person as it is, and as it was before unless it has been erased already
+ * Erases the personal members of a person.
+ * @returns the person as it is now, and as it was before unless it had been erased already
  * @throws NotFound, PreconditionFailed; Conflict when no active Admin would be left, and for the person of a display
  */
 export async function erasePersonRecord(

@@ -1,4 +1,4 @@
-/** Writes what an application of a tenant file changes, and records it in the audit. */
+/** Writes the changes that applying a tenant file makes, and records them in the audit. */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { recordOperatorActs } from '../acts.ts';
@@ -66,7 +66,7 @@ const hoursOf = ({ changes }: Planned): Partial<WrittenHours> =>
 
 const isNews = ({ fate }: Planned) => fate !== 'unchanged';
 
-/** The changed ones of the members that say where the holidays of a calendar come from. */
+/** Those changed members that say where the holidays of a calendar come from. */
 export const sourceIn = (changes: readonly FileDifference[]): Partial<WrittenSource> =>
   Object.fromEntries(
     changes
@@ -115,7 +115,7 @@ async function writeMandator(trx: Transaction, mandatorId: number, file: TenantF
  * Inserts the new records and updates the changed ones, with one statement for each of the two.
  * @param ids the ids of the records that these refer to; the ids of the new records are added
  * @param more the columns that are not members
- * @throws Conflict when somebody has made one of the new records just now
+ * @throws Conflict when another caller has just made one of the new records
  */
 async function writeRecords<Record extends Planned>(
   trx: Transaction,

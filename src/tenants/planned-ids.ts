@@ -1,4 +1,4 @@
-/** The ids of the records of a plan, and of those that these name; new ones get theirs when they are written. */
+/** The ids of the records of a plan and of those that they name; new records get ids when they are written. */
 import type { Planned } from './differences.ts';
 import { groupNoun, locationNoun, type Noun, personNoun, policyNoun } from './nouns.ts';
 import type { StoredTenant } from './stored-tenant.ts';
@@ -24,7 +24,7 @@ export function openIds(stored: StoredTenant | undefined) {
       made.set(record, id);
       name(record.noun, record.members[record.noun.name] as string, id);
     },
-    /** What a member has as its value: of one that names records their ids, in order. */
+    /** The stored value of a member: for one that names records, their ids in order. */
     ofNames(noun: Noun, member: string, value: unknown): unknown {
       const ids = byName.get(noun.references[member]!);
       if (Array.isArray(value) && ids) return value.map((one) => ids.get(one)!).sort((one, other) => one - other);

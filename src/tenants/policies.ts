@@ -1,4 +1,4 @@
-/** Policies of resources: Admins write them; whoever may see the resources of a policy reads it. */
+/** Policies of resources: Admins write them; persons who may see the resources of a policy may read it. */
 import { sql } from 'kysely';
 import { checkAdmin, checkReader, maySeePolicy, type Policy, seenPolicies } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -87,8 +87,8 @@ export function createPolicy(db: Database, act: Act, fields: NewPolicy): Promise
 }
 
 /**
- * Changes the given members; a list is the whole list, and null clears a rule. What callers see changes at once, on every
- * process.
+ * Changes the given members; a list replaces the whole list, and null clears a rule. The rights of callers change at once, on
+ * every process.
  * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken; InvalidInput for an unknown group
  */
 export function changePolicy(
@@ -113,7 +113,7 @@ export function deletePolicy(db: Database, act: Act, id: number, expected: Versi
   return db.transaction().execute((trx) => deleteRecord<PolicyRecord>(trx, act, kind, { id, expected }));
 }
 
-/** Keeps the groups until the transaction ends. @throws InvalidInput naming each group that there is not */
+/** Locks the groups against deletion until the transaction ends. @throws InvalidInput naming each unknown group */
 async function checkGroups(trx: Transaction, mandatorId: number, changes: PolicyChanges): Promise<void> {
   const { rows } = await sql<{ id: number }>`
     select id from person_group

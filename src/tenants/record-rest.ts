@@ -21,7 +21,7 @@ const plurals = {
 
 type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends Body> = {
   noun: keyof typeof plurals;
-  /** Why a reader is refused. */
+  /** Why readers are refused. */
   refusal: string;
   filter: z.ZodObject;
   list: {

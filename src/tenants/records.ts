@@ -37,7 +37,7 @@ const toColumns = (fields: object): Record<string, unknown> =>
 const tableOf = ({ table }: RecordKind) => table as 'person_group';
 const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'version'];
 
-/** What the audit calls a record. */
+/** A record as the subject of an act in the audit. */
 function subjectOf({ table, noun }: RecordKind, { id, ...record }: MasterRecord): Subject {
   if (table === 'person') return { noun: 'Person', id, personId: id };
   return { noun: upperFirst(noun) as 'Resource', id, name: (record as { name?: string }).name ?? '' };
@@ -50,7 +50,7 @@ const refuseDuplicate =
   };
 
 /**
- * @param told what the audit tells besides the columns
+ * @param told what the audit records besides the columns
  * @throws Conflict when the name or address is taken
  */
 export async function insertRecord<Row extends MasterRecord>(
@@ -102,9 +102,9 @@ const newTo = (found: object, fields: object): object =>
   );
 
 /**
- * Changes the given members. Who sends what is there already changes nothing, and the audit tells nothing of it.
- * @param check throws to refuse the change; gets the record as it is, which is locked. It may return further columns to set,
- * and what the audit tells besides the columns, or the word for an act of whose members the audit tells nothing
+ * Changes the given members. Values that the record already has change nothing, and the audit does not record them.
+ * @param check gets the locked record as it is, and throws to refuse the change. It may return further columns to set, and
+ * what the audit records besides the columns, or the word for an act that the audit records without its members
  * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
  */
 export async function changeRecord<Row extends MasterRecord>(

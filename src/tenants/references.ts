@@ -1,4 +1,4 @@
-/** Finds the records that those of a tenant file name: stored ones, and those of the file itself. Pure. */
+/** Resolves references of a tenant file to stored records, and to records of the file itself. Pure. */
 import {
   calendarNoun,
   groupNoun,
@@ -43,8 +43,8 @@ type Report = (path: readonly PropertyKey[], code: string, text: string) => void
 type Found = { key: string; name: string };
 
 /**
- * Returns a function that writes the names in a record as they are stored, or else as the file names what it makes, and lists
- * of them in order and without repetitions: equal references are equal then. It reports those that lead nowhere.
+ * Returns a function that gives the names in a record their stored spelling, or the file's for new records, and sorts lists of
+ * names without repetitions, so that equal references compare equal. It reports unknown names.
  */
 export function resolverOf(file: TenantFile, keyOf: KeyOf, stored: StoredTenant | undefined, report: Report) {
   const known = new Map<Noun, Map<string, string>>();

@@ -23,12 +23,12 @@ export type Resource = {
   mailbox: string | null;
   /** Minutes after its start by which a booking must be checked in, or it is released; null: no check-in. */
   checkInMinutes: number | null;
-  /** What stands in its calendar on the mail server, and whose word counts there; null: as the tenant says. */
+  /** What is written to its calendar on the mail server, and which side wins there; null: as the tenant says. */
   calendarWriting: 'Off' | 'Busy' | 'Full' | null;
   calendarEdits: 'PutBack' | 'TakeOver' | null;
-  /** Whether items of that calendar are declined there whose room is taken here; null: as the tenant says. */
+  /** Whether items of that calendar are declined if the room is taken here; null: as the tenant says. */
   declineConflicts: boolean | null;
-  /** Whose rules count for it; null: everybody of the tenant sees and books it. */
+  /** The policy of the resource; null: everybody of the tenant sees and books it. */
   policyId: number | null;
   active: boolean;
   version: number;
@@ -46,7 +46,7 @@ export type ResourceFilter = {
   /** A resource must have all of it. */
   equipment?: readonly string[] | undefined;
   name?: string | undefined;
-  /** Words of which name, location, kind and equipment have the beginnings. */
+  /** Beginnings of words of the name, location, kind and equipment. */
   search?: string | undefined;
   active?: boolean | undefined;
 };
@@ -94,7 +94,7 @@ const resourcesOf = pagePerParent<Viewer, ResourceFilter, Resource>(
   (db, parent, { viewer, filter, page }) => selectResources(db, viewer, { ...filter, locationId: parent }, page),
 );
 
-/** `listResources` of a location, for all locations that are asked about together. @throws Forbidden for a display */
+/** `listResources` of a location, read for all locations of the same turn together. @throws Forbidden for a display */
 export async function listResourcesOf(
   db: Database,
   viewer: Viewer,
@@ -155,7 +155,7 @@ export async function getResource(db: Database, viewer: Viewer, id: number): Pro
   return found;
 }
 
-/** A location, which stays as it is until the transaction ends. */
+/** Reads a location and locks it against changes until the transaction ends. */
 const holdLocation = (trx: Transaction, mandatorId: number, locationId: number) =>
   trx
     .selectFrom('location')
@@ -175,7 +175,7 @@ function checkLocation(location: { active: boolean } | undefined): void {
   if (!location.active) throw new Conflict('The location is not active; set it to active first.');
 }
 
-/** Keeps the policy until the transaction ends. @throws InvalidInput for one that is not of this tenant */
+/** Locks the policy against deletion until the transaction ends. @throws InvalidInput for one that is not of this tenant */
 async function checkPolicy(trx: Transaction, mandatorId: number, policyId: number | null | undefined): Promise<void> {
   if (policyId === null || policyId === undefined) return;
   const policy = await trx
@@ -201,8 +201,8 @@ export function createResource(db: Database, act: Act, fields: NewResource): Pro
 }
 
 /**
- * Changes the given members; null clears what may be null. A resource is never
- * deleted, only retired. At another location its bookings keep their instants, and its own opening hours their clock times.
+ * Changes the given members; null clears a member. A resource is never deleted, only retired. At another location its
+ * bookings keep their instants, and its own opening hours their clock times.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a location or a policy that is not of this tenant; Conflict when the
  * name is taken or the location is retired; Unavailable while an import has locked the resource
  */

@@ -16,7 +16,7 @@ import * as wire from './wire.ts';
 const forDisplays = 'A display reads the status of its own resources only.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
 
-/** The code of the tenant, if there is exactly one and the database can be asked now. */
+/** The code of the tenant, if there is exactly one and the database answers. */
 export const findOnlyTenant = ({ db }: Context): Promise<string | undefined> =>
   tenants.getOnlyTenant(db).catch(() => undefined);
 

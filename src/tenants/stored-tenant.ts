@@ -1,4 +1,4 @@
-/** Reads what is stored of a tenant, in the members of a tenant file. */
+/** Reads the stored master data of a tenant as the members of a tenant file. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { readSources } from '../holidays/service.ts';
@@ -25,7 +25,7 @@ export type StoredTenant = {
   colour: string | null;
   /** A data URL. */
   logo: string | null;
-  /** As stored: one that is not set is not there. */
+  /** As stored: parameters that are not set are absent. */
   parameters: RecordMembers;
   /** In order of their keys, as are the lists of names that they have. */
   locations: StoredRecord[];
@@ -36,7 +36,7 @@ export type StoredTenant = {
   calendars: StoredRecord[];
 };
 
-/** Pairing makes the persons of displays, and files say nothing of them: not that there are any, nor in which groups. */
+/** Pairing makes the persons of displays: tenant files contain neither them nor their membership in groups. */
 export const isDisplay = ({ key }: StoredRecord): boolean => key.endsWith(displayDomain);
 
 async function readRecords<Row extends StoredRecord>(
@@ -55,7 +55,7 @@ async function readRecords<Row extends StoredRecord>(
   return rows.sort((one, other) => (one.key < other.key ? -1 : 1));
 }
 
-/** Returns a function that puts the names of records, in their order, in the place of their ids. */
+/** Returns a function that replaces ids of records by their names, in order. */
 function namesFor(noun: Noun, records: readonly StoredRecord[]): (ids: unknown) => unknown {
   const places = new Map(records.map(({ id }, place) => [id, place]));
   const nameAt = (place: number) => records[place]!.members[noun.name];
@@ -74,7 +74,7 @@ async function readMembers(db: Database, mandatorId: number): Promise<ReadonlyMa
   return new Map(rows.map(({ id, members }) => [id, members]));
 }
 
-/** @param mandatorId the id of a tenant that there is */
+/** @param mandatorId the id of an existing tenant */
 export async function readStoredTenant(db: Database, mandatorId: number): Promise<StoredTenant> {
   const tenant = await db
     .selectFrom('mandator')
@@ -137,7 +137,7 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
   };
 }
 
-/** What is equal for all spellings of a name. */
+/** The key that all spellings of a name share. */
 export type KeyOf = (noun: Noun, name: string) => string;
 
 /** Reads the keys of names. */

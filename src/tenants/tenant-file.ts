@@ -28,7 +28,7 @@ const parameters = Object.fromEntries(
   Object.entries(parameterTypes).map(([name, type]) => [name, type.nullable()]),
 ) as { [Name in ParameterName]: z.ZodNullable<(typeof parameterTypes)[Name]> };
 
-/** Only the name of a record must be there: what the file leaves out stays as it is. */
+/** Only the name of a record is required: members that the file leaves out stay as they are. */
 const resource = z
   .strictObject({
     ...resourceFields,
@@ -141,7 +141,7 @@ function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
   if (value === undefined) return [fault(issue.path, 'MissingField', `is missing; ${issue.message}`)];
   const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
-  // An address may be a secret, and hold a password where it must not.
+  // An address may be a secret, or contain a password although that is not allowed.
   const told = issue.path.at(-1) === 'Url' ? issue.message : `is ${shown(value)}; ${issue.message}`;
   return [fault(issue.path, typeof named === 'string' ? named : code, told)];
 }

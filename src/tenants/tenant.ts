@@ -1,4 +1,4 @@
-/** The tenant itself: all callers but displays read it; Admins change its name and those parameters that cannot lock them out. */
+/** The tenant itself: all callers but displays read it; Admins change its name and the parameters that cannot lock them out. */
 import { checkAdmin, checkReader, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -38,7 +38,7 @@ export async function getTenant(db: Database, viewer: Viewer): Promise<Tenant> {
 }
 
 /**
- * Changes the given members; a new value counts at once, on every process.
+ * Changes the given members; new values take effect at once, on every process.
  * @throws Forbidden, PreconditionFailed; InvalidInput for a parameter that only the operator changes
  */
 export function changeTenant(

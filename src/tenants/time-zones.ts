@@ -19,8 +19,8 @@ async function namesOf(db: Database): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
- * Finds the name of a zone that Node.js knows, which may be written in any case, as it is stored. An older name stays: the two
- * do not agree on which of several names is the present one.
+ * Finds the stored spelling of a zone's name, given in any case. An older name is kept: Node.js and PostgreSQL do not agree on
+ * which of several names is the present one.
  */
 export async function openZoneNames(db: Database): Promise<(written: string) => { name: string } | { wrong: string }> {
   const known = await namesOf(db);
