@@ -19,23 +19,23 @@ type Watched = {
   patience?: Patience | undefined;
 };
 
-/** Milliseconds; those that are not given are the usual. */
+/** Milliseconds; members that are left out have defaults. */
 export type Patience = Partial<typeof usual>;
 
 const usual = {
-  /** Of silence before the first look. */
+  /** Silence before the first look. */
   lookAfter: 5_000,
   /** Between two looks. */
   lookAgain: 2_000,
   lookAtWorkAgain: 10_000,
-  /** Of a look itself. */
+  /** Time-out of a look itself. */
   lookTimeout: 5_000,
-  /** After which a statement is given up when PostgreSQL cannot be asked about it. */
+  /** Time after which a statement is given up while PostgreSQL cannot be asked about it. */
   mostUnknown: 60_000,
 };
 /** Milliseconds after the last look at which the looking connection is closed: longer than any pause between two looks. */
 const lookerKept = 15_000;
-/** Looks in a row that must find the backend idle: after one alone the answer may still be on its way. */
+/** Looks in a row that must find the backend idle: after a single one the answer may still be on its way. */
 const mostMisses = 2;
 /** Milliseconds for this process, which may itself have been suspended, to read what has arrived meanwhile. */
 const readTime = 250;

@@ -1,6 +1,6 @@
 /**
- * The whole database as a file (table-file.ts): what PostgreSQL's COPY tells of all tables at one moment. Secrets are in it as they
- * are stored: hashed or sealed with the Pepper, which is not in it.
+ * The whole database as a file (table-file.ts): PostgreSQL's COPY of all tables in one snapshot. It contains secrets as they
+ * are stored: hashed or sealed with the Pepper, which it does not contain.
  */
 import type { Writable } from 'node:stream';
 import type pg from 'pg';
@@ -104,12 +104,12 @@ async function* contentOf(url: string, version: string): AsyncGenerator<TableTex
 }
 
 /**
- * Writes the database to `target`: a file, which is there completely or not at all, or a stream, which stays open.
- * @returns how many rows it has
- * @throws Conflict when the file is there already
+ * Writes the database to `target`: a file, which appears complete or not at all, or a stream, which stays open.
+ * @returns the number of rows
+ * @throws Conflict when the file exists
  */
 export const writeBackup = (url: string, version: string, target: string | Writable): Promise<number> =>
   writeTableFile(target, contentOf(url, version));
 
-/** Reads the whole file once. @throws InvalidInput when it is not a backup, or not as it was written */
+/** Reads the whole file once. @throws InvalidInput when it is not a backup, truncated or damaged */
 export const inspectBackup = (file: string): Promise<Backup> => inspectTableFile(file, backupShapes);

@@ -6,7 +6,7 @@ export const connections = {
   /** For requests; a worker reads over it, too. */
   requests: 10,
   uploads: 8,
-  /** To each standby; one more looks at it. */
+  /** To each standby, besides the one that checks it. */
   reads: 10,
   /** Notifications of mail servers. */
   inbox: 3,

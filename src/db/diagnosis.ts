@@ -79,7 +79,7 @@ async function examineMigrations(db: Database): Promise<Finding> {
   };
 }
 
-/** Uses two sessions: with one alone a pooler between us and the database could not be detected. */
+/** Uses two sessions: a single one could not detect a pooler between us and the database. */
 async function examineSessions(url: string): Promise<Finding[]> {
   const [one, other] = [openProbe(url), openProbe(url)];
   const key = randomInt(2 ** 31);

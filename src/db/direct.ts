@@ -1,4 +1,4 @@
-/** Finds a pooler in transaction mode where a direct connection is needed, and connections that are not enough. */
+/** Detects a pooler in transaction mode where a direct connection is needed, and too few connections. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -61,7 +61,7 @@ export async function insistOnDirect(url: string): Promise<void> {
 
 type Room = { most: number; free: number };
 
-/** Says so when PostgreSQL has fewer places than a process may need. */
+/** Warns when PostgreSQL allows fewer connections than a process may need. */
 export function scarcityOf({ most, free }: Room, config: Parameters<typeof mostConnections>[0]): string | undefined {
   const { direct, pooled } = mostConnections(config);
   if (free >= direct + pooled) return undefined;
@@ -89,7 +89,7 @@ const timeoutsFor = (role: string, database: string) =>
 type Serving = { config: Config; db: Database; log: Log };
 type Standing = { system: string; started: string; database: string; role: string; timeout: string };
 
-/** `foreign`: requests would be answered from, and written to, data that are not those of DatabaseUrl. */
+/** `foreign`: requests would read and write other data than those of DatabaseUrl. */
 type PoolFault = { level: 'fault' | 'warning'; text: string; remedy: string; foreign?: true };
 
 /** What is wrong with the pooler: it does not answer, leads to another database, or its sessions have no time-outs. */
@@ -136,7 +136,7 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
 }
 
 /**
- * Logs what is scarce or wrong, at the start. A pooler that is down delays no start: /readyz tells.
+ * Logs shortages and faults at the start. A pooler that is down delays no start: /readyz reports it.
  * @throws ConfigError when the pooler leads to other data
  */
 export async function warnOfConnections(db: Database, { config, db: requests, log }: Serving): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Several hosts in one URL (`postgres://user:password@a:5432,b:5432/database`), as libpq takes them with
- * `target_session_attrs=primary`: the driver knows one. Of them the one that takes writes is used. A connection that cannot be
- * opened, or leads to a standby, fails as in any outage, and the next one is tried at the next host.
+ * `target_session_attrs=primary`; the driver knows only one. The host that takes writes is used. A connection that cannot be
+ * opened, or leads to a standby, fails as in any outage, and the next attempt goes to the next host.
  */
 import pg from 'pg';
 
@@ -12,7 +12,7 @@ export function hostsOf(url: string): string[] {
   return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [url];
 }
 
-/** The URL as libpq takes it, which of several hosts would otherwise use the first that answers, also a standby. */
+/** The URL for libpq, which would otherwise use the first of several hosts that answers, even a standby. */
 export const atPrimary = (url: string) =>
   hostsOf(url).length === 1 || /[?&]target_session_attrs=/.test(url)
     ? url
@@ -22,16 +22,16 @@ export const atPrimary = (url: string) =>
 export const atDatabase = (url: string, database: string) =>
   url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);
 
-/** By URL, the place of the host that is taken for the primary. */
+/** By URL, the index of the host that is considered the primary. */
 const places = new Map<string, number>();
 
-/** Refused with the SQLSTATE of a server that does not take connections yet: so it is an outage, and tried again. */
+/** Has the SQLSTATE of a server that does not take connections yet, so that callers treat it as an outage and try again. */
 const isStandby = () => Object.assign(new Error('the host is a standby'), { code: '57P03' });
 
-/** What the driver says without a password, or with an empty one. */
+/** The driver's error for a missing or empty password. */
 const wantsPassword = ({ message }: Error) => /^SASL: .*client password must be/.test(message);
 
-/** With the SQLSTATE of a password that is refused. */
+/** Has the SQLSTATE of a refused password. */
 const noPassword = () =>
   Object.assign(new Error('the server asks for a password, and neither the URL nor PGPASSWORD has one'), {
     code: '28P01',
@@ -78,7 +78,7 @@ export class PrimaryClient extends pg.Client {
     return undefined;
   }
 
-  /** Lets the next connection try the next host, unless another one has found out before. */
+  /** Lets the next connection try the next host, unless another connection has already moved on. */
   #goOn(error: Error): never {
     const { length } = this.#hosts;
     if ((places.get(this.#url) ?? 0) % length === this.#place) places.set(this.#url, (this.#place + 1) % length);

@@ -1,16 +1,16 @@
-/** Ids of their own for each cell (setting Cell), so that a tenant that moves brings none that is taken. */
+/** A range of ids for each cell (setting Cell), so that the ids of a tenant that moves in are not taken. */
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import type { Database, Transaction } from './database.ts';
 
-/** Ids that others may be given between a look at a sequence and its new value. */
+/** Ids that other sessions may take between the read of a sequence and its new value. */
 const givenMeanwhile = 1_000;
 
 /** How many ids a cell has, by the type of the column: 200 cells of them fit. */
 const ranges = { integer: 10_000_000, bigint: 1_000_000_000_000 } as const;
 
 /**
- * Lets the ids of new rows begin where those of this cell do. Cell 0 has the first ones, as every installation that names none.
+ * Lets the ids of new rows begin with the range of this cell. Cell 0, the default, has the first range.
  * @throws ConfigError when the database is that of a later cell
  */
 export async function startIdsOf(db: Database, cell: number): Promise<void> {
@@ -29,8 +29,8 @@ export async function startIdsOf(db: Database, cell: number): Promise<void> {
 }
 
 /**
- * Lets the ids of new rows begin behind those that a tenant brings which are of this cell: it was here once, or in a database
- * that this one stands for. The cell is that of the ids given last.
+ * Lets the ids of new rows begin after those of this cell's range that a tenant brings: it was here once, or in a database
+ * that this one replaces. The cell is that of the ids given last.
  * @param rowsIn where the rows are
  */
 export async function passIdsOf(

@@ -65,10 +65,10 @@ export async function claimIdempotencyKey<Answer extends object>(
 }
 
 /**
- * The same for what is told once, and cannot be told again, because only its hash is stored.
- * @param request what is asked for
- * @param conflict what is said of the id that an earlier request with the key has made
- * @returns stores the id of what was made
+ * The same for secrets, which are shown once and cannot be shown again, because only their hashes are stored.
+ * @param request the request, to compare with that of an earlier use of the key
+ * @param conflict the message about the id that an earlier request with the key has made
+ * @returns a function that stores the id of the new record
  * @throws Conflict for a key that has made one before; InvalidInput for a key that came with another request
  */
 export async function claimSecretOnce(

@@ -1,6 +1,6 @@
 /**
- * The lines of a stream of UTF-8. Only \n ends one: `node:readline` takes U+2028 and a lone \r for ends as well, which texts of
- * people may have.
+ * The lines of a stream of UTF-8. Only \n ends a line: `node:readline` also ends one at U+2028 and at a lone \r, which the
+ * texts of people may contain.
  */
 export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let parts: Buffer[] = [];

@@ -4,7 +4,7 @@ import { Unavailable } from '../errors.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import type { Database, Transaction } from './database.ts';
 
-/** The longest that a caller waits for a lock, as it holds a connection meanwhile. */
+/** The longest wait of a caller for a lock; it holds a connection meanwhile. */
 const longestWaitMs = 1_000;
 
 /** @param what is locked, as the beginning of a sentence: `The resource` */

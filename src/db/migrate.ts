@@ -63,7 +63,7 @@ export async function findDisorder(db: Database): Promise<{ text: string; remedy
       };
 }
 
-/** What a later release has applied last, if one has, and whether this release can still use what it has left. */
+/** The last migration that a later release has applied, if any, and whether this release can still use the schema. */
 export async function findNewer(db: Database): Promise<{ applied: string; fits: boolean } | undefined> {
   const executed = await listExecuted(db);
   const known = listKnown();

@@ -1,4 +1,4 @@
-/** The part of a query that makes it one of a page. */
+/** The bounds, order and limit of a query for one page. */
 import { type Expression, type SelectQueryBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 import type { PageRequest, SortKey } from './paging.ts';

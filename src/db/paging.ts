@@ -64,7 +64,7 @@ export const isCursorOf = (
   cursor: string | null | undefined,
 ): boolean => Boolean(cursor) && readCursor(list, cursor as string) !== undefined;
 
-/** How many items a page holds: none asked for is the default, and too many are the most. */
+/** How many items a page holds: by default if no number is asked for, and at most the maximum. */
 export const lengthOf = (limit: number | null | undefined): number => Math.min(limit ?? defaultLimit, mostPerPage);
 
 /** @param remedy what to send instead @throws Malformed for a cursor that was not made for this list */

@@ -1,16 +1,16 @@
-/** Answers questions about many parents together: one answer for all that ask alike in one turn of the event loop. */
+/** Answers questions about many parents together: equal questions of one turn of the event loop share one answer. */
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
 import { type List, type Page, type PageRequest, type SortKey, toPage, wholeList } from './paging.ts';
 
-/** An id in a filter: a value, or that of each of the parents whose lists are read together. */
+/** An id in a filter: a value, or an SQL expression for the id of each parent whose lists are read together. */
 export type IdOfParent<Id = number> = Id | RawBuilder<Id>;
 
 type Question<Viewer, Asked, Id> = { viewer: Viewer; parent: Id; asked: Asked };
 type AskOfParent<Viewer, Asked, Id, Answer> = (db: Database, question: Question<Viewer, Asked, Id>) => Promise<Answer>;
 
-/** @param answerAlike gives the answers by their parents; undefined where there is none */
+/** @param answerAlike returns the answers by parent; undefined where there is none */
 export function answerPerParent<Viewer extends object, Asked, Id, Answer>(
   answerAlike: (
     db: Database,

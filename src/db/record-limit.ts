@@ -3,7 +3,7 @@ import { Conflict } from '../errors.ts';
 import type { Transaction } from './database.ts';
 
 /**
- * Refuses a record more than a tenant may have. The records are counted one creation after another, as each holds the tenant.
+ * Refuses a record beyond the limit of a tenant. Creations take turns, as each locks the tenant, so that the count is exact.
  * @param of the table of the records, and what people call them
  * @throws Conflict
  */

@@ -1,6 +1,6 @@
 /**
- * What the pending migrations will lock. They are tried on a database without rows that is made for it, so that nobody waits;
- * how large the tables are is read where they are served.
+ * Finds which locks the pending migrations will take. They are tried on an empty database made for this, so that no request
+ * waits; the sizes of tables are read from the database that is served.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -12,7 +12,7 @@ import { type Database, openDatabase } from './database.ts';
 import { atDatabase } from './hosts.ts';
 import { apply, findDisorder, listKnown, migrateTo, pendingMigrations } from './migrate.ts';
 
-/** From the weakest that writes on. */
+/** In order of strength, from the weakest that writes. */
 const modes: Record<string, Locked['holdsUp']> = {
   RowExclusiveLock: 'nobody',
   ShareUpdateExclusiveLock: 'nobody',
@@ -32,7 +32,7 @@ async function readSizes(db: Database): Promise<Map<string, Size>> {
   return new Map(rows.map(({ name, ...size }) => [name, size]));
 }
 
-/** Applies a migration. @returns by table that was there before, the strongest lock that it has taken */
+/** Applies a migration. @returns the strongest lock that it has taken on each table that existed before */
 async function tryOut(scratch: Database, migration: string): Promise<Map<string, string>> {
   const before = await readSizes(scratch);
   return await scratch.transaction().execute(async (trx) => {

@@ -1,11 +1,11 @@
-/** Tenants that rest while they are moved to another installation: who asks whether one does. */
+/** Tells whether a tenant rests, as it does while it is moved to another installation. */
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, stateIn } from './database.ts';
 
-/** Milliseconds for which a process believes what it has read. */
+/** Milliseconds for which a process caches the answer. */
 const believedMs = 1_000;
 
-/** SQL: whether the tenant of a row rests. Sweeps pass it over, so that it holds up no other, and starts no job. */
+/** SQL: whether the tenant of a row rests. Sweeps skip such tenants, which start no jobs and delay no others. */
 export const rests = (mandatorId: RawBuilder<unknown>) => sql<boolean>`exists (
   select from resting_tenant as rest
   where rest.mandator_id = ${mandatorId} and coalesce(rest.until > clock_timestamp(), true))`;
@@ -32,5 +32,5 @@ function openAway(db: Database) {
   };
 }
 
-/** Whether the tenant of this code is not served here: it comes, or has left. Costs a statement a second at most. */
+/** Whether the tenant of this code is not served here: it is arriving or has left. Costs at most one statement a second. */
 export const isAway = (db: Database, code: string): Promise<boolean> => stateIn(db, openAway)(code.toLowerCase());

@@ -1,4 +1,4 @@
-/** The way back from a backup: into another database, which takes the place of the one that is served. */
+/** Restores a backup into a new database, which then takes the place of the one that is served. */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -63,18 +63,18 @@ function insistOnKnown(file: string, { Version, Migrations }: Backup): string {
 
 export type Restore = {
   file: string;
-  /** Whether what is in the database now may be thrown away. */
+  /** Whether existing data in the database may be discarded. */
   force: boolean;
   log: Log;
-  /** Makes the tables of the queue, before the rows come. */
+  /** Creates the tables of the queue, before the rows are written. */
   prepareQueue(db: Database): Promise<void>;
-  /** Brings the schema up to date, once the rows are there, and refuses the whole by throwing. */
+  /** Brings the schema up to date once the rows are written; throws to refuse the restore. */
   finish(db: Database): Promise<void>;
 };
 
 /**
- * Makes the database at `url` that of the backup. Its rows are read into another one, which takes its place once all is there:
- * whatever fails before changes nothing.
+ * Replaces the database at `url` by that of the backup. The rows are written into another database, which takes its place at
+ * the end: a failure before that changes nothing.
  * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, or has data and not `force`, or the role may not
  */
 export async function restoreBackup(
@@ -121,7 +121,7 @@ export async function restoreBackup(
   }
 }
 
-/** Removes what a restore that was killed has left. @throws Conflict while another one is at work */
+/** Removes the remains of a restore that was killed. @throws Conflict while another restore is running */
 async function sweep(admin: pg.Client): Promise<void> {
   const { rows } = await admin.query<{ mine: boolean }>('select pg_try_advisory_lock(hashtext($1)) as mine', [
     restoreLock,

@@ -1,6 +1,6 @@
 /**
- * One hot standby: a connection that looks how far it is and whether it answers, and a pool for reads. Whatever is wrong with
- * it ends both, and the reads that it has under way; it is opened again after a pause that grows.
+ * One hot standby: a connection that checks its replay position and whether it answers, and a pool for reads. Any trouble ends
+ * both, with the reads under way; the standby is opened again after a growing pause.
  */
 import type { Socket } from 'node:net';
 import pg from 'pg';
@@ -12,20 +12,20 @@ import { connecting, type Database, openDatabase, poolOf, setUpSession } from '.
 /** A place in the WAL. Positions of different timelines cannot be compared: a promotion begins another one. */
 export type WalPlace = { timeline: string; position: number };
 
-/** What a server says of itself. */
+/** A server's state and identity. */
 export type ServerState = {
   /** The same for a primary and its standbys. */
   system: string;
-  /** When it was started, which tells it from other servers. */
+  /** When it was started, to distinguish it from other servers. */
   started: string;
   database: string;
   follows: boolean;
   isBehindPooler: boolean;
 } & WalPlace;
 
-/** A reason to leave a server alone, though it answers. */
+/** A reason not to use a server although it answers. */
 export class Unfit extends Error {
-  /** `Foreign`: it has other data; `Primary`: as of several hosts one is. */
+  /** `Foreign`: it has other data; `Primary`: it is the primary itself, as one of several hosts is. */
   readonly kind: 'Foreign' | 'Primary' | undefined;
 
   constructor(text: string, kind?: Unfit['kind']) {
@@ -34,7 +34,7 @@ export class Unfit extends Error {
   }
 }
 
-/** Milliseconds between two looks at a standby, and without an answer after which it counts as hanging. */
+/** Milliseconds between two checks of a standby, and without an answer after which it counts as hanging. */
 const [lookEvery, answerTimeout] = [250, 1_000];
 /** For a standby that has been behind, and for one that could not be opened. */
 const [restPauses, openPauses] = [
@@ -43,10 +43,10 @@ const [restPauses, openPauses] = [
 ];
 /** Milliseconds after which an opened standby is no longer in trouble. */
 const wellAfter = 30_000;
-/** How often it must have been late in turn for a line in the log. */
+/** How many times in a row it must have been late for a line in the log. */
 const lateForLog = 4;
 
-/** The control file of a standby may tell of a new timeline minutes later. */
+/** The control file of a standby may show a new timeline only minutes later. */
 export async function readStanding(client: pg.Client): Promise<ServerState> {
   const { rows } = await client.query<
     Omit<ServerState, 'isBehindPooler' | 'timeline'> & { timeline: number; pid: number }
@@ -64,7 +64,7 @@ export async function readStanding(client: pg.Client): Promise<ServerState> {
 /** As in the names of WAL files. */
 const nameOfTimeline = (timeline: number) => timeline.toString(16).toUpperCase().padStart(8, '0');
 
-/** @throws Unfit for a server where reads cannot be trusted, or need not go */
+/** @throws Unfit for a server whose reads cannot be trusted, or that is the primary */
 export function checkFit(standing: ServerState, primary: Pick<ServerState, 'system' | 'started' | 'database'>): void {
   if (standing.system !== primary.system)
     throw new Unfit('it belongs to another cluster than DatabaseUrl, whose data it does not have', 'Foreign');
@@ -102,8 +102,8 @@ type OpenedStandby = {
 };
 
 /**
- * @param host as it is told in logs and metrics
- * @param readPrimary how the primary stands
+ * @param host its name in logs and metrics
+ * @param readPrimary reads the state of the primary
  */
 export function openStandby(
   url: string,
@@ -130,7 +130,7 @@ export function openStandby(
     told = undefined;
   }
 
-  /** Reads how far it has replayed; concurrent calls share one look. */
+  /** Reads its replay position; concurrent calls share one query. */
   function look(at: OpenedStandby): Promise<void> {
     at.looking ??= at.client
       .query<{ position: number }>("select coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::float8 as position")
@@ -153,7 +153,7 @@ export function openStandby(
     return at.replayed >= place.position && opened === at;
   }
 
-  /** Keeps reads away for a while: for each request would wait in vain. */
+  /** Keeps reads away for a while, since every request would wait in vain. */
   function rest(place: WalPlace): void {
     if (performance.now() < restsUntil) return;
     restsUntil = performance.now() + backOff(late++, restPauses);
@@ -162,7 +162,7 @@ export function openStandby(
     tell(new Unfit(isOld ? 'it does not follow since the last promotion, for all that is known' : 'it is behind'));
   }
 
-  /** Opens the standby, and looks at it until something is wrong. */
+  /** Opens the standby, and checks it until something is wrong. */
   async function serve(): Promise<void> {
     const client = openLook(url);
     const lost = new AbortController();
@@ -221,9 +221,9 @@ export function openStandby(
 
   return {
     host,
-    /** Whether a read may be tried there. */
+    /** Whether a read may be tried at the standby. */
     isUsable: () => opened !== undefined && performance.now() >= restsUntil,
-    /** Bytes of WAL by which it is behind the place; undefined while it cannot be asked. */
+    /** Bytes of WAL by which it is behind the place; undefined while it does not answer. */
     async lag({ position }: WalPlace): Promise<number | undefined> {
       const at = opened;
       if (!at) return undefined;

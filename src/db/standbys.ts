@@ -1,8 +1,8 @@
 /**
- * Reads at hot standbys (`ReadDatabaseUrl`). A standby answers a read only if it has replayed all that had been committed when the
- * read began: the primary is asked for its position then, by one statement for all reads of a turn. So no read misses a
- * write that was acknowledged before it, of whichever caller, over whichever process; it is as if the primary answered. What a
- * standby cannot answer at once, the primary does.
+ * Reads at hot standbys (`ReadDatabaseUrl`). A standby answers a read only if it has replayed all that had been committed when
+ * the read began: the primary is asked for its position then, by one statement for all reads of a turn. So no read misses a
+ * write that was acknowledged before it, to any caller, by any process; it is as if the primary answered. The primary
+ * answers the reads that no standby can answer at once.
  */
 import { type Config, ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
@@ -20,7 +20,7 @@ type Answered = 'Standby' | 'NoStandby' | 'Behind' | 'Conflict' | 'Failed' | 'Wr
 
 export type Standbys = {
   /**
-   * Runs a read, perhaps twice: the second time at the primary, and nothing that the first run read may be used then.
+   * Runs a read, perhaps twice: the second run is at the primary, and must not use anything that the first one read.
    * @param work gets the database of a standby, or undefined for the primary's
    */
   read<T>(work: (db: Database | undefined) => Promise<T>): Promise<T>;
@@ -36,7 +36,7 @@ const nameOf = (url: string) => new URL(url).host;
 
 /**
  * A place in the WAL before which all acknowledged commits lie: the flush position where commits wait until their WAL is
- * flushed, else the insert position.
+ * flushed, otherwise the insert position.
  */
 const readPlace = {
   name: 'place in the WAL',
@@ -56,7 +56,7 @@ async function readPrimary(url: string): Promise<ServerState> {
   }
 }
 
-/** Why the primary reads again what a standby could not; undefined where that is no remedy. */
+/** Why a failed read of a standby is repeated at the primary; undefined if it is not. */
 function reasonToRepeat(error: unknown): Answered | undefined {
   // A statement that takes too long there takes too long at the primary, too.
   if (!isOutage(error) || isCancelled(error)) return undefined;
@@ -77,7 +77,7 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
   const askPlace = () => ask('', undefined);
   let turn = 0;
 
-  /** The next one that may be tried. */
+  /** The next standby that may be tried. */
   function choose() {
     for (let tried = 0; tried < standbys.length; tried++) {
       const standby = standbys[turn++ % standbys.length];
@@ -139,7 +139,7 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
   };
 }
 
-/** @throws Unfit for a server that reads may not go to; the error of a connection that fails */
+/** @throws Unfit for a server that must not serve reads; the error of a failed connection */
 async function examine(url: string, primary: ServerState): Promise<ServerState> {
   const client = openLook(url);
   try {

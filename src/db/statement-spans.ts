@@ -1,4 +1,4 @@
-/** Spans of statements. They have the SQL with the signs of its parameters, and never a value. */
+/** Spans of statements. They contain the SQL with placeholders, never a value. */
 import type { Span } from '@opentelemetry/api';
 import type pg from 'pg';
 import { beginSpan, endSpan } from '../tracing.ts';
@@ -6,7 +6,7 @@ import { beginSpan, endSpan } from '../tracing.ts';
 type Callback = (error: unknown, result: unknown) => void;
 type Run = (...given: unknown[]) => unknown;
 
-/** The statement, in the ways in which pg takes one; undefined for what reads its own answer, such as COPY. */
+/** The statement, in any form that pg accepts; undefined for objects that read their own answer, such as COPY. */
 function textOf(query: unknown): string | undefined {
   if (typeof query === 'string') return query;
   const { text, submit } = (query ?? {}) as { text?: unknown; submit?: unknown };

@@ -1,6 +1,6 @@
 /**
- * Rows of tables as a file, compressed. The first line is JSON and says what it is, a line of JSON before the rows of each table how
- * they are called, `\.` after them that these were all; the last line has how many rows there are, and a SHA-256 of all before it.
+ * Rows of tables as a compressed file. The first line is JSON and describes the file. Each table begins with a line of JSON
+ * about it, and ends with `\.`. The last line has the number of rows and a SHA-256 of everything before it.
  */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -13,15 +13,15 @@ import { linesOf } from './lines.ts';
 
 /** How PostgreSQL's COPY ends the rows of a table in a file. */
 const endOfRows = '\\.';
-/** Of the rows that a reader gets at once. */
+/** The size of the rows that a reader gets at once. */
 const mostRows = 1_000;
 const mostCharacters = 65_536;
 
 const end = z.object({ End: z.literal(true), Rows: z.int(), Sum: z.string() });
 
-/** One table: the JSON of its line, and its rows, whole lines with their ends. */
+/** One table: the JSON of its line, and its rows as whole lines with line ends. */
 export type TablePart = { table: object; rows: AsyncIterable<string | Buffer> };
-/** What a file is to have: its head, then its tables. `rows` is asked at the end: how many there were. */
+/** The content of a file to write: its head, then its tables. `rows`, called at the end, returns the number of rows. */
 export type TableText = { head: object; tables: AsyncIterable<TablePart>; rows(): number };
 
 const lineOf = (record: object) => `${JSON.stringify(record)}\n`;
@@ -48,10 +48,10 @@ async function* textOf(
 }
 
 /**
- * Writes to `target`: a file, which is there completely or not at all, or a stream, which stays open.
- * @param content yields once, and holds the transaction that it reads in until it is asked to go on
- * @returns how many rows there were
- * @throws Conflict when the file is there already, or cannot be written
+ * Writes to `target`: a file, which appears complete or not at all, or a stream, which stays open.
+ * @param content yields once, and keeps its transaction open until it is resumed
+ * @returns the number of rows
+ * @throws Conflict when the file exists or cannot be written
  */
 export async function writeTableFile(target: string | Writable, content: AsyncIterable<TableText>): Promise<number> {
   let rows = 0;
@@ -86,10 +86,10 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
 
 export const damaged = (file: string, what: string) => new InvalidInput(`${file}: ${what}. Nothing was changed.`);
 
-/** What a kind of file says in its head and before its tables, and what it is called. */
+/** A kind of file: its name, and the schemas of its head and of the lines before tables. */
 export type Shapes<Head, Table> = { head: z.ZodType<Head>; table: z.ZodType<Table>; name: string };
 
-/** `tables` is read in order; it ends once the whole file has proved to be as it was written, and throws InvalidInput otherwise. */
+/** `tables` is read in order; at its end the whole file has been verified, otherwise it throws InvalidInput. */
 export type TableFile<Head, Table> = {
   head: Head;
   tables: AsyncGenerator<{ table: Table; rows: AsyncGenerator<string[]> }>;
@@ -118,8 +118,8 @@ function read<T>(shape: z.ZodType<T>, line: string): T | undefined {
 }
 
 /**
- * Works with a file. What it does of the rows must not count before the tables have ended.
- * @throws InvalidInput when the file is not one, is cut off or damaged
+ * Works with a file. The caller must not commit anything before the tables have ended.
+ * @throws InvalidInput when the file is of another kind, truncated or damaged
  */
 export async function withTableFile<Head, Table, Result>(
   file: string,
@@ -177,7 +177,7 @@ export async function withTableFile<Head, Table, Result>(
   }
 }
 
-/** Reads the whole file once. @throws InvalidInput when it is not one, or not as it was written */
+/** Reads the whole file once. @throws InvalidInput when it is of another kind, truncated or damaged */
 export async function inspectTableFile<Head, Table>(file: string, shapes: Shapes<Head, Table>): Promise<Head> {
   return await withTableFile(file, shapes, async ({ head, tables }) => {
     for await (const { rows } of tables) for await (const _ of rows);
