@@ -1,17 +1,17 @@
 /**
- * Wakes the runners for jobs of which the library's notifications tell nothing, or too early: those whose time comes, and those
- * whose notification was lost. One statement for all of them replaces the polling of each place for jobs.
+ * Wakes the runners for jobs that the library announces too early or not at all: delayed jobs whose time comes, and jobs whose
+ * notification was lost. One statement for all places replaces the polling of each place for jobs.
  */
 import type { WorkerEvents, WorkerPool } from 'graphile-worker';
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { pause } from '../flow/retry.ts';
 
-/** Milliseconds after which every pool looks for a job, whatever is known; `pulse.ts` relies on it. */
+/** Milliseconds after which every pool looks for a job in any case; `pulse.ts` relies on it. */
 const usualLook = 15_000;
-/** Milliseconds after which it asks, whatever was heard. */
+/** Milliseconds after which the alarm asks the database in any case. */
 const usualAsk = 5_000;
-/** Milliseconds between two questions at least, which gather the notifications of a storm. */
+/** The least milliseconds between two queries, to gather the notifications of a storm. */
 const gatherFor = 100;
 
 /** Jobs that can be taken now, counted up to `most`, and milliseconds until the next one can. */

@@ -1,4 +1,4 @@
-/** What `roomgate doctor` says of the queue and its workers. */
+/** What `roomgate doctor` reports about the queue and its workers. */
 import { sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';

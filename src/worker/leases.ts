@@ -49,7 +49,7 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
 /**
  * Ends the sessions that worked for dead runners, and releases the jobs of these runners; while a worker is starting, not those
  * of a runner that took a job less than 2 s ago. A job may have caused its worker's death, so from its second attempt on it
- * waits as after a failure. Most have not, so after the first attempt none waits.
+ * waits as after a failure. Most have not, so no job waits after its first attempt.
  * @param own the names of the calling runners
  * @returns whether jobs were left because a worker is starting: it is then worth coming back soon
  */

@@ -1,4 +1,4 @@
-/** Tells whether the queue library takes jobs: by the events of its looking for them, not by its having been started. */
+/** Tells whether the queue library takes jobs: by the events when it looks for them, not by the fact that it was started. */
 import type { Worker, WorkerEvents, WorkerPool } from 'graphile-worker';
 
 /** Milliseconds within which every pool must look for a job, unless all of its workers have one. */

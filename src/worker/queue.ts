@@ -46,7 +46,7 @@ export async function addJob(trx: Transaction, task: string, payload: object, ke
   );
 }
 
-/** Queues a task unless a job of the same key waits or runs, also where others do the same at that moment. */
+/** Queues a task unless a job of the same key waits or runs, even if others do the same at that moment. */
 export async function addJobOnce(db: Database, task: string, payload: object, key: string): Promise<void> {
   await sql`select graphile_worker.add_job(${task}, ${JSON.stringify(payload)}::json, job_key => ${key}, job_key_mode => 'unsafe_dedupe')`.execute(
     db,

@@ -69,7 +69,7 @@ const pollInterval = 120_000;
 const [tidyEvery, tidySoon] = [5_000, 500];
 /** Milliseconds for tasks to return their jobs, and for sweeps to end. */
 const stopTimeout = 5_000;
-/** Milliseconds within which the queue library must start, and look for jobs again; else it is started again. */
+/** Milliseconds within which the queue library must start, and look for jobs again; otherwise it is restarted. */
 const mostIdle = 30_000;
 
 /** The metrics of the installation, by Prometheus name. */

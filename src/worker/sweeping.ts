@@ -13,13 +13,13 @@ const disagreement =
 type Swept = { sweep: Sweep; at: number; run: Promise<void> | undefined; rests: boolean };
 type Round = { due: readonly Swept[]; disputed: boolean };
 
-/** Milliseconds after a notification, which gather those of a storm. Each worker throws dice, so that one of them is first. */
+/** The delay after a notification, in milliseconds: it gathers a storm of them, and is random, so that one worker is first. */
 const gatherFor = () => 100 + Math.random() * 200;
-/** Prompt sweeps are asked about for a tenth of the time at most, however many tenants there are. */
+/** The queries for prompt sweeps take at most a tenth of the time, however many tenants there are. */
 const restFactor = 9;
 
 /**
- * Repeats the sweeps until the signal aborts, and waits for those that run then.
+ * Repeats the sweeps until the signal aborts, and waits for those still running.
  * @param roundEvery milliseconds between two rounds
  */
 export async function keepSweeping(sweeps: readonly Sweep[], context: SweepContext, roundEvery = 2_000): Promise<void> {
@@ -40,7 +40,7 @@ async function keepRounds(all: Swept[], context: SweepContext, fingerprint: numb
   }
 }
 
-/** Runs the prompt sweeps when the database notifies. What is lost of that is found by the next round. */
+/** Runs the prompt sweeps when the database notifies. The next round finds work whose notification was lost. */
 async function followNews(all: readonly Swept[], context: SweepContext, fingerprint: number): Promise<void> {
   const prompt = all.filter(({ sweep }) => sweep.isPrompt);
   if (prompt.length === 0) return;
@@ -65,8 +65,8 @@ async function runDue(asked: readonly Swept[], context: SweepContext, fingerprin
 }
 
 /**
- * The beginning of the question: sweeps of one worker for all are those whose interval is over, and whoever asks first has
- * them. A tenth less than the interval, so that the same worker finds it over in its own time.
+ * The beginning of the statement. A sweep that runs in one worker for all goes to the first that asks after its interval, less
+ * a tenth, so that the same worker finds the interval over in its own rhythm.
  */
 function claiming(up: readonly Swept[]): RawBuilder<unknown> {
   const alone = up.flatMap(({ sweep }) => (sweep.isAlone ? [sweep] : []));
@@ -85,7 +85,7 @@ function conditionOf(sweep: Sweep, context: SweepContext): RawBuilder<unknown> {
   return sweep.isDue?.(context) ?? sql`true`;
 }
 
-/** Where the question itself fails, each sweep that may run shows by itself whether it can work. */
+/** If the statement itself fails, each sweep that may run finds out itself whether it can work. */
 async function findDue(context: SweepContext, up: readonly Swept[], fingerprint: number): Promise<Round> {
   try {
     const conditions = up.map(({ sweep }) => conditionOf(sweep, context));
@@ -102,7 +102,7 @@ async function findDue(context: SweepContext, up: readonly Swept[], fingerprint:
   }
 }
 
-/** Work that failed is found again by the next round. */
+/** The next round finds failed work again. */
 async function runSweep(one: Swept, context: SweepContext, disputed: boolean): Promise<void> {
   const { sweep, rests: rested } = one;
   one.rests = sweep.follows !== undefined && disputed;

@@ -11,12 +11,12 @@ import { inTrace } from '../tracing.ts';
 export type SweepContext = Context & {
   /** Connections without a statement timeout, for work that takes minutes. */
   work: Database;
-  /** Aborts when the process is to stop. The work then throws at its next safe point. */
+  /** Aborts when the process must stop. The work then throws at its next safe point. */
   signal: AbortSignal;
 };
 
 export type TaskContext = SweepContext & {
-  /** The name of the runner, for sessions that are to end with it (see leases.ts). */
+  /** The name of the runner, for sessions that must end with it (see leases.ts). */
   runner: string;
   /** The turns of this process at mail servers (see flow/turns.ts). */
   turns: Turns;
@@ -55,9 +55,9 @@ export type Sweep = {
   name: string;
   /** Milliseconds between two rounds; 2,000 if absent. */
   every?: number;
-  /** In each interval one worker of all runs it, and asks no condition before: what is forgotten in the course of time. */
+  /** Only one of all workers runs it in each interval, without a condition: for deleting old rows. */
   isAlone?: true;
-  /** Also asked as soon as the database notifies of a change: its condition is cheap, and one of several workers finds it true. */
+  /** Also asked as soon as the database notifies of a change: the condition must be cheap, and true for only one worker. */
   isPrompt?: true;
   /** SQL: whether there may be work. All sweeps are asked in one statement; one without a condition runs in each round. */
   isDue?(context: SweepContext): RawBuilder<unknown>;
@@ -70,7 +70,7 @@ export type Sweep = {
   figures?: Record<string, Figure>;
 };
 
-/** That of the request that has queued a job: the last one where several are one job. */
+/** The trace of the request that queued the job; of the last one if several requests queued the same job. */
 const traceparentIn = (payload: unknown) => (payload as { traceparent?: string } | null)?.traceparent;
 
 /** A job of a tenant that is being moved does nothing; the sweeps queue it again where the tenant is served. */
