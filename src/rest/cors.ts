@@ -16,7 +16,7 @@ export const corsPaths = [
   '/:mandator/graphql',
 ];
 
-/** Calendar feeds have no CORS: their URL holds the token, and calendar programs are no browsers. */
+/** Calendar feeds have no CORS: their URL holds the token, and calendar programs are not browsers. */
 const feedPath = /\/calendar\.ics\/?$/i;
 
 /** How long a browser may keep the answer to a preflight request; Chromium's maximum. */

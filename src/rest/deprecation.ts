@@ -5,7 +5,7 @@ const deprecatedSince = Date.UTC(2026, 10, 20);
 const sunset = Date.UTC(2028, 0, 1);
 
 /**
- * Sets the headers that announce the end of what was called: Deprecation (RFC 9745), Sunset (RFC 8594) and Link.
+ * Sets the headers that announce the end of the called address: Deprecation (RFC 9745), Sunset (RFC 8594) and Link.
  * @param links.documentation URL of a page that describes the change
  * @param links.successor URL of the replacement
  */

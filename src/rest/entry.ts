@@ -29,7 +29,7 @@ const entry = z
 
 export type Entry = z.output<typeof entry>;
 
-/** Alike for existing and unknown tenants. */
+/** The answer is the same for existing and unknown tenants. */
 function describeEntry(config: Config, mandator: string | null): Entry {
   const { BaseUrl, IdpUrl, SwaggerEnabled, GraphiQLEnabled } = config;
   const { Mode, Authority } = config.IdentityProvider;

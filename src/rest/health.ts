@@ -18,7 +18,7 @@ export type Health = {
   stopping(): boolean;
   /** Further gauges for /metrics, by Prometheus name; an answer leaves out one that cannot be read. */
   gauges?: Record<string, Gauged>;
-  /** The processes whose metrics are one answer; absent in a process that is alone. */
+  /** The processes whose metrics are combined in one answer; absent in a single process. */
   siblings?: Siblings | undefined;
 };
 
@@ -29,7 +29,7 @@ type Read = number | Readonly<Record<string, number>>;
 const checkTimeout = 2_000;
 const metricsKeptFor = 1_000;
 
-/** A pooler may lead to what has become a standby: what is read there is old, and nothing can be written. */
+/** A pooler may lead to a server that has become a standby: reads there are outdated, and writes fail. */
 async function takesWrites(db: Context['db']): Promise<boolean> {
   const asked = db.selectNoFrom(({ fn }) => fn<boolean>('pg_is_in_recovery').as('follows'));
   return !(await asked.executeTakeFirstOrThrow()).follows;

@@ -1,7 +1,7 @@
 /**
- * A lane beside Express's stack, for the requests that come most. Express would try the patterns of some forty routes one by one;
- * a stop is found by its whole path. It has the handlers of the stack, in their order. Whatever has no stop goes to Express, and
- * so does every path that is spelled otherwise: in upper case, with a slash at the end, or percent-encoded.
+ * A lane beside Express's stack, for the most frequent requests. Express would try the patterns of some forty routes one by
+ * one; a stop is found by its whole path. It has the handlers of the stack, in their order. Requests without a stop go to
+ * Express, and so does every path in another spelling: in upper case, with a slash at the end, or percent-encoded.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Express, NextFunction, Request, RequestHandler, Response } from 'express';
@@ -10,7 +10,7 @@ export type LaneStop = {
   method: 'GET' | 'POST';
   /** As Express has it, for logs and metrics. */
   pattern: string;
-  /** The name of the last segment where it is a parameter. */
+  /** The name of the last segment, if it is a parameter. */
   parameter?: string | undefined;
   /** Lets the caller in, and calls `next` then. */
   door: RequestHandler;
@@ -18,9 +18,9 @@ export type LaneStop = {
 };
 
 type Handlers = {
-  /** What runs first; each calls `next` at once. */
+  /** The handlers that run first; each calls `next` at once. */
   first: readonly RequestHandler[];
-  /** What then runs for the stops of tenants, in the same way. */
+  /** The handlers that then run for the stops of tenants, in the same way. */
   ofTenants: readonly RequestHandler[];
   onError: ErrorRequestHandler;
 };
@@ -54,7 +54,7 @@ export function openLane(
     return { stop, parameters, before: firstOfTenants };
   }
 
-  /** What Express does before its first handler. */
+  /** Prepares request and response as Express does before its first handler. */
   function adopt(message: IncomingMessage, answer: ServerResponse): { request: Request; response: Response } {
     const request: Request = Object.setPrototypeOf(message, app.request);
     const response: Response = Object.setPrototypeOf(answer, app.response);
@@ -71,7 +71,7 @@ export function openLane(
     if (stop === undefined || stop.method !== message.method) return void app(message, answer);
     const { request, response } = adopt(message, answer);
     const fail = (error: unknown) => void onError(error, request, response, nothing);
-    /** As Express does: what a handler throws is answered, as is what it rejects with. */
+    /** Answers errors that a handler throws or rejects with, as Express does. */
     const call = async (handler: RequestHandler, next: NextFunction) => handler(request, response, next);
     for (const handler of before) handler(request, response, nothing);
     request.params = parameters;

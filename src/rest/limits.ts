@@ -1,4 +1,4 @@
-/** Limits per minute (contract 6), counted over all processes. The headers of each limited answer tell what is left. */
+/** Limits per minute (contract 6), counted over all processes. Each limited answer has headers with the remaining uses. */
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -85,7 +85,7 @@ export function limitRequests(context: Context): RequestHandler {
   );
 }
 
-/** Counts GraphQL operations that are no HTTP requests of their own as requests of the viewer. @throws LimitExceeded */
+/** Counts GraphQL operations without an HTTP request of their own as requests of the viewer. @throws LimitExceeded */
 export function countRequest(context: Context, viewer: Viewer, uses = 1): void {
   const limit = requestLimit(context);
   const { used, resetsAt } = context.rates.count(countedByViewer(limit, viewer).key, uses);
@@ -115,7 +115,7 @@ export function limitPairings(context: Context): RequestHandler {
 export const anonymousSender = (ip = ''): BodySender => addressSends(ipKeyGenerator(ip, 64));
 
 /**
- * Counts notifications of mail servers: by the subscription whose secret they show, or else by IP address.
+ * Counts notifications of mail servers: by the subscription whose secret they carry, otherwise by IP address.
  * @param cost how much of the limit this one uses
  * @throws LimitExceeded when the limit was used up before
  */

@@ -1,4 +1,4 @@
-/** What OpenAPI descriptions outside of the tenants share. No `Route` makes them. */
+/** The common parts of OpenAPI descriptions of paths outside of the tenants, which no `Route` describes. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';

@@ -160,9 +160,9 @@ async function writeAnswer(
 export const isChange = ({ method, body }: Route) => (method === 'PATCH' || method === 'PUT') && body !== undefined;
 
 /**
- * Reads the body of a change, into which members of the record may be sent back. The change then applies to the version with
+ * Reads the body of a change, which may contain unchanged members of the record. The change then applies to the version with
  * which they were compared.
- * @throws PreconditionRequired; InvalidInput; what the reading route throws
+ * @throws PreconditionRequired; InvalidInput; the errors of the reading route
  */
 async function readChange(
   context: Context,
@@ -194,10 +194,10 @@ export const allowOnly =
 /** The whole path, which Express then gives to logs and metrics. */
 const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
 
-/** Whether a read waits for a change, of which the primary tells. */
+/** Whether a read waits for a change, which only the primary announces. */
 const waits = (query: unknown) => ((query as { WaitSeconds?: number }).WaitSeconds ?? 0) > 0;
 
-/** What Express calls for a route. @param reading the GET of its path */
+/** The Express handler of a route. @param reading the GET of its path */
 function handlerOf(context: Context, definition: Route, reading: Route | undefined): RequestHandler {
   const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
   const pattern = patternOf(definition);
@@ -262,11 +262,11 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   return router;
 }
 
-/** The last segment where it is a parameter. */
+/** The last segment, if it is a parameter. */
 const lastParameter = /(?<=\/):(\w+)$/;
 
 /**
- * The stops of a lane at what JSON routes answer to GET: those of literal paths, and of paths with one parameter, at the end.
+ * The stops of a lane for GET of JSON routes: those with literal paths, and those with one parameter at the end.
  * @param before routes that are mounted before them, whose paths stay theirs
  */
 export function laneStops(

@@ -1,7 +1,7 @@
 /**
- * Records that were read can be sent back with changes. Members that cannot be changed are taken in the body of a PATCH or PUT
- * while they are as the GET of the same path answers them, and are refused by name when they differ. So is a value that can be
- * read but not sent, such as the status of a booking that waits for approval.
+ * Records that were read can be sent back with changes. The body of a PATCH or PUT may contain members that cannot be changed,
+ * with the values that the GET of the same path answers; if they differ, they are refused by name. The same holds for a value
+ * that can be read but not set, such as the status of a booking that waits for approval.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
@@ -27,7 +27,7 @@ function counterpart(stored: unknown, sent: unknown, key: string): unknown {
   return id === undefined ? undefined : stored.find((other) => isTree(other) && other['Id'] === id);
 }
 
-/** A faulty member of the body, and what the record has in its place. */
+/** A faulty member of the body, and the record's value of it. */
 type Place = { parent: Tree; key: string; isKnown: boolean; stored: unknown };
 
 /** @param kept the body, of which members may be missing already; undefined for what is no member of an object */
@@ -48,16 +48,16 @@ function follow(pointer: string, { sent, kept }: { sent: unknown; kept: unknown 
   return { parent, key, isKnown, stored: isKnown ? (stored as Tree)[name] : undefined };
 }
 
-/** Each round takes away as many members as a body has faults that are reported: enough for the longest list. */
+/** Each round removes as many members as faults are reported for a body: enough rounds for the longest list. */
 const mostRounds = 5;
 
 /**
- * Reads a body as `readInput` does, but takes faulty members that are as the record has them.
- * @param record how REST answers the record; it is read only when the body has faults
- * @param isPast whether that record is not the one that the change is meant for: then members are taken whatever they are, as
- * the change is about to be refused for that
- * @returns the body; and the record where it was read
- * @throws InvalidInput with code ReadOnly for a member that differs and cannot be changed; what `readInput` throws
+ * Reads a body as `readInput` does, but accepts faulty members that equal those of the record.
+ * @param record reads the record as REST answers it; called only when the body has faults
+ * @param isPast whether that is another version than the one to change: then all such members are accepted, as the change is
+ * about to be refused for its version
+ * @returns the body, and the record if it was read
+ * @throws InvalidInput with code ReadOnly for a member that differs and cannot be changed; as `readInput`
  */
 export async function readSentBack<T extends z.ZodType>(
   schema: T,
