@@ -1,6 +1,6 @@
 /**
- * Inputs made of the bodies of REST: the same members under GraphQL's names, judged by the same schemas, all of their faults
- * at once. What their types say, GraphQL itself checks before.
+ * Inputs made of the bodies of REST: the same members under GraphQL's names, checked by the same schemas, which report all
+ * faults at once. GraphQL itself checks the types before.
  */
 import type { InputRef } from '@pothos/core';
 import { z } from 'zod';
@@ -44,8 +44,8 @@ export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () =
 }
 
 /**
- * What judges a value of GraphQL by a schema of REST, for `validate` of an argument or an input. It gives what the schema
- * makes of it; its issues have GraphQL's names.
+ * Checks a value of GraphQL by a schema of REST, for `validate` of an argument or an input. The output is that of the schema;
+ * the issues have GraphQL's names.
  */
 export function judgedBy<Schema extends z.ZodType>(
   schema: Schema,

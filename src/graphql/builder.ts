@@ -21,7 +21,7 @@ import FaultsPlugin from './faults.ts';
 import type { Caller } from './holders.ts';
 import type { Streams } from './streams.ts';
 
-/** What every resolver gets: the caller, the request, and the way to open a stream. */
+/** The context of every resolver: the caller, the request, and a function that opens a stream. */
 export type GraphqlCall = Caller & { context: Context; requestId: string; streams: Streams };
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */

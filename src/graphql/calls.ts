@@ -103,7 +103,7 @@ export type CallsOptions = {
   authenticate: Authenticate;
   /** The client's IP address of a WebSocket's upgrade request, according to TrustProxy. */
   addressOf(request: IncomingMessage): string;
-  /** What the cookie of a WebSocket's upgrade request says. */
+  /** The session in the cookie of a WebSocket's upgrade request. */
   sessionOf(request: IncomingMessage): Credentials['session'];
   /**
    * Counts an operation of a WebSocket, and further mutations of one call, as requests of the viewer.

@@ -1,4 +1,4 @@
-/** What fields cost that say nothing of it: a scalar a tenth of an object, since it takes no step of its own. */
+/** The default costs of fields: a scalar costs a tenth of an object, since it takes no step of its own. */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 
 declare global {

@@ -1,6 +1,6 @@
 /**
- * Respells what services say of a call of REST: in messages GraphQL's names, and pointers that begin at the arguments. It is
- * done once for all fields, from the arguments that each has in the schema.
+ * Translates errors of services from REST to GraphQL: messages get GraphQL's names, and pointers begin at the arguments. It is
+ * done once for all fields, by the arguments that each has in the schema.
  */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import {
@@ -31,7 +31,7 @@ const pluginName = 'faults';
 /** Arguments that are the body of REST as a whole; others are members of it. */
 const bodies = ['input', 'jobs'];
 
-/** What REST calls otherwise, besides German members. */
+/** Members with another name in REST, besides the German ones. */
 const ofPages: ReadonlyMap<string, string> = new Map([
   ['Cursor', 'after'],
   ['Limit', 'first'],
@@ -87,7 +87,7 @@ function ownName(word: string, { names }: Spelling): string | undefined {
   return [nameOf(word), ofPages.get(word)].find((name) => name !== undefined && names.has(name));
 }
 
-/** What is in quotes is the caller's. */
+/** Text in quotes is the caller's, and is left as it is. */
 const quotedOrWord = /"(?:[^"\\]|\\.)*"?|[A-Za-z]\w*/g;
 
 const respellText = (text: string, spelling: Spelling): string =>
@@ -108,7 +108,7 @@ function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | n
 
 const leadingNames = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
-/** The faults of an error whose message alone names the members. */
+/** The faults of an error that names the members only in its message. */
 function faultsOf({ message, code }: DomainError, { places }: Spelling): FieldError[] {
   const paths = leadingNames.exec(message)?.[1]?.split(', ') ?? [];
   return paths.flatMap((path) => {
@@ -134,7 +134,7 @@ function respell(error: DomainError, spelling: Spelling): void {
     error.errors.push(...faultsOf(error, spelling));
 }
 
-/** Queries that whoever is authenticated may ask. Any other may be refused, and is null then, so that the others are answered. */
+/** Queries that every authenticated caller may ask. Any other is null when it is refused, so that the rest is answered. */
 const alwaysAnswered = new Set(['me', 'serverTime', 'tenant']);
 
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;

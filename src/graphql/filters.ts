@@ -21,7 +21,7 @@ function itemOf(query: z.ZodType): z.ZodType | undefined {
   return itemOf(query.out as z.ZodType) ?? itemOf(query.in as z.ZodType);
 }
 
-/** The type of a member, and what judges it beyond that type; instants, flags and enumerations are read by their types. */
+/** The type of a member, and the schema that checks it further; the types of instants, flags and enumerations suffice. */
 function memberOf(query: z.ZodType): Member {
   const schema = query instanceof z.ZodOptional ? (query.unwrap() as z.ZodType) : query;
   const { id, type } = { ...schema.meta(), ...query.meta() } as z.GlobalMeta & { type?: string };

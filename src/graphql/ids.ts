@@ -1,5 +1,5 @@
 /**
- * Global ids: `<noun>_<id in REST>`, opaque to clients. What takes an id takes that of REST too, so that who holds one need
+ * Global ids: `<noun>_<id in REST>`, opaque to clients. Arguments that take one also take an id of REST, so that clients need
  * not convert it.
  */
 import type { ArgBuilder, ArgumentRef, ObjectFieldBuilder } from '@pothos/core';
@@ -36,7 +36,7 @@ export function plainValue(noun: IdNoun, text: string): number | string {
   return nouns[noun] !== 'text' && /^\d{1,15}$/.test(plain) ? Number(plain) : plain;
 }
 
-/** The id in REST; 0, which no record has, for a text that is no id. */
+/** The id in REST; 0, which no record has, for a malformed id. */
 export function plainId<Name extends IdNoun>(noun: Name, text: string): IdOf<Name> {
   const plain = plainText(noun, text);
   const most: number | 'text' = nouns[noun];

@@ -35,7 +35,7 @@ const most = {
   cost: 10_000,
   faults: 20,
   values: 50_000,
-  /** Of a call whose wrong names get suggestions, and of whose variables more than the first fault is told. */
+  /** The size up to which a call gets suggestions for wrong names, and more than the first fault of its variables. */
   explained: { characters: 10_000, values: 200, faults: 3 },
 };
 
@@ -46,7 +46,7 @@ export const readVariables = (
   sent: ExecutionArgs['variableValues'] = {},
 ) => getVariableValues(schema, definitions, sent ?? {}, { maxErrors: 1, hideSuggestions: true });
 
-/** Every fault of an operation's variables, with suggestions, where they are few and short; undefined for others. */
+/** Every fault of an operation's variables, with suggestions; undefined unless they are few and short. */
 export function explainVariables(args: ExecutionArgs): readonly GraphQLError[] | undefined {
   const { schema, document, operationName, variableValues } = args;
   const { values, characters } = most.explained;

@@ -12,7 +12,7 @@ type Found = object | null | undefined;
 type FindNode = (call: GraphqlCall, id: string) => Promise<Found>;
 
 /**
- * What makes the records of a type nodes: a part of its options. The type is called as the noun.
+ * The options of a type that make its records nodes. The type has the name of the noun.
  * @param find has the rights of the noun's own query
  */
 export function nodeOf<Name extends IdNoun>(
@@ -23,7 +23,7 @@ export function nodeOf<Name extends IdNoun>(
   return { interfaces: ['Node'], extensions: { findNode } };
 }
 
-/** Null for what is no id, is not there, or is no node. */
+/** Null for a malformed or unknown id, and for a record that is not a node. */
 async function findNode(schema: GraphQLSchema, call: GraphqlCall, id: string, names: WeakMap<object, string>) {
   const named = readGlobalId(id);
   const name = named && upperFirst(named.noun);

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { refusal } from './errors.ts';
 
-/** Bounds of what is kept, in documents and characters. */
+/** Bounds of the cache, in documents and characters. */
 const kept = { max: 1_000, maxSize: 1_000_000 };
 
 export type FindDocument = (query: unknown, extensions: unknown) => unknown;

@@ -177,7 +177,7 @@ const startRun = (call: GraphqlCall, variables: VariableValues): Run => ({
   isLarge: false,
 });
 
-/** Waits for what a run has begun. */
+/** Waits for the promises that a run has started. */
 async function succeeds(run: Run): Promise<boolean> {
   // Not Promise.all: each may add further ones.
   for (const one of run.pending) await one;

@@ -45,7 +45,7 @@ export function bare(schema: z.ZodType): z.ZodType {
 const fitsInt = (schema: z.ZodType) =>
   schema.def.type !== 'number' || ((schema as z.ZodNumber).maxValue ?? Infinity) < 2 ** 31;
 
-/** What `find` returns for a schema, or else for one of those from which it was made by `meta`. */
+/** The result of `find` for a schema, or else for one of the schemas from which `meta` has derived it. */
 function findFor(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const parent = schema._zod.parent as z.ZodType | undefined;
   return find(schema) ?? (parent && findFor(parent, find));
@@ -68,7 +68,7 @@ export function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown):
   return formats[(schema as z.ZodISODate).format ?? ''] ?? scalars[type];
 }
 
-/** What a schema, or what it wraps, says of itself. */
+/** The description of a schema, or of the schema that it wraps. */
 export function describe(schema: z.ZodType): string {
   const { innerType, in: sent } = definitionOf(schema);
   const inner = innerType ?? sent;

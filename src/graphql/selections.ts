@@ -11,10 +11,10 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
-/** What a document may refer to. */
+/** The definitions that a document may refer to. */
 export type References = { schema: GraphQLSchema; fragments: ReadonlyMap<string, FragmentDefinitionNode> };
 
-/** For what only GraphQL's own executor can run. */
+/** Throws, to leave a document to GraphQL's own executor. */
 export function giveUp(): never {
   throw new Error('This is for the executor.');
 }
@@ -28,7 +28,7 @@ export const scopeOf = (schema: GraphQLSchema, document: DocumentNode): Referenc
   fragments: new Map(fragmentsOf(document).map((fragment) => [fragment.name.value, fragment])),
 });
 
-/** Whether a fragment is for a type. One for an abstract type is for the executor. */
+/** Whether a fragment applies to a type. Fragments on abstract types are left to the executor. */
 function isFor({ name }: GraphQLObjectType, condition: NamedTypeNode | undefined, { schema }: References): boolean {
   if (!condition || condition.name.value === name) return true;
   return isObjectType(schema.getType(condition.name.value)) ? false : giveUp();

@@ -1,6 +1,6 @@
 /**
- * GraphQL at `/{mandator}/graphql` (contract 8). What answers the calls is loaded for the first of them: it is a third of all
- * that a process would load, and many processes do without it.
+ * GraphQL at `/{mandator}/graphql` (contract 8). The modules that answer calls are loaded at the first one: they are a third
+ * of what a process loads, and many processes never need them.
  */
 import { hash } from 'node:crypto';
 import fs from 'node:fs/promises';
@@ -24,7 +24,7 @@ export type GraphqlServer = Omit<Calls, 'open'> & {
     /** Handles the `upgrade` events of requests that `accepts` accepts. */
     open: Calls['open'];
   };
-  /** Loads what answers the calls, for a page that is about to ask. */
+  /** Loads the modules that answer calls, for a page that is about to call. */
   prepare(): void;
 };
 

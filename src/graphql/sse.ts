@@ -69,7 +69,7 @@ export type EventStreams = {
 /** @param stalledAfter milliseconds after which a reader that takes nothing is cut */
 export function createEventStreams(log: Log, stalledAfter: number): EventStreams {
   const readers = new Set<Reader>();
-  /** Who is to be cut. */
+  /** The readers to cut. */
   const late = new Set<Reader>();
   let cuts = 0;
 

@@ -19,7 +19,7 @@ import {
 type Heard = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 type HeardChange = NonNullable<Awaited<ReturnType<Heard['next']>>>;
 
-/** What a stream gives, for who iterates and for who takes. */
+/** The output of a stream, for readers that iterate and for readers that take. */
 export type Following<T> = AsyncIterableIterator<T, undefined> & Latest<T>;
 
 export type Streams = {
