@@ -13,7 +13,7 @@ import type { WebhookKey } from './waiting.ts';
 import { getWebhook } from './webhooks.ts';
 
 export const keptDays = 7;
-/** Deliveries that one statement forgets. */
+/** Deliveries that one statement deletes. */
 const forgottenAtOnce = 5_000;
 
 export type Delivery = {
@@ -21,7 +21,7 @@ export type Delivery = {
   webhookId: number;
   messageId: string;
   kind: MessageKind;
-  /** The record that it told of: `Booking 4711`; null for a test. */
+  /** The record in the message: `Booking 4711`; null for a test. */
   subject: string | null;
   attempt: number;
   at: Date;
@@ -91,7 +91,7 @@ const selectPage: SelectOfParent<Viewer, DeliveryFilter, number, Row> = (db, par
     .$call(pageById('id', page, 'desc'));
 const read = readPerParent(selectPage);
 
-/** The latest first, for all webhooks that are asked about together. @throws Forbidden, NotFound */
+/** The latest first, read for all webhooks of the same turn together. @throws Forbidden, NotFound */
 export async function listDeliveries(
   db: Database,
   viewer: Viewer,

@@ -1,4 +1,4 @@
-/** Finds webhooks that have something to be sent to, and queues a job for each. */
+/** Finds webhooks with events to send, and queues a job for each. */
 import { sql } from 'kysely';
 import { hasUnplaced } from '../changes/service.ts';
 import type { Database } from '../db/database.ts';

@@ -1,4 +1,4 @@
-/** Which events there are, and which changes of the feed are which. */
+/** The kinds of events, and the changes of the feed that they stand for. */
 import type { FeedEvent } from '../changes/service.ts';
 
 export const eventKinds = [
@@ -22,7 +22,7 @@ function kindOfBooking({ action, became }: FeedEvent): EventKind | undefined {
   return became === 'Cancelled' || became === 'Released' ? `Booking${became}` : 'BookingChanged';
 }
 
-/** Undefined: it is no event. */
+/** Undefined for a change that is not an event. */
 export function kindOf(change: FeedEvent): EventKind | undefined {
   const { kind, became, mailItemId } = change;
   if (mailItemId !== null) return 'MailConflict';
@@ -31,6 +31,6 @@ export function kindOf(change: FeedEvent): EventKind | undefined {
   return kind === 'Display' && (became === 'Silent' || became === 'Back') ? `Display${became}` : undefined;
 }
 
-/** What an event tells of, whose events are sent in their order: `Booking 4711`. */
+/** The subject of an event, such as `Booking 4711`. Events of one subject are sent in order. */
 export const subjectOf = ({ kind, id, mailItemId }: FeedEvent): string =>
   mailItemId === null ? `${kind} ${id}` : `MailItem ${mailItemId}`;

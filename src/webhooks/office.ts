@@ -12,7 +12,7 @@ export async function openOffice(db: Database, mandator: string): Promise<Act> {
 }
 
 const check = 'Webhooks';
-/** Webhooks that are told one by one. */
+/** The most webhooks that are reported one by one. */
 const mostTold = 10;
 
 type Unwell = { mandator: string; name: string; because: DisabledReason | null; since: Date; failures: number };
@@ -55,6 +55,6 @@ async function examine(db: Database): Promise<Finding[]> {
   return [...rows.map(findingOf), ...(more > 0 ? [rest] : [])];
 }
 
-/** For doctor: those that were disabled because nothing could be delivered, and those that fail for an hour. */
+/** For doctor: webhooks that were disabled because nothing could be delivered, and webhooks that have failed for an hour. */
 export const examineWebhooks = ({ db }: Pick<Context, 'db'>): Promise<Finding[]> =>
   findingsOf(check, () => examine(db));

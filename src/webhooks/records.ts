@@ -1,4 +1,4 @@
-/** What events tell of, as REST writes it and an Admin sees it. */
+/** The records in messages, as REST writes them and an Admin sees them. */
 import { findBooking, toBookingRecord } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -27,7 +27,7 @@ const readers: Record<string, Read> = {
   },
 };
 
-/** Reads the record of a subject (`Booking 4711`) as it is now; of one that is gone only its id is left. */
+/** Reads the record of a subject (`Booking 4711`) as it is now; only the id if it no longer exists. */
 export async function readSubject(
   db: Database,
   { mandatorId, mandator }: { mandatorId: number; mandator: string },

@@ -1,7 +1,7 @@
 /**
- * Delivers the events of one webhook in rounds: what waits and what comes next in the feed is sent, then one transaction writes
- * what was taken, what waits still, and the place in the feed. A worker that dies in between has lost nothing: the same is sent
- * again.
+ * Delivers the events of one webhook in rounds: waiting events and the next ones of the feed are sent, then one transaction
+ * records which were taken, which still wait, and the place in the feed. If a worker dies in between nothing is lost: the same
+ * events are sent again.
  */
 
 import type { Agent } from 'node:http';
@@ -31,7 +31,7 @@ const atOnce = 5;
 /** Attempts that fail one after another until the webhook rests; then one message at a time probes it. */
 const failuresToRest = 5;
 const pauses = { firstMs: 5_000, longestMs: hour };
-/** No message is begun later in a job; another one goes on. */
+/** How long a job begins new messages; then another job goes on. */
 const jobMs = 3_000;
 
 export const deliverTask = 'DeliverEvents';
@@ -52,7 +52,7 @@ type HeldWebhook = WebhookKey & {
 /** With its connections. */
 type Receiver = HeldWebhook & { kept: Agent };
 
-/** The webhook if something may be sent to it now. */
+/** The webhook, if events may be sent to it now. */
 async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<HeldWebhook | undefined> {
   const { rows } = await sql<HeldWebhook>`
     select webhook.mandator_id as "mandatorId", mandator.code as mandator, webhook.id as "webhookId", webhook.name, url, kinds,
@@ -68,7 +68,7 @@ async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Pr
 
 const openEventTurns = () => openTurns(placesForEvents);
 
-/** Sends what is due to a webhook, for some seconds at most; what is left then is for the next job. */
+/** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
   const { work, signal, once } = context;
   // Each webhook counts as a tenant of its own, whose receiver is slow or not: ids of webhooks are unique.
@@ -102,7 +102,7 @@ async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, ms: num
     .execute();
 }
 
-/** What a round has found out. */
+/** The outcome of a round. */
 type Round = {
   attempts: MadeAttempt[];
   taken: WaitingEvent[];

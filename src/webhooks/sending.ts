@@ -28,7 +28,8 @@ export type Answer = {
 };
 
 /**
- * Of the secret and, while they overlap, of the one before. The library is loaded here: few processes send any message.
+ * Signs with the secret and, while they overlap, also with the previous one. The library is loaded only here, since few
+ * processes send messages.
  * @throws SecretLost
  */
 async function signaturesOf(

@@ -1,13 +1,13 @@
 /**
- * Events that leave the house, by the Standard Webhooks specification (https://www.standardwebhooks.com). A **webhook** is where
- * events of the kinds that it wants are sent. An **event** is a change of the feed (`src/changes`) that has a kind, and a
- * **message** tells it with the record as an Admin sees it at that moment. A **delivery** is one attempt to send a message.
+ * Sends events to other programs, by the Standard Webhooks specification (https://www.standardwebhooks.com). A **webhook** is an
+ * address with the kinds of events to send to it. An **event** is a change of the feed (`src/changes`) that has a kind; its
+ * **message** has the record as an Admin sees it at that moment. A **delivery** is one attempt to send a message.
  *
  * Invariants: all events up to the place of a webhook in the feed have been taken by its receiver or wait in webhook_event;
- * the place and what waits change in one transaction, after the attempts. So each event is taken once at least. Events of one
- * subject are sent one after another, the next once the one before was taken; those of others go on meanwhile. An event whose
- * first attempt failed three days ago disables its webhook with its next failure, and 410 does so at once; nothing of what waits
- * is lost by that. Secrets are stored sealed, and told once.
+ * both change in one transaction, after the attempts. So each event is taken at least once. Events of one subject are sent one
+ * after another, each once the one before was taken; those of others go on meanwhile. An event whose first attempt failed three
+ * days ago disables its webhook with its next failure, and 410 does so at once; waiting events are not lost by that. Secrets
+ * are stored sealed, and shown once.
  */
 export {
   type Delivery,

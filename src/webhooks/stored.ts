@@ -15,7 +15,7 @@ export type Webhook = {
   enabled: boolean;
   disabledAt: Date | null;
   disabledBecause: DisabledReason | null;
-  /** Up to where all has been sent or waits; null: nothing of what the feed keeps has been. */
+  /** The place up to which all events have been sent or wait; null: before all that the feed keeps. */
   seen: FeedPlace | null;
   /** Events that have failed, and those that come after them. */
   waiting: number;
@@ -23,14 +23,14 @@ export type Webhook = {
   failures: number;
   failingSince: Date | null;
   succeededAt: Date | null;
-  /** When it is sent to next, while it fails. */
+  /** When the next attempt is due, while it fails. */
   dueAt: Date;
-  /** Until when the secret before signs too. */
+  /** Until when the previous secret also signs. */
   formerSecretUntil: Date | null;
   version: number;
 };
 
-/** The most that a tenant has. */
+/** The most webhooks of a tenant. */
 export const mostWebhooks = 20;
 export const longestUrl = 2_000;
 
@@ -56,5 +56,5 @@ const originOf = (url: string): string => new URL(url).origin;
 
 export const subjectOf = ({ id, name }: Pick<Webhook, 'id' | 'name'>) => ({ noun: 'Webhook' as const, id, name });
 
-/** What the audit tells of one. */
+/** A webhook as the audit records it. */
 export const toldOf = ({ name, url, kinds, enabled }: Webhook) => ({ name, url: originOf(url), kinds, enabled });

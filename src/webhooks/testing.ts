@@ -1,4 +1,4 @@
-/** Test messages, which an Admin has sent while waiting for the answer. */
+/** Test messages: the Admin who sends one waits for the answer. */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { checkPublisher } from '../access.ts';
@@ -10,11 +10,11 @@ import { type Answer, sendMessage } from './sending.ts';
 import { subjectOf } from './stored.ts';
 import { getWebhook, keepWebhook } from './webhooks.ts';
 
-/** Test messages that an Admin may have sent to one webhook in a minute. */
+/** The most test messages to one webhook in a minute. */
 export const mostTestsPerMinute = 6;
 
 /**
- * Sends a test message, also to a webhook that is disabled. Nothing but its list of deliveries changes.
+ * Sends a test message, even to a disabled webhook. Only its list of deliveries changes.
  * @throws Forbidden, NotFound, LimitExceeded
  */
 export async function testWebhook(

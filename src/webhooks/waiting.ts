@@ -1,4 +1,4 @@
-/** Events that have not been taken: those that wait in webhook_event, and those that come next in the feed. */
+/** Events that have not been taken: those that wait in webhook_event, and the next ones of the feed. */
 import { sql } from 'kysely';
 import { type FeedPlace, readEvents } from '../changes/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -6,7 +6,7 @@ import { type EventKind, kindOf, subjectOf } from './kinds.ts';
 
 /** Changes of the feed that one round takes. */
 const freshAtOnce = 100;
-/** Once so many events wait, the others stay in the feed. */
+/** Once this number of events wait, the others stay in the feed. */
 const mostWaiting = 1_000;
 
 /** An event for one webhook. */
@@ -14,7 +14,7 @@ export type WaitingEvent = FeedPlace & {
   subject: string;
   kind: EventKind;
   at: Date;
-  /** Attempts that have failed. */
+  /** The number of failed attempts. */
   attempts: number;
   isDue: boolean;
   /** Whether its first attempt failed so long ago that no other is made. */
@@ -53,7 +53,7 @@ export async function readWaiting(
 /** What has become of an event that still waits: `againMs` until its next attempt, null where none has been made. */
 export type StillWaiting = WaitingEvent & { againMs: number | null };
 
-/** Writes which events wait still, and that others do not. */
+/** Stores the events that still wait, and deletes the others. */
 export async function writeWaiting(
   trx: Transaction,
   { mandatorId, webhookId }: WebhookKey,

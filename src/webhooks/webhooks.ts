@@ -18,7 +18,7 @@ import { columns, mostWebhooks, subjectOf, toldOf, type Webhook, webhooksOf } fr
 
 export type NewWebhook = Pick<Webhook, 'name' | 'url' | 'kinds'>;
 export type WebhookChanges = Partial<NewWebhook & Pick<Webhook, 'enabled'>>;
-/** A webhook with the secret that was just made for it, which is told this once. */
+/** A webhook with its new secret, which is shown only this once. */
 export type WithSecret = { webhook: Webhook; secret: string };
 
 type Tools = Pick<Context, 'db' | 'config'>;
@@ -40,7 +40,7 @@ const webhooksById = answerPerParent<Viewer, null, number, Webhook>(async (db, i
   return new Map(rows.map((row) => [row.id, row]));
 });
 
-/** One of them, for all that are asked about together; undefined where there is none. @throws Forbidden */
+/** One webhook, read for all ids of the same turn together; undefined if it does not exist. @throws Forbidden */
 export async function findWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook | undefined> {
   checkPublisher(viewer);
   return await webhooksById(db, { viewer, parent: id, asked: null });
@@ -54,7 +54,7 @@ export async function getWebhook(db: Database, viewer: Viewer, id: number): Prom
   return found;
 }
 
-/** @throws InvalidInput for an address that is refused at sight; a name is looked up whenever it is asked */
+/** @throws InvalidInput for an address that is refused as written; a host name is resolved at each attempt */
 function checkUrl({ Webhooks }: Config, url: string | undefined): void {
   try {
     if (url !== undefined) checkPublic(new URL(url), Webhooks.TrustedOrigins);
@@ -69,7 +69,7 @@ const refuseDuplicate = (error: unknown): never => {
   throw isDuplicate(error) ? new Conflict('Another webhook has this name already; choose another.') : error;
 };
 
-/** Makes a webhook, to which all is sent that happens from now on. @throws Forbidden, InvalidInput, Conflict */
+/** Makes a webhook, to which all events from now on are sent. @throws Forbidden, InvalidInput, Conflict */
 export async function createWebhook(
   { db, config }: Tools,
   act: Act,
@@ -110,7 +110,7 @@ async function hold(trx: Transaction, { mandatorId }: Viewer, id: number, expect
   return found;
 }
 
-/** Keeps a webhook from going away until the transaction ends. @throws NotFound */
+/** Locks a webhook against deletion until the transaction ends. @throws NotFound */
 export const keepWebhook = (trx: Transaction, viewer: Viewer, id: number): Promise<Webhook> => hold(trx, viewer, id);
 
 const update = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
@@ -124,7 +124,7 @@ const anew = {
   failing_since: null,
 };
 
-/** What waits is sent at once, and has three days again. */
+/** Waiting events are sent at once, and have three days again. */
 const sendAtOnce = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
   trx
     .updateTable('webhook_event')
@@ -172,7 +172,7 @@ export async function changeWebhook(
   });
 }
 
-/** What waits for it is forgotten, and its deliveries. @throws Forbidden, NotFound, PreconditionFailed */
+/** Deletes a webhook with its waiting events and its deliveries. @throws Forbidden, NotFound, PreconditionFailed */
 export async function deleteWebhook(db: Database, act: Act, id: number, expected: Versions): Promise<Webhook> {
   const { viewer } = act;
   checkPublisher(viewer);
@@ -185,7 +185,7 @@ export async function deleteWebhook(db: Database, act: Act, id: number, expected
 }
 
 /**
- * Makes another secret; the one before signs too for some hours.
+ * Makes another secret; the previous one also signs for some hours.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
 export async function rotateSecret(
@@ -215,8 +215,8 @@ export async function rotateSecret(
 }
 
 /**
- * Sends again what comes after a place in the feed: after a cursor, from now on, or from the oldest that is kept. What waits
- * is forgotten, as it comes again unless it is before that place.
+ * Sends the events after a place in the feed again: after a cursor, from now on, or from the oldest that is kept. Waiting events
+ * are dropped: those after that place come again.
  * @throws Forbidden, NotFound, PreconditionFailed, Malformed; Conflict for a place that is no longer kept
  */
 export async function replayWebhook(
