@@ -1,4 +1,4 @@
-/** The one statement behind all figures of use. Node.js gives it opening hours and offsets, as it alone computes local times. */
+/** The one statement behind all figures of use. It gets opening hours and offsets, as only Node.js computes local times. */
 import { type RawBuilder, sql } from 'kysely';
 import { occupies } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
@@ -28,7 +28,7 @@ export const noUse: Use = {
 /** The time asked for at a location, as stretches of one offset. */
 export type AskedTime = { locationId: number; offsets: readonly Offset[]; ends: Date };
 
-/** By what the figures are told apart. */
+/** How the figures are grouped. */
 export type Grouping = 'resource' | 'hour' | 'week';
 
 /** The unit into which local time is cut, which columns tell groups apart, and the name of a group. */
@@ -39,7 +39,7 @@ const cuts: Record<Grouping, { unit: string; columns: RawBuilder<unknown>; key: 
   week: { unit: 'week', columns: sql`location_id, at`, key: sql`location_id || ' ' || to_char(at, 'YYYY-MM-DD')` },
 };
 
-/** @returns the use by `room`, `weekday hour` or `location Monday`; what has none is absent */
+/** @returns the use by `room`, `weekday hour` or `location Monday`; groups without any are absent */
 export async function selectUse(
   db: Database,
   mandatorId: number,

@@ -26,7 +26,7 @@ export type UsageQuery = {
   /** Local dates of each location, inclusive. */
   from: string;
   to: string;
-  /** Only these, also retired ones; when absent, the active ones. */
+  /** Only these, even if retired; when absent, the active ones. */
   resourceIds?: readonly number[] | undefined;
 } & Pick<ResourceFilter, 'locationId' | 'search' | 'kind' | 'minCapacity' | 'equipment'>;
 
@@ -79,7 +79,7 @@ export async function listWeekUse(db: Database, viewer: Viewer, of: UsageOf): Pr
 }
 
 /**
- * What is asked for, with the resources by id.
+ * The dates asked for, and the resources by id.
  * @throws Forbidden unless the caller is an Admin; Malformed for dates that cannot be, more than 366 days, more than 500
  * resources, or too many days of too many resources
  */
