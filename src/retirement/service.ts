@@ -1,7 +1,7 @@
 /**
- * Retirement of a resource: what it would affect, and the retirement with what becomes of its bookings, in one transaction.
+ * Retirement of a resource: a preview of its effects, and the retirement with the handling of bookings in one transaction.
  *
- * What has begun stays to its end. Lessons stay, because the timetable owns them: its next import says where they are. The
+ * Bookings that have begun stay to their end. Lessons stay, because the timetable owns them: its next import moves them. The
  * bookings of a mailbox end with its calendar, which is no longer read (room `mail`).
  */
 import { hash } from 'node:crypto';
@@ -36,11 +36,11 @@ export type Preview = Upcoming & {
   displays: number;
   /** Whether its mailbox is read. */
   hasMailCalendar: boolean;
-  /** Changes with everything that is told here. */
+  /** A hash that changes with everything in this preview. */
   digest: string;
 };
 
-/** What was read before: a version of the resource, and the digest of a preview if it was one. */
+/** What the caller has read: a version of the resource, or a preview with its digest. */
 export type Seen = { version: number; digest: string | undefined };
 
 /** `kept` are still at the resource: lessons, mail items, blocks, and what met `conflicts`. */
@@ -52,7 +52,7 @@ export type Retired = {
   conflicts: RoomConflict[];
 };
 
-/** What a retirement would affect as of now. @throws Forbidden, NotFound */
+/** The effects that a retirement would have now. @throws Forbidden, NotFound */
 export async function previewRetirement(db: Database, viewer: Viewer, resourceId: number): Promise<Preview> {
   checkAdmin(viewer);
   const { mandatorId } = viewer;
@@ -85,7 +85,7 @@ export async function previewRetirement(db: Database, viewer: Viewer, resourceId
   return { ...upcoming, resource, displays, hasMailCalendar, digest };
 }
 
-/** @throws PreconditionFailed when only previews have been read, and what they told is no longer so */
+/** @throws PreconditionFailed when the caller has read only previews, and they are outdated */
 async function checkSeen(trx: Transaction, viewer: Viewer, id: number, expected: readonly Seen[]): Promise<void> {
   if (expected.length === 0 || expected.some(({ digest }) => digest === undefined)) return;
   const { digest } = await previewRetirement(trx, viewer, id);
@@ -96,9 +96,9 @@ async function checkSeen(trx: Transaction, viewer: Viewer, id: number, expected:
 }
 
 /**
- * Retires a resource, and keeps, cancels or moves its bookings. Of one that is retired already it treats the bookings that were
- * kept.
- * @param expected undefined for whatever there is
+ * Retires a resource, and keeps, cancels or moves its bookings. For a resource that is retired already, it handles the bookings
+ * that were kept.
+ * @param expected undefined for any version
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a target that is missing, unknown or the resource itself;
  * Conflict for an inactive target, and with the bookings in the way unless they are skipped: nothing is done then
  */
