@@ -1,9 +1,9 @@
 /**
- * Erasure of a person (data protection). The person stays as a record without name and address, so that what refers to it
- * stays true: bookings, batches, the audit. What becomes of each column is told in docs/personal-data.md.
+ * Erasure of a person (data protection). The person stays as a record without name and address, so that references from
+ * bookings, batches and the audit stay valid. docs/personal-data.md lists the handling of each column.
  *
- * Invariants: everything happens in one transaction. An erased person never comes back. The audit tells that it happened and
- * by whom, and holds nothing of what was erased.
+ * Invariants: everything happens in one transaction. An erased person never comes back. The audit records that it happened and
+ * who did it, but nothing that was erased.
  */
 import { checkAdmin } from '../access.ts';
 import { forgetOrganizer } from '../bookings/service.ts';
@@ -18,7 +18,7 @@ import { forgetMailOrganizer } from '../mail/service.ts';
 import { erasePersonRecord, type PersonRecord } from '../tenants/service.ts';
 
 /**
- * Erases a person; again it changes nothing, whatever version it names.
+ * Erases a person; repeating it changes nothing, whatever version it names.
  * @param alsoKnownAs names besides its own by which lessons name the person as a teacher
  * @throws Forbidden, NotFound, PreconditionFailed; Conflict for the last active Admin, and for the person of a display;
  * Unavailable while an import holds its bookings or lessons

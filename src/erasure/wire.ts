@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sentText } from '../fields.ts';
 import { personRecord, toPersonRecord } from '../tenants/service.ts';
 
-/** What an erasure answers. */
+/** The answer to an erasure. */
 export const erased = { schema: personRecord, toRecord: toPersonRecord };
 
 const mostNames = 10;
