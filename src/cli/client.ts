@@ -54,7 +54,7 @@ export type SignIn = {
   baseUrl?: string | undefined;
 };
 
-/** What a command uses that works through the REST API, as any client does. */
+/** The tools of a command that works through the REST API, as any client does. */
 export type Remote = Output & {
   /**
    * Signs in to a tenant. Without PIN and token this machine must reach the database: then a PIN of the tenant's first

@@ -9,7 +9,7 @@ export type Output = {
   print(text: string, record: unknown): void;
 };
 
-/** What a command uses that opens the database itself. */
+/** The tools of a command that opens the database itself. */
 export type Cli = Output & { context: Context };
 
 /**

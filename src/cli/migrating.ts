@@ -4,11 +4,11 @@ import type { Rehearsed } from '../finding.ts';
 import type { Output } from './command.ts';
 import { formatTable } from './output.ts';
 
-/** What main.js does for it. */
+/** The services of main.js for this command. */
 export type Migrating = {
   /** Brings the schema up to date. @returns the names of the applied migrations */
   migrate(): Promise<string[]>;
-  /** What migrating will lock, found without changing anything. */
+  /** The locks that migrating will take, found without changing anything. */
   rehearse(): Promise<Rehearsed[]>;
 };
 

@@ -23,7 +23,7 @@ import { type Patient, runDoctor } from './doctor.ts';
 import { addMigrate, type Migrating } from './migrating.ts';
 import { addRecovery, type Keeper } from './recovery.ts';
 
-/** What main.js does for the commands. */
+/** The services of main.js for the commands. */
 export type Host = Patient &
   Migrating &
   Keeper & {
@@ -95,7 +95,7 @@ export function createProgram(host: Host): Command {
     async (...args) => {
       const afterwards = new AsyncDisposableStack();
       let opened: Promise<Context> | undefined;
-      /** Opens the database once, to find what the caller has left out. */
+      /** Opens the database once, to fill in what the caller has left out. */
       const open = () =>
         (opened ??= openRight().then(({ context, close }) => {
           afterwards.defer(close);

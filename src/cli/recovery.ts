@@ -1,4 +1,4 @@
-/** The commands for what would otherwise be lost. */
+/** The commands for backup and recovery. */
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { ConfigError } from '../config.ts';
@@ -8,7 +8,7 @@ import type { Output } from './command.ts';
 
 type PepperContext = Pick<Context, 'db' | 'config'>;
 
-/** What main.js does for them. */
+/** The services of main.js for these commands. */
 export type Keeper = {
   /**
    * Writes the database.
