@@ -58,7 +58,7 @@ export const addressOf = (path: string): URL => new URL(`${mandator}/${path}`, r
 
 export const without = { message: '', faults: [], conflicts: [], alternatives: [] };
 
-/** Since when nothing is heard of the server; undefined: it is heard. */
+/** Since when the server has not answered; undefined while it answers. */
 export const lostSince = signal<number | undefined>(undefined);
 let heardAt = Date.now();
 export function hear(): void {
@@ -72,7 +72,7 @@ function offline(): Refused {
   return new Refused({ ...without, code: 'Offline' });
 }
 
-/** Nobody knows what became of it: it may have been done, though no answer has come. */
+/** The outcome is unknown: the call may have been carried out although no answer has come. */
 export const isUnanswered = ({ code }: Pick<Refusal, 'code'>): boolean =>
   code === 'Offline' || code === 'Unavailable' || code === 'INTERNAL_ERROR';
 

@@ -96,7 +96,7 @@ export type Followed<Result> = {
   next: (result: Result) => void;
   /** The cursor of a frame, from which to go on. */
   cursor?: (result: Result) => string | null | undefined;
-  /** What was missed cannot be told any more: read all again. */
+  /** Missed changes can no longer be read one by one: read everything again. */
   restart?: () => void;
 };
 

@@ -11,7 +11,7 @@ export type Person = Omit<MeQuery['me'], 'groups'> & {
 };
 export type Options = { Pin: boolean; Provider: { Name: string; Start: string } | null };
 
-/** Null: nobody. Undefined: not known yet. */
+/** Null: not signed in. Undefined: not known yet. */
 export const person = signal<Person | null | undefined>(undefined);
 export const options = signal<Options>({ Pin: true, Provider: null });
 /** Why a sign-in at the provider has failed. */
@@ -58,7 +58,7 @@ tabs.onmessage = ({ data }) => {
   else if (isSessionLost.value) void call('GET', 'session').then(welcome, () => undefined);
 };
 
-/** Goes on with a session that has begun. Calls that wait for it are those of the person before, and nobody else's. */
+/** Goes on with a session that has begun. Calls that wait for it belong to the previous person only. */
 async function welcome(answer: Response): Promise<void> {
   if (!answer.ok) return;
   const session = (await answer.json()) as Session;

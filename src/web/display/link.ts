@@ -57,7 +57,7 @@ const silenceUntilDroppedMs = 45_000;
 const pollEveryMs = 30_000;
 /** How long it polls before it tries a stream again. */
 const pollForMs = 300_000;
-/** After so long a connection counts as good, and the back-off begins anew. */
+/** The time after which a connection counts as good, and the back-off begins anew. */
 const settledMs = 10_000;
 
 /** Full jitter: soon at first, then from 1 s up to 30 s. */
@@ -68,7 +68,7 @@ export function backOff(attempt: number, random: number): number {
 
 type Outcome =
   | { kind: 'lost' | 'silent' | 'refused' | 'missing' }
-  /** The server asked to wait so long. */
+  /** The wait that the server has asked for. */
   | { kind: 'later'; seconds: number };
 
 /** What an answer without frames means: of HTTP, or of GraphQL within it. */

@@ -160,7 +160,7 @@ function drawDay(room: ShownRoom, now: number): void {
   show(byId('day'), barKey(bar), () => drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)));
 }
 
-/** Whoever wanted this room may find another one. */
+/** Offers another room to people who wanted this one. */
 function elsewhereOf(room: ShownRoom, { status }: Sight): Elsewhere | null {
   if (isPaper || status === 'FREE' || status === 'UNKNOWN') return null;
   return { mayBook: watch.mayBook, find: () => askFree(session, room, watch.clock) };

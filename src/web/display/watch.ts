@@ -73,7 +73,7 @@ export function startWatch(watching: Watching): Watch {
     }, 3_000);
   }
 
-  /** Restores what was known before the page was loaded, unless the device's clock makes no sense of it. */
+  /** Restores the state from before the page was loaded, unless the device's clock contradicts it. */
   function recall(): void {
     const { snapshot, ahead } = parseKept(memory.get(kept));
     if (!snapshot || ahead === undefined) return;

@@ -1,6 +1,6 @@
 /**
  * Messages at the lower edge. `announce` only speaks; `toast` also shows; `later` does what can be taken back: it waits, and
- * whoever presses Undo in that time prevents it.
+ * pressing Undo in that time prevents it.
  */
 import { signal } from '@preact/signals';
 import { stay } from '../look.ts';

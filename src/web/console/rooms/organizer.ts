@@ -1,4 +1,4 @@
-/** Whom a booking is for. Who books for nobody else does not see it. */
+/** Chooses the organizer of a booking. Persons who may not book for others do not see it. */
 import { useState } from 'preact/hooks';
 import { ask, pages } from '../client.ts';
 import { BookersForOthersDocument, OrganizersDocument } from '../generated/graphql.ts';
@@ -8,7 +8,7 @@ import { type Component, h } from '../parts/html.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
 
-/** `unknown`: what is typed is nobody's name. */
+/** `unknown`: no person has the typed name. */
 export type ForWhom = { typed?: string; id?: string; unknown?: true };
 type OrganizerProperties = { whom: ForWhom; onChange: (whom: ForWhom) => void; fault: string | undefined };
 

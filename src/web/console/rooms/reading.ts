@@ -27,7 +27,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
   let waiting: string[] = [];
   let running = 0;
   let isHalted = false;
-  /** `early`: without having heard of the subscription. */
+  /** `early`: before the subscription has answered. */
   let state: 'waiting' | 'early' | 'followed' = 'waiting';
   let impatience = beImpatient();
   let again: ReturnType<typeof setTimeout> | undefined;
@@ -92,7 +92,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
       if (before === 'early') readAll();
       else readAgain();
     },
-    /** What was missed cannot be told any more. */
+    /** Missed changes can no longer be read one by one. */
     restart(): void {
       state = 'waiting';
       clearTimeout(impatience);

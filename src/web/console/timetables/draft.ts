@@ -53,7 +53,7 @@ type Result = {
   isRight: boolean;
   warnings: number;
   omitted: number;
-  /** What is wrong with no row. */
+  /** Faults that belong to no row. */
   others: readonly string[];
 };
 export type RowFault = { sheet: number; row: number; column: number; code: string; message: string };
