@@ -27,6 +27,7 @@ import type { AskServer, ServerAnswer } from './http.ts';
 import { readCalendarObject } from './ical.ts';
 import { foldLine } from './ical-fold.ts';
 import { always, standingAs } from './standing.ts';
+import { escapeXml } from './xml.ts';
 
 /** Writes of one call, and requests at a time: beside these a reading has its own. */
 const [atOnce, sideBySide] = [12, 4];
@@ -44,6 +45,11 @@ function writeCalendarObject({ origin, start, end, subject, isPrivate }: Written
   ];
   return lines.join('\r\n');
 }
+
+const objectProperties = '<D:prop><D:getetag/><C:calendar-data/></D:prop>';
+/** The filter of a calendar-query. */
+const withUid = (uid: string) =>
+  `<C:filter><C:comp-filter name="VCALENDAR"><C:comp-filter name="VEVENT"><C:prop-filter name="UID"><C:text-match collation="i;octet">${escapeXml(uid)}</C:text-match></C:prop-filter></C:comp-filter></C:comp-filter></C:filter>`;
 
 /** Cyrus sends who writes into the calendar of another account on to the place where that account sees it. */
 const isFollowed = true;
@@ -109,6 +115,29 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     };
   }
 
+  function readObjects(answer: ServerAnswer, { mailbox, timeZone }: RemoteCalendar) {
+    const reader = { window: always, mailbox, timeZone: timeZone ?? null };
+    return readResources(answer).resources.flatMap((resource) => {
+      const id = canonicalPath(resource.path);
+      const data = propertyOf(resource, calDavNamespace, 'calendar-data');
+      if (data === undefined) return [];
+      const { items } = readCalendarObject(id, data.text, reader);
+      return [{ id, changeKey: propertyOf(resource, davNamespace, 'getetag')?.text ?? null, items }];
+    });
+  }
+
+  /** Somebody's program may have moved it to another path: its UID stays. */
+  async function findElsewhere(at: string, calendar: RemoteCalendar, origin: string, signal: AbortSignal) {
+    const body = rootElement('C:calendar-query', `${objectProperties}${withUid(origin)}`);
+    const answer = await sendQuestion(ask, { method: 'REPORT', address: at, depth: 1, body }, signal, [403]);
+    // Such a server finds nothing by a UID (RFC 4791, 7.8).
+    if (answer.status === 403 && failedPreconditions(answer).includes('supported-filter')) return [];
+    return readObjects(answer, calendar).flatMap(({ items, ...place }) =>
+      // The server looks for a part of the UID, whatever its case.
+      items.some(({ uid }) => uid === origin) ? [{ ...place, item: standingAs(origin, items) }] : [],
+    );
+  }
+
   return {
     atOnce,
     mayDouble: false,
@@ -132,25 +161,25 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
       let answer: ServerAnswer;
       for (;;) {
         paths = origins.map((origin) => new URL(placeOf(at, origin)).pathname);
-        const inner = `<D:prop><D:getetag/><C:calendar-data/></D:prop>${hrefs(paths)}`;
+        const inner = `${objectProperties}${hrefs(paths)}`;
         const body = rootElement('C:calendar-multiget', inner);
         answer = await sendQuestion(ask, { method: 'REPORT', address: at, depth: 1, body }, signal);
         // Where it was redirected, the objects have other paths, too.
         if (new URL(answer.address).pathname === new URL(at).pathname) break;
         at = answer.address;
       }
-      const { resources } = readResources(answer);
       const named = new Map(paths.map((path, index) => [canonicalPath(path), origins[index] as string]));
-      const reader = { window: always, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
-      return resources.flatMap((resource) => {
-        const id = canonicalPath(resource.path);
-        const origin = named.get(id);
-        const data = propertyOf(resource, calDavNamespace, 'calendar-data');
-        if (origin === undefined || data === undefined) return [];
-        const { items } = readCalendarObject(id, data.text, reader);
-        const changeKey = propertyOf(resource, davNamespace, 'getetag')?.text ?? null;
-        return [{ id, changeKey, item: standingAs(origin, items) }];
+      const found = readObjects(answer, calendar).flatMap(({ items, ...place }) => {
+        const origin = named.get(place.id);
+        return origin === undefined ? [] : [{ ...place, item: standingAs(origin, items) }];
       });
+      const there = new Set(found.map(({ item }) => item.origin));
+      const missing = origins.filter((origin) => !there.has(origin));
+      for (let next = 0; next < missing.length; next += sideBySide) {
+        const some = missing.slice(next, next + sideBySide);
+        found.push(...(await Promise.all(some.map((origin) => findElsewhere(at, calendar, origin, signal)))).flat());
+      }
+      return found;
     },
   };
 }

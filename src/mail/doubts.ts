@@ -103,7 +103,8 @@ export async function doubtWritten(
       if (item && !item.isCancelled) doubted.push(bookingId);
       continue;
     }
-    if (item ? isAsWritten(row, item) : unchanged.has(nativeId ?? '')) {
+    // One that stands elsewhere is looked up, so that it is written there from now on.
+    if (item ? item.id === nativeId && isAsWritten(row, item) : unchanged.has(nativeId ?? '')) {
       const key = item?.changeKey ?? row.changeKey;
       if (!row.told || key !== row.changeKey) renewed.push({ id: bookingId, key });
       continue;

@@ -42,7 +42,7 @@ export const writtenStates = [
 export type WrittenRow = {
   bookingId: number;
   generation: number;
-  /** Earlier ones that were asked for, were not found, and may still come to stand there. */
+  /** Earlier ones of which nothing was found, or that were removed, and that may still come to stand there. */
   lostGenerations: number[];
   state: (typeof writtenStates)[number];
   start: Date;
@@ -167,18 +167,17 @@ export function compare(
 /** Lost generations that are remembered. */
 const mostLost = 5;
 
-/** The row with another generation, whose item was found; its own may still come. */
+/** The row with another generation, of which an item was found or is to be made; its own may still come. */
 export const adopt = (row: WrittenRow, generation: number): WrittenRow => ({
   ...row,
   generation,
   lostGenerations: [...row.lostGenerations.filter((lost) => lost !== generation), row.generation].slice(-mostLost),
 });
 
-/** Nothing stands there. The next item has another name, as some servers keep those of deleted ones. */
+/** Nothing stands there. The next item has another name: some servers keep those of deleted ones, and people take them back. */
 const without = (row: WrittenRow): WrittenRow => ({
-  ...row,
+  ...adopt(row, row.generation + 1),
   state: 'Absent',
-  generation: row.generation + 1,
   ...nowhere,
 });
 
@@ -229,7 +228,9 @@ export function settle(
   }
   if (row.state === 'Writing' && row.nativeId === null)
     return { ...(mayDouble ? adopt(row, row.generation + 1) : row), state: 'Absent' };
-  return wanted && row.state !== 'Deleting' ? putBack(without(row), now) : without(row);
+  // Of what was not known to stand there, nobody has taken anything away.
+  const isTaken = row.state === 'Overruled' || (row.state !== 'Deleting' && row.nativeId !== null);
+  return wanted && isTaken ? putBack(without(row), now) : without(row);
 }
 
 /** What somebody has made of an item, so that its booking may follow; null: it is deleted. */

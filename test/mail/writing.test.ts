@@ -360,6 +360,48 @@ describe('what somebody changes there', () => {
     expect(there()).toEqual(was);
   });
 
+  test.each([false, true])(
+    'is followed to another path, and stands there once; all is read anew: %s',
+    async (isWhole) => {
+      const id = await book(1);
+      await desk.settle();
+      await read();
+      server.move(only().path, server.pathOf(room.user, 'moved'));
+      if (isWhole) await sql`update mail_calendar set cursor = null where id = ${room.calendarId}`.execute(desk.db);
+      await read();
+      expect(server.list(room.user)).toMatchObject([{ path: server.pathOf(room.user, 'moved'), summary: 'Choir 1' }]);
+      await change(id, { Subject: 'Tenors' });
+      await desk.settle();
+      expect(server.list(room.user)).toMatchObject([{ path: server.pathOf(room.user, 'moved'), summary: 'Tenors' }]);
+      expect(await counts()).toEqual({ written: 2, putBacks: 0, takenOver: 0 });
+      await cancel(id);
+      await desk.settle();
+      expect(there()).toEqual([]);
+    },
+  );
+
+  test('is removed where it comes back elsewhere after it was put back, or after its booking was cancelled', async () => {
+    const id = await book(1);
+    await desk.settle();
+    await read();
+    const was = only();
+    const comesBack = () => server.write(server.pathOf(room.user, 'back'), was);
+    server.remove(was.path);
+    await read();
+    const [again] = server.list(room.user);
+    expect(again!.uid).not.toBe(was.uid);
+    comesBack();
+    await read();
+    expect(server.list(room.user)).toEqual([again]);
+    await cancel(id);
+    await desk.settle();
+    comesBack();
+    await read();
+    expect(there()).toEqual([]);
+    expect(await bookings()).toEqual([{ kind: 'Booking', status: 'Cancelled' }]);
+    expect(await counts()).toMatchObject({ putBacks: 1 });
+  });
+
   test('is no conflict any more once its booking is cancelled', async () => {
     const id = await book(1);
     await desk.settle();

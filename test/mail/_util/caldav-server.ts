@@ -122,6 +122,11 @@ export async function startCalDavServer() {
       const answers = asked.map((one) => (live(one) ? found(one, live(one)!, true) : missing(one)));
       return multistatus(answers.join(''));
     }
+    if (body.includes('calendar-query')) {
+      const wanted = /name="UID"><C:text-match[^>]*>([^<]*)</.exec(body)![1]!;
+      const all = [...objects].filter(([one, { text }]) => one.startsWith(path) && text?.includes(`UID:${wanted}`));
+      return multistatus(all.map(([one, stored]) => found(one, stored as Stored, true)).join(''));
+    }
     const since = Number(/<D:sync-token>([^<]*)</.exec(body)?.[1] || 0);
     if (since > 0 && since < knownSince)
       return { status: 403, body: '<?xml version="1.0"?><D:error xmlns:D="DAV:"><D:valid-sync-token/></D:error>' };
@@ -224,6 +229,12 @@ export async function startCalDavServer() {
     textOf: (path: string) => live(path)?.text ?? '',
     pathOf: (user: string, name: string) => `${folder(user)}${name}.ics`,
     remove,
+    /** Somebody moves an object within its calendar. */
+    move(from: string, to: string): void {
+      const { text } = live(from)!;
+      remove(from);
+      put(to, text);
+    },
     /** Sync tokens are unknown from now on. */
     loseState: () => void (knownSince = ++clock),
     async stop() {
