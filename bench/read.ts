@@ -2,13 +2,14 @@
  * `npm run bench:read`: requests per second of the reads over REST and GraphQL, as a Web process with its settings as they
  * are serves them to 32 authenticated connections, beside a bare node:http server that runs the same SQL as a prepared
  * statement, in one run and in turns; where it can answer the same also PostGraphile 5 on the same tables. Before that, each
- * query's plan. The ratio of rates is that of this machine, where a server of one thread may wait for others; that of the CPU of
- * all who work for an answer is steadier. What takes several requests of REST counts as one, with the CPU of all.
+ * query's plan. Where that SQL gives less than the answer has, one more bare server sends the same content. The ratio of rates is
+ * that of this machine, where a server of one thread may wait for others; that of the CPU of all who work for an answer is
+ * steadier. What takes several requests of REST counts as one, with the CPU of all.
  */
 import { type ChildProcess, execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { type CompiledQuery, sql } from 'kysely';
 import { selectStored } from '../src/bookings/stored.ts';
 import { selectBookings } from '../src/bookings/stored-lists.ts';
@@ -46,6 +47,8 @@ const { stored } = options;
 /** The SQL with which a bare server answers a request, and how the others are asked for the same. */
 type Asked = {
   statement: CompiledQuery;
+  /** Another, with which a bare server sends what the first way over REST does. */
+  whole?: CompiledQuery;
   /** By ways to read the same over REST: the addresses of all requests that it takes. */
   rest: Record<string, string[]>;
   variables: object;
@@ -117,6 +120,33 @@ const selectBusy = ({ from, to }: { from: Date; to: Date }) => sql`
   ) as busy
   order by room.id`;
 
+const instantText = (side: 'lower' | 'upper') =>
+  sql`to_char(${sql.raw(side)}(span) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const spansOf = (ranges: ReturnType<typeof sql>) => sql`(
+  select coalesce(json_agg(json_build_object('Start', ${instantText('lower')}, 'End', ${instantText('upper')})), '[]')
+  from unnest(${ranges}) as span)`;
+
+/** The same content as the answer of REST, by PostgreSQL: the free times, too, and each instant written out. */
+const selectAvailability = ({ from, to }: { from: Date; to: Date }) => sql`
+  with asked as materialized (select ${mandatorId}::integer as tenant, ${from}::timestamptz as since, ${to}::timestamptz as until),
+  place as materialized (
+    select location.id, time_zone, tstzmultirange(tstzrange(since, until)) * (
+      select range_agg(tstzrange((day::date + time '06:00') at time zone time_zone, (day::date + time '23:00') at time zone time_zone))
+      from generate_series(since::date - 1, until::date + 1, interval '1 day') as day) as open
+    from asked join location on location.mandator_id = tenant
+  )
+  select room.id as "ResourceId", room.name as "ResourceName", place.id as "LocationId", place.time_zone as "TimeZone",
+    room.capacity as "Capacity", ${spansOf(sql`open - busy`)} as "Free", ${spansOf(sql`busy`)} as "Busy"
+  from asked
+  cross join lateral (select * from resource where mandator_id = tenant and active order by id limit 501) as room
+  join place on place.id = room.location_id
+  cross join lateral (
+    select coalesce(range_agg(booking.occupied), '{}') * tstzmultirange(tstzrange(since, until)) as busy from booking
+    where booking.resource_id = room.id and booking.occupied && tstzrange(since, until)
+      and booking.status in ('Confirmed', 'Tentative')
+  ) as booked
+  order by room.id`;
+
 const record = `id uid resourceId resourceName locationId subject description start end timeZone status kind
   organizer { personId displayName email } isPrivate seriesId recurrenceRule setupMinutes teardownMinutes
   checkIn { required from until checkedInAt } origin { system batchId jobKey lessonKey mailItemId }
@@ -167,6 +197,7 @@ const cases: Case[] = [
       const window = windowOf(longest, random);
       return {
         statement: selectBusy(window).compile(db),
+        whole: selectAvailability(window).compile(db),
         rest: { REST: [`/v1.0/availability?${inAddress(window)}`] },
         variables: { input: window },
       };
@@ -309,6 +340,25 @@ function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): voi
 }
 
 const pathOf = (name: string) => name.replaceAll(' ', '-');
+const wholeOf = (name: string) => pathOf(`${name} whole`);
+
+/** @throws when what is compared as the same is not */
+async function compareContent({ name, ask }: Case, { bare, product }: Servers): Promise<void> {
+  const { whole, rest } = ask(() => 1);
+  if (!whole) return;
+  const path = [wholeOf(name), ...whole.parameters.map(textOf)].map(encodeURIComponent).join('/');
+  const [own] = Object.values(rest);
+  const answers = await Promise.all(
+    [`${bare.port}/${path}`, `${product.port}/${code}/api${own?.[0]}`].map(async (address) => {
+      const answer = await fetch(`http://127.0.0.1:${address}`, {
+        headers: { Authorization: `Bearer ${bench.token}` },
+      });
+      return (await answer.json()) as object;
+    }),
+  );
+  const [bareItems, { Items }] = answers as [object, { Items: object }];
+  if (!isDeepStrictEqual(bareItems, Items)) throw new Error(`${name}: the bare server's content is another one`);
+}
 
 /** The sides of a case, the bare server first. */
 function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, peer }: Servers): Side[] {
@@ -316,15 +366,19 @@ function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, pe
   const ways = Object.entries(ask(random).rest);
   const most = Math.max(...ways.map(([, addresses]) => addresses.length));
   const all = Array.from({ length: Math.ceil(options.requests / most) }, () => ask(random));
+  const bareSide = (side: string, path: string, statements: CompiledQuery[]): Side => ({
+    name: side,
+    ...bare,
+    each: 1,
+    requests: statements.map(({ parameters }) =>
+      get(`/${[path, ...parameters.map(textOf)].map(encodeURIComponent).join('/')}`),
+    ),
+  });
+  const everything = all.flatMap((asked) => asked.whole ?? []);
+  const ofStatements = all.map(({ statement }) => statement);
   const sides: Side[] = [
-    {
-      name: 'bare',
-      ...bare,
-      each: 1,
-      requests: all.map(({ statement }) =>
-        get(`/${[pathOf(name), ...statement.parameters.map(textOf)].map(encodeURIComponent).join('/')}`),
-      ),
-    },
+    bareSide('bare', pathOf(name), ofStatements),
+    ...(everything.length > 0 ? [bareSide('bare, same content', wholeOf(name), everything)] : []),
     ...ways.map(([way, { length: each }]) => ({
       name: way,
       ...product,
@@ -356,7 +410,10 @@ try {
   for (const one of cases) await explain(one);
   const chosen = cases.filter(({ name }) => name.includes(options.only));
   const generator = bench.start('load.ts');
-  const statements = chosen.map(({ name, ask }) => [pathOf(name), ask(() => 1).statement.sql]);
+  const statements = chosen.flatMap(({ name, ask }) => {
+    const { statement, whole } = ask(() => 1);
+    return [[pathOf(name), statement.sql], ...(whole ? [[wholeOf(name), whole.sql]] : [])];
+  });
   const bare = await startServer('bare.ts', { STATEMENTS: JSON.stringify(Object.fromEntries(statements)) });
   const product = { port: Number(new URL(bench.url).port), process: bench.web };
   const peer = await startPostGraphile().catch((error: Error) => {
@@ -364,6 +421,7 @@ try {
     return undefined;
   });
   for (const one of chosen) {
+    await compareContent(one, { bare, product, peer });
     const sides = sidesOf(one, { bare, product, peer });
     report(one.name, sides, await measure(generator, sides));
   }
