@@ -1,6 +1,8 @@
 /** Writes the audit: what Admins do over the API, and the operator with tenant files. */
+import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
+import { rests } from './db/resting.ts';
 
 /** What acts of Admins and decisions are about. */
 export const auditSubjects = [
@@ -115,6 +117,7 @@ export async function forgetActs(db: Database, before: Date): Promise<void> {
         selectFrom('audit')
           .select(['mandator_id', 'id'])
           .where('at', '<', before)
+          .where(sql<boolean>`not ${rests(sql`audit.mandator_id`)}`)
           .limit(forgottenAtOnce)
           .$asTuple('mandator_id', 'id'),
       ),

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { checkUndoer, inReach } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkNotOver, type Held, holdBookings } from './held.ts';
@@ -162,5 +163,8 @@ async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, act
 
 /** Deletes acts that can no longer be undone. */
 export async function forgetOldUndos(db: Database): Promise<void> {
-  await sql`delete from booking_undo where at < now() - interval '1 hour'`.execute(db);
+  await sql`
+    delete from booking_undo where at < now() - interval '1 hour' and not ${rests(sql`booking_undo.mandator_id`)}`.execute(
+    db,
+  );
 }

@@ -88,7 +88,7 @@ export async function forgetOldChanges(db: Database, days: number, signal?: Abor
           select max(position) as last, (array_agg(at order by position desc))[1] as at from oldest
           where position < coalesce((select min(position) from oldest where not is_old), position + 1)
         ) as old
-        where id = ${mandatorId} and old.last > changes_forgotten
+        where id = ${mandatorId} and old.last > changes_forgotten and not ${rests(sql`mandator.id`)}
         returning changes_forgotten as last
       )
       delete from change using forgotten where mandator_id = ${mandatorId} and position <= forgotten.last`.execute(db);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { Conflict, InvalidInput } from '../errors.ts';
 import type { Database, Transaction } from './database.ts';
+import { rests } from './resting.ts';
 
 /** A request's claim to its Idempotency-Key, until the transaction ends. */
 export type IdempotencyClaim<Answer> = {
@@ -96,5 +97,9 @@ export async function forgetKeysOf(trx: Transaction, mandatorId: number, personI
 
 /** Deletes answers that are older than 24 hours. */
 export async function dropExpiredKeys(db: Database): Promise<void> {
-  await db.deleteFrom('idempotent_request').where('created_at', '<', sql<Date>`now() - interval '24 hours'`).execute();
+  await db
+    .deleteFrom('idempotent_request')
+    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
+    .where(sql<boolean>`not ${rests(sql`idempotent_request.mandator_id`)}`)
+    .execute();
 }

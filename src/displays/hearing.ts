@@ -8,6 +8,7 @@
 import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import type { Latest } from '../flow/latest.ts';
 import type { Log } from '../log.ts';
 
@@ -143,7 +144,7 @@ async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Prom
     from held where display.mandator_id = held.mandator_id and display.id = held.id`.execute(db);
 }
 
-const isLate = sql<boolean>`revoked_at is null and silent_since is null and due_at < now() - make_interval(mins => ${silentAfterMinutes})`;
+const isLate = sql<boolean>`revoked_at is null and silent_since is null and due_at < now() - make_interval(mins => ${silentAfterMinutes}) and not ${rests(sql`display.mandator_id`)}`;
 /** SQL: whether there are displays to mark as silent. */
 export const hasLate = sql<boolean>`exists (select from display where ${isLate})`;
 

@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { viewerColumns } from './callers.ts';
 import { pepperOf, pinsCount } from './pins.ts';
@@ -129,5 +130,6 @@ export async function sweepSessions(db: Database, config: Context['config']): Pr
     .where((where) =>
       where.or([where('expires_at', '<', sql<Date>`now()`), where(idleEnd(config), '<', sql<Date>`now()`)]),
     )
+    .where(sql<boolean>`not ${rests(sql`session.mandator_id`)}`)
     .execute();
 }

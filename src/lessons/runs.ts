@@ -72,7 +72,7 @@ export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'wo
   await sql`
     delete from batch where (mandator_id, id) in (
       select mandator_id, id from batch
-      where finished_at < now() - make_interval(days => ${config.Limits.BatchDays})
+      where finished_at < now() - make_interval(days => ${config.Limits.BatchDays}) and not ${rests(sql`batch.mandator_id`)}
       order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
 }
 

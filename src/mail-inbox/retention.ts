@@ -1,6 +1,7 @@
 /** The retention of notifications (contract 7). */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 
 /** Newest refused notifications that are kept, as anyone can send such. */
 const keptRefused = 100_000;
@@ -11,7 +12,7 @@ async function deletePortions(db: Database, chosen: RawBuilder<unknown>): Promis
   for (let deleted = forgottenAtOnce; deleted === forgottenAtOnce; ) {
     const { numAffectedRows } = await sql`
       delete from mail_notification where ctid = any (array(
-        select ctid from mail_notification where ${chosen}
+        select ctid from mail_notification where ${chosen} and not ${rests(sql`mail_notification.mandator_id`)}
         order by received_at limit ${forgottenAtOnce} for update skip locked))`.execute(db);
     deleted = Number(numAffectedRows);
   }

@@ -7,6 +7,7 @@ import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
 import { type Connector, calendarSettings, hasAnswered, openConnectors } from '../mail-servers/service.ts';
@@ -209,7 +210,7 @@ export async function forgetOldSubscriptions(db: Database): Promise<void> {
   await sql`
     delete from mail_subscription where (mandator_id, id) in (
       select mandator_id, id from mail_subscription as old
-      where not ${isLive('old')} and state_since < now() - interval '30 days' and exists (
+      where not ${isLive('old')} and state_since < now() - interval '30 days' and not ${rests(sql`old.mandator_id`)} and exists (
         select from mail_subscription as newer
         where newer.mandator_id = old.mandator_id and newer.calendar_id is not distinct from old.calendar_id
           and newer.id > old.id)

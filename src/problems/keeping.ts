@@ -1,6 +1,7 @@
 /** How long problems are kept, and how many are open. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 
 /** Problems that one statement forgets. */
 const forgottenAtOnce = 5_000;
@@ -9,7 +10,7 @@ const forgottenAtOnce = 5_000;
 export async function forgetProblems(db: Database, days: number): Promise<void> {
   await sql`
     delete from room_problem where ctid = any (array(
-      select ctid from room_problem where done_at < now() - make_interval(days => ${days})
+      select ctid from room_problem where done_at < now() - make_interval(days => ${days}) and not ${rests(sql`room_problem.mandator_id`)}
       limit ${forgottenAtOnce} for update skip locked))`.execute(db);
 }
 

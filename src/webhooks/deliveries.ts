@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
+import { rests } from '../db/resting.ts';
 import type { MessageKind } from './kinds.ts';
 import type { Answer, Message } from './sending.ts';
 import type { WebhookKey } from './waiting.ts';
@@ -114,6 +115,6 @@ export async function getDelivery(db: Database, viewer: Viewer, webhookId: numbe
 export async function forgetDeliveries(db: Database): Promise<void> {
   await sql`
     delete from webhook_delivery where ctid = any (array(
-      select ctid from webhook_delivery where at < now() - make_interval(days => ${keptDays})
+      select ctid from webhook_delivery where at < now() - make_interval(days => ${keptDays}) and not ${rests(sql`webhook_delivery.mandator_id`)}
       limit ${forgottenAtOnce} for update skip locked))`.execute(db);
 }
