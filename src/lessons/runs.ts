@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import { rests } from '../db/resting.ts';
 import type { DB } from '../db/tables.ts';
@@ -132,8 +132,8 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   }
   try {
     if (batch.cancelRequested) throw new Cancelled();
-    const outcome = await untilStopped(context, session, batch, () =>
-      session.transaction().execute(async (trx) => {
+    const outcome = await session.transaction().execute((trx) =>
+      untilStopped(context, trx, batch, async () => {
         const outcome = await importBatch(context, trx, batch);
         // A later cancellation waits for this transaction, and is then refused.
         if (await isCancelRequested(trx, batch)) throw new Cancelled();
@@ -174,17 +174,18 @@ async function record({ work }: ImportContext, batch: Running, error: unknown): 
 const lookEveryMs = 1_000;
 
 /**
- * Does the work on this session. When the process stops or the batch is cancelled, the running statement is cancelled, again
- * until the work has ended: a statement may take minutes or wait for a lock.
+ * Does the work in this transaction. When the process stops or the batch is cancelled, the running statement is cancelled, again
+ * until the work has ended: a statement may take minutes or wait for a lock. A COMMIT is never cancelled: one that waits for a
+ * standby would be acknowledged at once, and be lost with the primary.
  * @throws HandedOver, Cancelled when the work was cut short
  */
 async function untilStopped<T>(
   context: ImportContext,
-  session: Kysely<DB>,
+  trx: Transaction,
   batch: BatchKey,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(session);
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
   const over = new AbortController();
   const unwanted = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => {});

@@ -58,7 +58,10 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
     with working as materialized (select * from ${heldLocks(lockClasses.work)} as held),
     alive as materialized (select * from ${heldLocks(lockClasses.runner)} as held),
     orphan as materialized (
+      -- A COMMIT that waits for a standby would end as if that had it.
       select pid from working where not exists (select from alive where alive.number = working.number)
+        and not exists (
+          select from pg_stat_activity as session where session.pid = working.pid and session.wait_event = 'SyncRep')
     ), ended as materialized (
       select pid, pg_terminate_backend(pid) from orphan
     ), starting as materialized (select * from ${heldLocks(lockClasses.starting)} as held),
