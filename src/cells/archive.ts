@@ -9,9 +9,10 @@ import { passIdsOf } from '../db/id-ranges.ts';
 import { damaged, type TablePart, type TableText, withTableFile, writeTableFile } from '../db/table-file.ts';
 import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
+import { ownIdsRemedy } from './checks.ts';
 import { unguarded } from './guards.ts';
 import { aloneIn, findRest, getServed } from './resting.ts';
-import { insertRows, listTenantTables } from './tables.ts';
+import { insertRows, listTenantTables, type TenantRow } from './tables.ts';
 
 const rowsAtOnce = 1_000;
 
@@ -83,6 +84,21 @@ export async function writeArchive(db: Database, code: string, file: string): Pr
   return { mandator: code, rows: await writeTableFile(file, contentOf(db, code)) };
 }
 
+/** @throws Conflict when the tenant is here already, or another has its Id */
+async function insistOnNew(trx: Transaction, { id, code }: TenantRow): Promise<void> {
+  const found = await trx
+    .selectFrom('mandator')
+    .where(({ or, eb }) => or([eb('id', '=', id), eb('code', '=', code)]))
+    .select('code')
+    .executeTakeFirst();
+  if (!found) return;
+  throw new Conflict(
+    found.code === code
+      ? `The tenant ${code} is here already. Nothing was changed. To have it as it is in the file, remove it first ("roomgate tenant delete").`
+      : `The tenant ${found.code} here has the Id ${id} of ${code}. Nothing was changed. ${ownIdsRemedy}`,
+  );
+}
+
 /**
  * Makes the tenant of an archive here, with all that was of it.
  * @throws InvalidInput when the file is damaged, has rows of others or is not an archive; Conflict when it does not fit this
@@ -98,6 +114,7 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
         throw new Conflict(
           `The tenant ${code}, or one with its Id, is being moved or removed here; end that first. Nothing was changed.`,
         );
+      await insistOnNew(trx, { id, code });
       const known = new Map((await listAll(trx)).map(({ name, key }) => [name, key]));
       await unguarded(trx);
       let written = 0;
@@ -110,7 +127,7 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
             (error: Error & { detail?: string }) => {
               if (codeOf(error) === '23505' || codeOf(error) === '23P01')
                 throw new Conflict(
-                  `${name}: ${error.detail ?? error.message} The tenant, or another with its ids or PINs, is here already.`,
+                  `Another tenant here has what is of ${code} alone, such as the same PIN. Nothing was changed. PostgreSQL says of ${name}: ${error.detail ?? error.message}`,
                 );
               if (/^2[23]/.test(codeOf(error))) throw damaged(file, `a row of ${name} is damaged`);
               throw error;

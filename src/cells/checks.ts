@@ -7,7 +7,7 @@ import { unguarded } from './guards.ts';
 import { awayCode, findRest, getTenant } from './resting.ts';
 import { findDifference, identify, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
 
-const ownIdsRemedy =
+export const ownIdsRemedy =
   'Installations between which tenants move need ids of their own: set Cell before the first tenant is made.';
 
 function refuseDestination(error: Error): never {

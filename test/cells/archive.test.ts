@@ -52,7 +52,13 @@ test('a tenant is the same after it was written into a file, removed and read ag
   const { rows } = await writeArchive(db, 'school', file);
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
   await expect(writeArchive(db, 'school', file)).rejects.toThrow('is there already');
-  await expect(readArchive(db, file)).rejects.toThrow('is here already');
+  await expect(readArchive(db, file)).rejects.toThrow(/^The tenant school is here already\. Nothing was changed\./);
+  // Another has its Id.
+  await db.updateTable('mandator').set({ code: 'college' }).where('code', '=', 'school').execute();
+  await expect(readArchive(db, file)).rejects.toThrow(
+    `The tenant college here has the Id ${tenant.mandatorId} of school. Nothing was changed.`,
+  );
+  await db.updateTable('mandator').set({ code: 'school' }).where('code', '=', 'college').execute();
 
   const removed = await deleteTenant(db, 'school');
   expect(removed.rows).toBeGreaterThanOrEqual(1_500);
