@@ -13,6 +13,7 @@ import { openContext } from './context.ts';
 import { writeBackup } from './db/backup.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
+import { insistOnDirect } from './db/direct.ts';
 import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
 import { startIdsOf } from './db/id-ranges.ts';
 import { announceServer, findServer } from './db/local-server.ts';
@@ -100,6 +101,13 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   }
 }
 
+/** The settings of a command that needs sessions of its own, with the database. @throws ConfigError when a pooler is between */
+async function settleDirectly(written: Config, log: Log): Promise<Awaited<ReturnType<typeof settle>>> {
+  const settled = await settle(written, log);
+  if (!settled.local) await insistOnDirect(settled.config.DatabaseUrl);
+  return settled;
+}
+
 /** Aborts at the first SIGTERM or SIGINT. npm repeats Ctrl-C to a process that has received it, so later ones are ignored. */
 function onSignal(): AbortSignal {
   const stop = new AbortController();
@@ -154,7 +162,7 @@ const host: Host = {
   },
   async migrate() {
     const log = openLog('warn');
-    const { config, local } = await settle(readSettings(), log);
+    const { config, local } = await settleDirectly(readSettings(), log);
     try {
       return await migrateAll(config, log);
     } finally {
@@ -163,7 +171,7 @@ const host: Host = {
   },
   async rehearse() {
     const log = openLog('warn');
-    const { config, local } = await settle(readSettings(), log);
+    const { config, local } = await settleDirectly(readSettings(), log);
     try {
       return await rehearse(config.DatabaseUrl, log);
     } finally {
@@ -173,7 +181,7 @@ const host: Host = {
   async backup(version, target, judge) {
     const written = readSettings();
     const log = openLog('warn');
-    const { config, local } = await settle(written, log);
+    const { config, local } = await settleDirectly(written, log);
     const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
     try {
       const rows = await writeBackup(config.DatabaseUrl, version, target);

@@ -10,6 +10,7 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/database.ts';
+import { insistOnDirect } from '../db/direct.ts';
 import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
@@ -81,11 +82,15 @@ function open(url: string, log: Log): Database {
   return openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
 }
 
-/** Works over direct connections: through a pooler no session would keep the tenant's lock, nor give it back. */
+/**
+ * Works over direct connections: through a pooler no session would keep the tenant's lock, nor give it back.
+ * @throws ConfigError when DatabaseUrl leads through one
+ */
 export async function directly<T>(
   { config, log }: { config: Pick<Config, 'DatabaseUrl'>; log: Log },
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
+  await insistOnDirect(config.DatabaseUrl);
   const db = open(config.DatabaseUrl, log);
   try {
     return await work(db);
@@ -98,6 +103,7 @@ async function between<T>(
   { fromDatabase, toDatabase, log }: Between,
   work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
 ) {
+  await insistOnDirect(fromDatabase);
   const [from, to] = [open(fromDatabase, log), open(toDatabase, log)];
   try {
     return await work({ from, to });

@@ -21,9 +21,10 @@ import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 
 const log = openLog('silent');
+const project = path.join(import.meta.dirname, '../..');
 
 test('docs/operating.md tells how many connections each role opens', () => {
-  const page = fs.readFileSync(path.join(import.meta.dirname, '../../docs/operating.md'), 'utf8');
+  const page = fs.readFileSync(path.join(project, 'docs/operating.md'), 'utf8');
   for (const Role of ['Web', 'Worker', 'All'] as const) {
     const [, told] = new RegExp(`^\\| \`${Role}\` \\|.*\\*\\*(\\d+)\\*\\* \\|$`, 'm').exec(page) ?? [];
     expect([Role, Number(told)]).toEqual([Role, mostConnections({ Role, PooledDatabaseUrl: undefined }).direct]);
@@ -62,6 +63,18 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     await expect(server.ready).rejects.toThrow(/^DatabaseUrl: LISTEN hears nothing of other connections, as through/);
     await server.stop();
   });
+
+  test.each([['migrate'], ['migrate', '--dry-run'], ['backup', '-'], ['tenant', 'thaw']])(
+    'in place of the direct connection is refused by what needs sessions: %s %s',
+    async (...args) => {
+      const env = { ...process.env, DatabaseUrl: pooler.through(database.url), Pepper: pepper, LogLevel: 'error' };
+      const ran = promisify(execFile)(process.execPath, ['src/main.js', ...args], { cwd: project, env });
+      await expect(ran).rejects.toMatchObject({
+        code: 78,
+        stderr: expect.stringMatching(/^DatabaseUrl: LISTEN hears/),
+      });
+    },
+  );
 
   test('in place of the direct connection is deaf, which /readyz tells, and a fault for the doctor', async () => {
     const notifications = openNotifications(pooler.through(database.url), log);
@@ -128,7 +141,7 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     };
     const run = (...args: string[]) =>
       promisify(execFile)(process.execPath, ['src/main.js', 'tenant', ...args, '--mandator', code], {
-        cwd: path.join(import.meta.dirname, '../..'),
+        cwd: project,
         env,
       });
     for (const args of [['freeze'], ['thaw'], ['freeze'], ['thaw'], ['delete', '--yes']]) await run(...args);
