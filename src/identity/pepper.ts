@@ -3,6 +3,7 @@
  * mail server would work, for example after a backup was restored to another installation.
  */
 import { createHmac } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -53,10 +54,16 @@ export async function claimPepper({ db, config }: PepperContext): Promise<boolea
   return await hasRightPepper({ db, config });
 }
 
-/** Accepts another Pepper from the next start on: the old one is lost, and with it all secrets. */
+/**
+ * Accepts another Pepper from the next start on: the old one is lost, and with it all secrets. Its PINs are revoked, so that no
+ * list shows them as live.
+ */
 export async function forgetPepper({ db }: Pick<PepperContext, 'db'>): Promise<void> {
-  await db.deleteFrom('pepper').execute();
-  await db.deleteFrom('signing_key').execute();
+  await db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('pepper').execute();
+    await trx.deleteFrom('signing_key').execute();
+    await trx.updateTable('pin').set({ revoked_at: sql`now()` }).where('revoked_at', 'is', null).execute();
+  });
 }
 
 const check = 'Secrets';

@@ -158,6 +158,8 @@ test('an installation comes back as it was at its backup, and goes on', async ()
     roomgate(['restore', file, '--force', '--forget-pepper'], { Pepper: 'of another installation, 32 letters' }).status,
   ).toBe(0);
   expect(await withDatabase((db) => db.selectFrom('pepper').selectAll().execute())).toEqual([]);
+  const live = (db: Database) => db.selectFrom('pin').select('id').where('revoked_at', 'is', null).execute();
+  expect(await withDatabase(live)).toEqual([]);
   expect(roomgate(['restore', file, '--force'])).toEqual({
     status: 0,
     text: expect.stringMatching(`^${rows} rows restored, as they were at \\S+ \\(roomgate 0\\.1\\.0\\)\\.\n$`),
