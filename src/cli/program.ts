@@ -167,12 +167,13 @@ export function createProgram(host: Host): Command {
           afterwards.defer(temporary.remove);
           return temporary.pin;
         }
+        const own = ownRoot(context.config);
         try {
           await demo.welcome(context, local, {
             ...outputOf(program),
+            ownRoot: own,
             async signIn(mandator, pin) {
               // Not through the public URLs, which this machine may not reach.
-              const own = ownRoot(context.config);
               const credential = credentialOf(context.config, own, pin ?? (await makePin(mandator)));
               return connect({ baseUrl: own, mandator, credential });
             },

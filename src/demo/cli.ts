@@ -5,6 +5,8 @@ import { takesPins } from '../http/schemes.ts';
 import * as demo from './service.ts';
 
 type DemoHost = Output & {
+  /** Where this process itself listens. */
+  ownRoot: string;
   /** Signs in over HTTP with the PIN, or with a temporary one. */
   signIn(mandator: string, pin: string | undefined): Promise<ApiClient>;
 };
@@ -68,7 +70,8 @@ export async function welcome(context: Context, local: boolean, host: DemoHost):
     `  GraphQL   ${BaseUrl}/{mandator}/graphql`,
     ...(IdentityProvider.Mode === 'Embedded' ? [`  Tokens    ${IdpUrl}/connect/token`] : []),
     ...(SwaggerEnabled ? [`  Swagger   ${BaseUrl}/swagger`] : []),
-    `  Health    ${IdpUrl}/healthz, /readyz, /metrics`,
+    // A proxy in front keeps the last two to the inside.
+    `  Health    ${host.ownRoot}/healthz, /readyz, /metrics`,
   ];
   if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });
 

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { connect } from '../../src/cli/client.ts';
 import { credentialOf } from '../../src/cli/credential.ts';
+import { ownRoot } from '../../src/config.ts';
 import { welcome } from '../../src/demo/cli.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -16,6 +17,7 @@ async function start(settings: Record<string, string>): Promise<string> {
   const said: string[] = [];
   await welcome(context, true, {
     json: false,
+    ownRoot: ownRoot(context.config),
     print: (text) => void said.push(text),
     signIn: (mandator, pin = '') =>
       connect({ baseUrl: service.url, mandator, credential: credentialOf(context.config, service.url, pin) }),
@@ -44,7 +46,12 @@ test('External: no PIN is offered, but what a token must say', async () => {
   const said = await start({
     IdentityProvider__Mode: 'External',
     IdentityProvider__Authority: 'https://idp.example',
+    BaseUrl: 'https://rooms.example',
+    IdpUrl: 'https://rooms.example',
   });
+  // The proxy answers for that address, and tells nobody how the process does.
+  expect(said).toContain(`Health    ${ownRoot(service.context.config)}/healthz, /readyz, /metrics`);
+  expect(said).toContain('roomgate is ready at https://rooms.example\n');
   expect(said).not.toContain('DEMO-1234');
   expect(said).toContain(
     'a token of https://idp.example\n  in which tenant is demo and email is stundenplan@demo.example',
