@@ -113,14 +113,16 @@ export function openStandby(
   let opened: OpenedStandby | undefined;
   /** The last reason that was logged. */
   let told: string | undefined;
+  let isPrimary = false;
   let late = 0;
   let restsUntil = 0;
 
   function tell(error: Error): void {
     const { message } = error;
+    isPrimary = error instanceof Unfit && error.kind === 'Primary';
     if (told === message || closed.signal.aborted) return;
     told = message;
-    const level = error instanceof Unfit && error.kind === 'Primary' ? 'info' : 'warn';
+    const level = isPrimary ? 'info' : 'warn';
     log[level]({ standby: host, reason: message }, 'a standby is left alone; its reads go to the primary');
   }
 
@@ -128,6 +130,7 @@ export function openStandby(
     late = restsUntil = 0;
     if (told) log.info({ standby: host }, 'the standby answers reads');
     told = undefined;
+    isPrimary = false;
   }
 
   /** Reads its replay position; concurrent calls share one query. */
@@ -223,6 +226,8 @@ export function openStandby(
     host,
     /** Whether a read may be tried at the standby. */
     isUsable: () => opened !== undefined && performance.now() >= restsUntil,
+    /** Whether it is passed over because it is the primary, as one host of a pair always is. */
+    isPrimary: () => isPrimary,
     /** Bytes of WAL by which it is behind the place; undefined while it does not answer. */
     async lag({ position }: WalPlace): Promise<number | undefined> {
       const at = opened;

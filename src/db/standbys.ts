@@ -86,7 +86,9 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
     return undefined;
   }
 
-  async function figureOf(read: (standby: (typeof standbys)[number]) => Promise<number | undefined> | number) {
+  async function figureOf(
+    read: (standby: (typeof standbys)[number]) => Promise<number | undefined> | number | undefined,
+  ) {
     const figures = await Promise.all(standbys.map(async (one) => [one.host, await read(one)] as const));
     return Object.fromEntries(figures.filter((figure): figure is [string, number] => figure[1] !== undefined));
   }
@@ -118,10 +120,10 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
         read: async () => counts,
       },
       roomgate_standby_used: {
-        help: 'Whether reads go to the standby (1), or it is left alone (0)',
+        help: 'Whether reads go to the standby (1), or it is left alone (0); absent for the primary',
         label: 'host',
         ofDatabase: true,
-        read: () => figureOf((standby) => Number(standby.isUsable())),
+        read: () => figureOf((standby) => (standby.isPrimary() ? undefined : Number(standby.isUsable()))),
       },
       roomgate_standby_lag_bytes: {
         help: 'WAL that the primary has written and the standby has not replayed; absent while it does not answer',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Standbys } from '../../src/db/standbys.ts';
-import { examineStandbys } from '../../src/db/standbys.ts';
+import { examineStandbys, openStandbys } from '../../src/db/standbys.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { startDatabaseServer } from '../_util/database-server.ts';
@@ -134,6 +134,15 @@ test('so it is while the standby is killed, is away, and comes back', async () =
   });
   await used();
 }, 1_800_000);
+
+test('the primary, where it is named among the standbys, is none that is left alone', async () => {
+  const [primary, standby] = [pair.primary.url, pair.standby.url].map((url) => new URL(url).host) as [string, string];
+  const ReadDatabaseUrl = pair.standby.url.replace(standby, `${primary},${standby}`);
+  const both = openStandbys(testConfig(pair.primary.url, { ReadDatabaseUrl }), one.context.db, log) as Standbys;
+  const told = async () => JSON.stringify(await both.figures['roomgate_standby_used']?.read());
+  await until('the standby alone is told of', async () => (await told()) === JSON.stringify({ [standby]: 1 }));
+  await both.close();
+});
 
 test('what a read writes, it does at the primary: no change is missing from the feed', async () => {
   const cursor = (await call(otherUrl(), '/api/v1.0/changes?Cursor=now')).body['NextCursor'];

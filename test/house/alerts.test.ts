@@ -20,7 +20,8 @@ const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr })
 
 let metrics = '';
 beforeAll(async () => {
-  const service = await startService();
+  // Its figures are printed whether or not the standby answers.
+  const service = await startService({ ReadDatabaseUrl: 'postgres://127.0.0.1:1/rooms' });
   metrics = await (await fetch(`${service.url}/metrics`)).text();
   await service.stop();
 }, 60_000);
@@ -95,6 +96,8 @@ describe('promtool', () => {
     [request('bucket', 'status="200",le="10"')]: '0+600x80',
     [request('bucket', 'status="200",le="+Inf"')]: '0+600x80',
     [on('nodejs_eventloop_lag_p99_seconds')]: '0.02x80',
+    // Of a pair, of which the primary is passed over, and at a rest now and then.
+    [on('roomgate_standby_used', 'host="b"')]: '1 0 1 0x2 1x75',
     [on('roomgate_queue_jobs_waiting')]: '3x80',
     [on('roomgate_queue_jobs_failing')]: '0x80',
     [on('roomgate_oldest_open_batch_seconds')]: '20x80',
@@ -116,6 +119,7 @@ describe('promtool', () => {
     RoomgateErrors: { [request('count', 'status="503"')]: '0+20x80' },
     RoomgateSlow: { [request('bucket', 'status="200",le="0.5"')]: '0+500x80' },
     RoomgateProcessBusy: { [on('nodejs_eventloop_lag_p99_seconds')]: '0.4x80' },
+    RoomgateStandbyLeftAlone: { [on('roomgate_standby_used', 'host="b"')]: '1x40 0x40' },
     RoomgateQueueWaits: { [on('roomgate_queue_jobs_waiting')]: '60x80' },
     RoomgateJobsFail: { [on('roomgate_queue_jobs_failing')]: '1x80' },
     RoomgateBatchWaits: { [on('roomgate_oldest_open_batch_seconds')]: '0+60x80' },
