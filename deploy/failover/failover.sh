@@ -10,7 +10,7 @@ failover.sh - a standby takes the place of a primary, and no acknowledged write 
   failover.sh check   --standby URL --primary URL [--state FILE] [--every SECONDS]
   failover.sh promote --standby URL --primary URL --state FILE --fence COMMAND
   failover.sh rejoin  --data DIRECTORY --primary URL --name NAME
-  failover.sh alone   --primary URL [--state FILE]
+  failover.sh alone   --primary URL --state FILE
 
 check     Tells whether the primary waits for the standby at each commit. Exit code 0: a failover now would lose nothing.
           --state FILE   writes that down, for the day when the primary cannot be asked any more
@@ -33,7 +33,9 @@ rejoin    Makes a stopped server the standby of the new primary. Run it at the o
           --copy-with COMMAND   the same by a command, which finds the empty directory in $PGDATA
           --synchronous NAMES   synchronous_standby_names of the primary afterwards; usually ANY 1 (NAME) if it has none
 alone     The standby is lost and every commit hangs: lets the primary go on without it. From then on the standby must not
-          be promoted; check tells when it may be again.
+          be promoted, which it notes for promote; check tells when it may be again.
+          --state FILE          the note that check has written: run it on the machine of the standby
+          --standby-is-off      in place of --state: you know that the standby is off, so that nobody promotes it by its note
           --patience SECONDS    of any command: how long what should happen may take (60)
           --name NAME           of any command: what the standby calls itself, if not by its primary_conninfo
 
@@ -56,7 +58,7 @@ fail() {
   exit 3
 }
 
-standby='' primary='' state='' fence='' is_off='' accepts_loss='' within=600 every='' patience=60 name=''
+standby='' primary='' state='' fence='' is_off='' standby_is_off='' accepts_loss='' within=600 every='' patience=60 name=''
 data='' stream='' bin='' config='' start='' copy='' synchronous='' peers=()
 
 read_options() {
@@ -64,6 +66,7 @@ read_options() {
     case $1 in
       --help | -h) usage && exit 0 ;;
       --primary-is-off) is_off=yes && shift && continue ;;
+      --standby-is-off) standby_is_off=yes && shift && continue ;;
       --accept-loss) accepts_loss=yes && shift && continue ;;
       --copy) copy=pg_basebackup && shift && continue ;;
     esac
@@ -431,6 +434,11 @@ rejoin() {
 alone() {
   local names
   need primary
+  # Else promote would believe the note of before, and lose what the primary acknowledges from now on.
+  [ -n "$state$standby_is_off" ] ||
+    misused '--state is missing: the note of check would still say that the standby may be promoted. Run this on its machine. --standby-is-off: you know that it is off'
+  [ -n "$standby_is_off" ] || [ -f "$state" ] ||
+    refuse "there is no file $state here, so the note of check is elsewhere, and still says that the standby may be promoted. Run this where check runs, or stop the standby and give --standby-is-off. Nothing was changed"
   read_standing primary_is "$primary" || refuse "the primary cannot be asked: $error"
   [ "${primary_is[follows]}" = f ] || refuse "$(without_password "$primary") is a standby"
   names=$(ask 20 "$primary" "select current_setting('synchronous_standby_names')")

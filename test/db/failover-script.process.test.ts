@@ -48,6 +48,7 @@ needsPsql(`${hasPsql ? '' : 'SKIPPED: psql is not installed: '}a wrong command l
     ['promote --standby a --primary b --fence c --primary-is-off', 'one of them'],
     ['promote --standby a --primary b --loud c', '--loud: is unknown'],
     ['rejoin --data a --primary b --name a/b', '--name a/b: letters, digits'],
+    ['alone --primary b', '--state is missing: the note of check would still say'],
   ])('%s', (line, text) => {
     const { status, stderr, stdout } = spawnSync(script, line.split(' ').filter(Boolean), { encoding: 'utf8' });
     expect([status, stdout]).toEqual([2, '']);
@@ -194,6 +195,9 @@ needsPsql('a pair', () => {
       const waiting = await ask(a.url, "select from pg_stat_activity where wait_event = 'SyncRep'");
       return waiting.length > 0;
     });
+    const elsewhere = await run('alone', '--primary', a.url, '--state', path.join(directory, 'elsewhere'));
+    expect(elsewhere).toMatchObject({ code: 1, said: expect.stringContaining('Run this where check runs') });
+    expect(await namesOf(a)).toBe(`ANY 1 (${b.name})`);
     expect((await run('alone', '--primary', a.url, '--state', state, '--name', b.name)).said).toContain(
       'must not be promoted now',
     );

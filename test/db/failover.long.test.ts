@@ -182,7 +182,7 @@ async function answersOf(url: string): Promise<Map<string, number>> {
   async () => {
     const { a, b, directory, run } = await startPair();
     let [primary, standby] = [a, b];
-    await run('alone', '--primary', a.url);
+    await run('alone', '--primary', a.url, '--standby-is-off');
     const join = async (member: Member, to: Member) => {
       const { code, said } = await run(
         ...['rejoin', '--data', member.data, '--primary', to.url, '--name', member.name],
