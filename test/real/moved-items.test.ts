@@ -32,7 +32,12 @@ for (const [name, { missing, start, folder }] of Object.entries(servers))
 
     test('is found by its UID, changed and removed where it stands', async () => {
       const account = { User: user, Password: server.password };
-      const settings = { Url: `${server.url}${folder.replace(user, '{user}')}`, ...account, PastDays: 1, FutureDays: 365 };
+      const settings = {
+        Url: `${server.url}${folder.replace(user, '{user}')}`,
+        ...account,
+        PastDays: 1,
+        FutureDays: 365,
+      };
       const { writes } = openCalDav({ Kind: 'CalDav', ...settings }, openLog('silent'));
       const calendar = { mailbox: `${user}@rooms.test`, address: null, timeZone: 'UTC' };
       const find = () => writes!.find(calendar, [origin, 'booking-1@nowhere'], soon());
