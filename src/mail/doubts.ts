@@ -4,8 +4,9 @@ import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow, RemoteItem } from '../mail-servers/service.ts';
 import { ownOf } from './items.ts';
 import type { Calendar, CalendarKey } from './reading.ts';
+import { readOthers } from './stored-items.ts';
 import { joined, writingOf } from './wanted.ts';
-import { isAsWritten, mostCancelled, originOf, strayRow, type WrittenRow } from './written.ts';
+import { isAsWritten, isInDoubt, mostCancelled, originOf, strayRow, type WrittenRow } from './written.ts';
 import { columns, save } from './written-rows.ts';
 
 /** Queues the writing of calendars behind what runs: at once, or after some milliseconds. */
@@ -15,22 +16,54 @@ export async function queueWriting(db: Transaction, calendarIds: readonly number
   );
 }
 
-/** Marks items as ours that stand where one was written: a server may keep a mark that not every reading tells. */
+type MarkedRow = Pick<WrittenRow, 'bookingId' | 'generation' | 'state' | 'nativeId'>;
+
+/**
+ * Marks items as ours that stand where one was written: a server may keep a mark that not every reading tells. And takes the mark
+ * from copies: what somebody's program has copied, marks and all, is an item of others.
+ */
 export async function markWritten(
   trx: Transaction,
   { mandatorId, id: calendarId, mandatorUid }: Calendar,
   changes: CalendarChanges,
 ): Promise<CalendarChanges> {
-  const foreign = changes.groups.filter(({ items }) => items.some((item) => ownOf(item, mandatorUid) === null));
-  if (foreign.length === 0) return changes;
-  const { rows } = await sql<Pick<WrittenRow, 'bookingId' | 'generation'> & { nativeId: string }>`
-    select booking_id as "bookingId", generation, native_id as "nativeId" from mail_writing
+  const items = changes.groups.flatMap((group) => group.items);
+  const marked = items.flatMap((item) => {
+    const mark = ownOf({ origin: item.origin, uid: null }, mandatorUid);
+    return mark ? [{ ...mark, item }] : [];
+  });
+  const foreign = changes.groups.filter((group) => group.items.some((item) => ownOf(item, mandatorUid) === null));
+  if (foreign.length + marked.length === 0) return changes;
+  const { rows } = await sql<MarkedRow>`
+    select booking_id as "bookingId", generation, state, native_id as "nativeId" from mail_writing
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId}
-      and native_id = any (${foreign.map(({ id }) => id)}::text[])`.execute(trx);
+      and (native_id = any (${foreign.map(({ id }) => id)}::text[])
+        or booking_id = any (${marked.map(({ bookingId }) => bookingId)}::bigint[]))`.execute(trx);
   const origins = new Map(rows.map((row) => [row.nativeId, originOf(row, mandatorUid)]));
+  const elsewhere = marked.filter(({ item }) => !origins.has(item.id));
+  const known = await readOthers(
+    trx,
+    { mandatorId, calendarId },
+    elsewhere.map(({ item }) => item.id),
+  );
+  const [gone, seen] = [new Set(changes.removed), new Set(items.map(({ id }) => id))];
+  const stands = (id: string) => !gone.has(id) && (!changes.whole || seen.has(id));
+  const originals = new Map(
+    rows.flatMap((row) => {
+      const stillStands = row.nativeId !== null && !isInDoubt(row) && stands(row.nativeId);
+      return stillStands ? [[row.bookingId, row.generation]] : [];
+    }),
+  );
+  const copies = new Set(
+    elsewhere.flatMap(({ bookingId, generation, item }) =>
+      known.has(item.id) || originals.get(bookingId) === generation ? [item] : [],
+    ),
+  );
   const groups = changes.groups.map((group) => {
     const origin = origins.get(group.id);
-    return origin ? { ...group, items: group.items.map((item) => ({ ...item, origin })) } : group;
+    if (origin) return { ...group, items: group.items.map((item) => ({ ...item, origin })) };
+    if (!group.items.some((item) => copies.has(item))) return group;
+    return { ...group, items: group.items.map((item) => (copies.has(item) ? { ...item, origin: null } : item)) };
   });
   return { ...changes, groups };
 }

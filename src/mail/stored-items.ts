@@ -1,10 +1,10 @@
 /** The items of a calendar as the last readings found them. */
 import { sql } from 'kysely';
 import type { MailOutcome } from '../bookings/service.ts';
-import type { Transaction } from '../db/database.ts';
-import type { ReadingWindow } from '../mail-servers/service.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { boundId, type ReadingWindow } from '../mail-servers/service.ts';
 import type { MailItem, TakenReading } from './items.ts';
-import type { Calendar } from './reading.ts';
+import type { Calendar, CalendarKey } from './reading.ts';
 import { describeConflict } from './standing.ts';
 
 export type StoredItem = {
@@ -42,6 +42,21 @@ export async function readStored(
     left join booking on booking.mandator_id = item.mandator_id and booking.id = item.booking_id
     where item.mandator_id = ${mandatorId} and item.calendar_id = ${id} ${which}`.execute(trx);
   return rows;
+}
+
+/** Which of these ids are those of items of others: booked, or not for want of the room. */
+export async function readOthers(
+  db: Database,
+  { mandatorId, calendarId }: CalendarKey,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const bound = new Map(ids.map((id) => [boundId(id), id]));
+  const { rows } = await sql<{ id: string }>`
+    select item_id as id from mail_item
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state in ('Booked', 'Conflict')
+      and item_id = any (${[...bound.keys()]}::text[])`.execute(db);
+  return new Set(rows.map(({ id }) => bound.get(id) as string));
 }
 
 /** A changed item; `item` is null where it is gone from the mail server. */

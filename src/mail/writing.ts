@@ -14,6 +14,7 @@ import { dayLength } from '../time/days.ts';
 import { tellOrganizers } from './declines.ts';
 import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
+import { readOthers } from './stored-items.ts';
 import { takeOver } from './take-over.ts';
 import { readWanted, readWritten, toWrite, type WantedBooking, type WrittenCalendar } from './wanted.ts';
 import {
@@ -219,18 +220,24 @@ async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<vo
     generationsOf(row).map((generation) => originOf({ ...row, generation }, calendar.mandatorUid)),
   );
   const found = await contain(() => writes.find(calendar, origins, signal));
-  const named = Map.groupBy(found, ({ item }) => item.origin);
+  const own = new Set(rows.map(({ nativeId }) => nativeId));
+  const unknown = found.filter(({ id }) => !own.has(id)).map(({ id }) => id);
+  const others = await readOthers(context.work, calendar, unknown);
+  const named = Map.groupBy(
+    found.filter(({ id }) => !others.has(id)),
+    ({ item }) => item.origin,
+  );
   const strays: Write[] = [];
   const looked = rows.map((asked) => {
     const there = generationsOf(asked).flatMap((generation) => {
       const items = named.get(originOf({ ...asked, generation }, calendar.mandatorUid));
       return items ? [{ generation, items }] : [];
     });
-    const [first, ...others] = there;
-    for (const { id, changeKey, item } of others.flatMap(({ items }) => items))
+    const [first, ...strange] = there;
+    for (const { id, changeKey, item } of strange.flatMap(({ items }) => items))
       strays.push({ do: 'Remove', origin: item.origin, at: { id, changeKey } });
     const row = !first || first.generation === asked.generation ? asked : adopt(asked, first.generation);
-    // Others of the same mark are copies.
+    // More of the same mark are copies.
     const one = first?.items.find(({ id }) => id === row.nativeId) ?? first?.items[0];
     return { row, one, edit: editOf(row, one, wanted.get(row.bookingId)) };
   });

@@ -118,9 +118,13 @@ export const strayRow = (mark: Pick<WrittenRow, 'bookingId' | 'generation'>, ite
   told: true,
 });
 
+/** Whether somebody may have changed or deleted the item. */
+export const isInDoubt = ({ state }: Pick<WrittenRow, 'state'>): boolean =>
+  state === 'Doubtful' || state === 'Overruled';
+
 /** Whether it is not known what stands there. */
-export const isUnsettled = ({ state }: WrittenRow): boolean =>
-  state === 'Writing' || state === 'Deleting' || state === 'Doubtful' || state === 'Overruled';
+export const isUnsettled = (row: WrittenRow): boolean =>
+  row.state === 'Writing' || row.state === 'Deleting' || isInDoubt(row);
 
 /** What was changed there too often rests whatever is wanted; what was refused rests as it is. */
 const rests = ({ notBefore, state }: WrittenRow, now: number, isSame: boolean): boolean =>
@@ -217,7 +221,7 @@ export function settle(
   now: number,
   mayDouble: boolean,
 ): WrittenRow {
-  const isDisputed = row.state === 'Doubtful' || row.state === 'Overruled';
+  const isDisputed = isInDoubt(row);
   if (found) {
     const { id: nativeId, changeKey, item } = found;
     // What was in doubt and is found is not missed again.

@@ -1,12 +1,13 @@
 /** What is booked stands in the calendars of Exchange, as far as the mail server of the tests is one: over the wire. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { type RemoteItem, ServerFault, type Write, type WriteOutcome } from '../../src/mail-servers/connector.ts';
 import { openEws } from '../../src/mail-servers/ews.ts';
 import { startGoBetween } from './_util/go-between.ts';
 import { readAll } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
-import { startExchangeThere } from './_util/there.ts';
+import { startExchangeThere, startGoogleThere } from './_util/there.ts';
 import { openWritingDesk } from './_util/writing-desk.ts';
 
 const mailbox = 'aula@rooms.test';
@@ -204,3 +205,68 @@ test('an item that Exchange makes after it was given up and made again is remove
     await there.stop();
   }
 });
+
+test.each([
+  ['Exchange', startExchangeThere],
+  ['Google', startGoogleThere],
+] as const)(
+  '%s: a copy is booked as an item of others, and left alone whatever becomes of its original',
+  async (_, start) => {
+    const there = await start(['aula']);
+    const desk = await openWritingDesk(there.settings(there.url), ['Aula']);
+    try {
+      await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
+      const from = Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 48 * 3_600_000;
+      const times = (hours: number) => {
+        const begin = from + hours * 3_600_000;
+        return { start: new Date(begin), end: new Date(begin + 3_600_000) };
+      };
+      const made = await desk.user.post('/bookings', {
+        ResourceId: desk.tenant.resources[0]!.id,
+        Subject: 'Choir',
+        Start: times(0).start.toISOString(),
+        End: times(0).end.toISOString(),
+      });
+      expect(made.status).toBe(201);
+      const read = async () => {
+        await desk.tell();
+        await desk.settle();
+      };
+      await read();
+      const lines = async () => {
+        const { rows } = await sql<{ at: Date; subject: string }>`
+        select lower(occupied) as at, subject from booking
+        where kind = 'MailItem' and status in ('Confirmed', 'Tentative')`.execute(desk.db);
+        return rows.map(({ at, subject }) => `${(at.getTime() - from) / 3_600_000} ${subject}`);
+      };
+      const stands = async () =>
+        (await there.list('aula'))
+          .map(({ start: at, subject }) => `${(at.getTime() - from) / 3_600_000} ${subject}`)
+          .sort();
+      const [original] = await there.list('aula');
+      await there.copy!('aula', { ...original!, ...times(3) });
+      await read();
+      expect(await lines()).toEqual(['3 Choir']);
+      // Whatever is read anew.
+      await sql`update mail_calendar set cursor = null`.execute(desk.db);
+      await read();
+      expect(await lines()).toEqual(['3 Choir']);
+      expect(await stands()).toEqual(['0 Choir', '3 Choir']);
+      await there.remove('aula', original!);
+      await read();
+      expect(await lines()).toEqual(['3 Choir']);
+      expect(await stands()).toEqual(['0 Choir', '3 Choir']);
+      const copy = (await there.list('aula')).find(({ start: at }) => at.getTime() === times(3).start.getTime())!;
+      await there.change('aula', copy, { ...copy, subject: 'Theirs' });
+      await read();
+      await desk.user.send('DELETE', `/bookings/${made.body['Id']}`);
+      await desk.settle();
+      await read();
+      expect(await lines()).toEqual(['3 Theirs']);
+      expect(await stands()).toEqual(['3 Theirs']);
+    } finally {
+      await desk.close();
+      await there.stop();
+    }
+  },
+);

@@ -316,10 +316,11 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     const { rows: settings } = await sql<{ mode: string }>`
       select coalesce(calendar_writing, 'Full') as mode from resource where id = ${room}`.execute(db);
     const { mode } = settings[0]!;
-    const { rows } = await sql<{ id: number; state: string }>`
-      select booking_id as id, state from mail_writing
+    const { rows } = await sql<{ id: number; state: string; native: string | null }>`
+      select booking_id as id, state, native_id as native from mail_writing
       where calendar_id = (select id from mail_calendar where resource_id = ${room})`.execute(db);
     const states = new Map(rows.map(({ id, state }) => [id, state]));
+    const natives = new Set(rows.map(({ native }) => native));
     const { rows: items } = await sql<Told>`
       select item_id as uid, lower(occupied) as start, state from mail_item
       where calendar_id = (select id from mail_calendar where resource_id = ${room})`.execute(db);
@@ -328,23 +329,16 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     const faults: string[] = [];
     const lineOf = ({ start, end, subject, isPrivate }: Omit<Facts, 'isBusy'>) =>
       `${start.toISOString()}/${end.toISOString()} ${subject}${isPrivate ? ' private' : ''}`;
-    const own = all.filter(({ mark, id }) => mark !== null && !copies.has(id));
-    // Where items are known by their marks, a copy takes the place of an original that is gone.
-    const deputies = there.adopts ? all.filter(({ mark, id }) => mark !== null && copies.has(id)) : [];
+    // A copy whose original went before both were read takes its place.
+    const own = all.filter(({ mark, id }) => mark !== null && (!copies.has(id) || natives.has(id)));
     const bookingOf = ({ mark }: Standing) => Number(/^booking-(\d+)/.exec(mark!)![1]);
     for (const one of mode === 'Off' ? [] : booked.filter(({ kind }) => kind !== 'MailItem')) {
       if (states.get(one.id) === 'Conflict') continue;
       const subject = mode === 'Full' && !one.isPrivate ? (one.subject ?? 'Belegt') : 'Belegt';
       const linesOf = (some: Standing[]) =>
         some.filter((other) => bookingOf(other) === one.id).map((other) => `${lineOf(other)} ${other.isBusy}`);
-      const originals = linesOf(own);
+      const standing = linesOf(own);
       const wanted = `${lineOf({ ...one, subject })} true`;
-      const standing =
-        originals.length > 0
-          ? originals
-          : linesOf(deputies)
-              .filter((line) => line === wanted)
-              .slice(0, 1);
       if (standing.length !== 1 || standing[0] !== wanted)
         faults.push(
           `of booking ${one.id} (${one.kind}, ${states.get(one.id)}) there is ${JSON.stringify(standing)} and not ${wanted}`,
@@ -355,7 +349,11 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
       if (!wanted && states.get(bookingOf(one)) !== 'Conflict')
         faults.push(`nothing here asks for ${one.mark} (${states.get(bookingOf(one))})`);
     }
-    const theirs = all.filter(({ mark, isBusy }) => mark === null && isBusy);
+    // Another copy is an item of others, unless it was read while its original was in doubt.
+    const passedOver = new Set(items.filter(({ state }) => state === 'PassedOver').map(({ uid }) => uid));
+    const isTheirs = ({ mark, id }: Standing) =>
+      mark === null || (copies.has(id) && !natives.has(id) && !passedOver.has(id));
+    const theirs = all.filter((one) => one.isBusy && isTheirs(one));
     const mail = booked
       .filter(({ kind }) => kind === 'MailItem')
       .map((one) => lineOf({ ...one, subject: one.subject! }));

@@ -28,8 +28,6 @@ export type There = {
   add(room: string, facts: Facts): Promise<unknown>;
   /** Somebody's program copies it with all its properties; null where no two have one UID (CalDAV), or one transaction (Graph). */
   copy: null | ((room: string, one: Standing) => Promise<unknown>);
-  /** Whether a copy whose original is gone counts as the item. */
-  adopts?: true;
   change(room: string, one: Standing, facts: Facts): Promise<unknown>;
   remove(room: string, one: Standing): Promise<unknown>;
   /** Sync tokens are unknown from now on. */
@@ -217,7 +215,6 @@ export async function startExchangeThere(rooms: readonly string[]): Promise<Ther
       }));
     },
     add: (room, facts) => server.appoint(mailboxOf(room), { ...written(facts), organizer: null }),
-    adopts: true,
     copy: (room, { mark, ...facts }) =>
       server.appoint(mailboxOf(room), { ...written(facts), organizer: null, extended: { [markKey]: mark! } }),
     change: (_, { id }, facts) => server.change(id, written(facts)),
