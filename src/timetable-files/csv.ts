@@ -1,7 +1,7 @@
 /** Reads a CSV with a header: lessons with a date, or with a weekday and a period that come back each week. */
 import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
-import type { TextRow } from './rows.ts';
+import { separatorsInWords, type TextRow } from './rows.ts';
 import { compactDate, type TermDays } from './term.ts';
 import { checkPeriod, readDay as readCompactDay } from './untis.ts';
 import { type ColumnName, columnNames, type TimetableRequest } from './wire.ts';
@@ -78,6 +78,14 @@ function readPeriods(text: string): number[] | undefined {
 
 /** The columns of a header. @throws UnreadableFile once a fault is reported */
 function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping'], file: number, report: FaultReport) {
+  if (cells.length === 1) {
+    report.fault(
+      { file, line },
+      'TooFewFields',
+      `the line is one field: fields are separated by ${separatorsInWords}, and it has none of these; export the file with one of them`,
+    );
+    throw new UnreadableFile();
+  }
   const found = new Map<string, number>();
   for (const [at, cell] of cells.entries()) {
     const name = cell.trim().toLowerCase();
@@ -138,14 +146,14 @@ export function openCsv(
   return async (row: TextRow): Promise<void> => {
     if (!columns) {
       columns = readHeader(row, mapping, file, report);
+      report.headings(file, row.cells);
       return;
     }
     const known = columns;
     const { line, cells } = row;
     const cell = (name: ColumnName) => (known.has(name) ? (cells[known.get(name) as number] ?? '').trim() : '');
-    const headingOf = (name: ColumnName) => mapping?.[name] ?? name;
     const fault = (name: ColumnName, code: string, message: string): undefined => {
-      report.fault({ file, line, column: (known.get(name) ?? 0) + 1, field: headingOf(name) }, code, message);
+      report.fault({ file, line, column: (known.get(name) ?? 0) + 1 }, code, message);
     };
     const content = {
       subject: cell('Subject'),
@@ -166,12 +174,13 @@ export function openCsv(
       if (day === undefined)
         return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is no date such as 15.03.2027 or 2027-03-15`);
       if (day < term.first) return;
-      const clocks = known.has('Begin')
-        ? (['Begin', 'End'] as const).map(
-            (name) =>
-              readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is no time such as 08:00`),
-          )
-        : timesOfPeriods();
+      const clocks =
+        known.has('Begin') && known.has('End')
+          ? (['Begin', 'End'] as const).map(
+              (name) =>
+                readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is no time such as 08:00`),
+            )
+          : timesOfPeriods();
       const [begin, end] = clocks;
       if (begin === undefined || end === undefined) return;
       if (end <= begin) return fault('End', 'InvalidTime', `${shown(cell('End'))} is not after the beginning`);

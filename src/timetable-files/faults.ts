@@ -1,7 +1,7 @@
 /** What is wrong with the files of a timetable: each fault with its file, line and column, and what to do. */
 import { type FieldError, InvalidInput } from '../errors.ts';
 
-/** A place in a file. `column` counts the fields of a line from 1; `field` is what stands there. */
+/** A place in a file. `column` counts the fields of a line from 1; `field` is what stands there, unless the file has a heading. */
 export type FilePlace = { file: number; line: number; column?: number | undefined; field?: string | undefined };
 
 export type Notice = { file: string; line: number; code: string; message: string };
@@ -26,12 +26,18 @@ export function openReport(names: readonly string[]) {
   const faults: (FieldError & { file: number })[] = [];
   const notices: Notice[] = [];
   let [faultCount, noticeCount] = [0, 0];
+  const headings = new Map<number, readonly string[]>();
   const nameOf = (file: number) => names[file] ?? '';
   return {
+    /** What the columns of a file are called in it. */
+    headings(file: number, cells: readonly string[]): void {
+      headings.set(file, cells);
+    },
     fault(place: FilePlace, code: string, message: string): void {
       faultCount++;
       if (faults.length >= mostListed) return;
-      const { file, line, column, field } = place;
+      const { file, line, column } = place;
+      const field = headings.get(file)?.[(column ?? 0) - 1]?.trim() || place.field;
       const at = `${nameOf(file)} line ${line}${column === undefined ? '' : `, column ${column}`}${field ? ` (${field})` : ''}`;
       const error = { field: field ?? null, pointer: `/Files/${file}`, code, message: `${at}: ${asSentence(message)}` };
       faults.push({ ...error, line, column: column ?? null, file });

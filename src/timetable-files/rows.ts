@@ -6,6 +6,7 @@ export type TextRow = { line: number; cells: readonly string[] };
 
 export const separators = [';', ',', '\t'] as const;
 export type Separator = (typeof separators)[number];
+export const separatorsInWords = 'semicolon, comma or tab';
 
 const longestRow = 65_536;
 const mostCells = 200;

@@ -143,7 +143,7 @@ describe(`a school of ${lessons} lessons a week`, () => {
     const term = openTerm({ Term: null, Periods: [], Since: null }, 'Europe/Berlin');
     const found = await readFile({ at: 0, name: 'all.csv', read }, undefined, { term, mapping: null, report, take });
     expect(found).toMatchObject({ format: 'CSV', lines: count + 2 });
-    expect(() => report.check()).toThrow(`all.csv line ${count + 2}, column 2 (Date): "31.02.2032"`);
+    expect(() => report.check()).toThrow(`all.csv line ${count + 2}, column 2 (Datum): "31.02.2032"`);
     for await (const [, grouped] of bins.jobs()) grouped.forEach(look);
     await bins.close();
     expect(entries).toBe(2 * count);
@@ -280,6 +280,33 @@ describe('faults', () => {
     const fields = Array.from({ length: 201 }, () => 'x').join(',');
     const [wide] = await school.faults({ 'GPU001.TXT': `1,"5a","M","M","R101",1,1,,\n${fields}` });
     expect(wide?.Message).toMatch(/right file\?$/);
+  });
+
+  test('a fault of a CSV names the heading of its column, also of a room; a header without a separator tells which there are', async () => {
+    const school = await enterSchool(service);
+    const told = async (text: string, options = {}) =>
+      (await school.faults({ 'a.csv': text }, options)).map(({ Field, Message }) => [Field, Message]);
+    const mapping = { Date: 'tag', Begin: 'von', End: 'bis', Room: 'saal' };
+    expect(
+      await told('Tag;Von;Bis;Saal\n31.02.2027;8:00;8:45;R101\n01.03.2027;25:00;8:45;R101', { mapping }),
+    ).toEqual([
+      ['Tag', expect.stringMatching(/^a\.csv line 2, column 1 \(Tag\): "31\.02\.2027" is no date/)],
+      ['Von', expect.stringMatching(/^a\.csv line 3, column 2 \(Von\): "25:00" is no time/)],
+    ]);
+    expect(await told('Tag;Von;Bis;Saal\n01.03.2027;8:00;8:45;R 101', { mapping })).toEqual([
+      ['Saal', expect.stringMatching(/^a\.csv line 2, column 4 \(Saal\): "R 101" is no room/)],
+    ]);
+    for (const options of [{}, { mapping }])
+      expect(await told('Tag|Von|Bis|Saal\n01.03.2027|8:00|8:45|R101', options)).toEqual([
+        [null, expect.stringContaining('fields are separated by semicolon, comma or tab')],
+      ]);
+  });
+
+  test('a CSV with a beginning and periods takes its times from the grid', async () => {
+    const school = await enterSchool(service);
+    await school.imports({ 'a.csv': 'Datum;Beginn;Stunde;Raum;Fach\n15.03.2027;;1;R101;M' }, small);
+    const [job] = await school.jobs();
+    expect(job).toMatchObject({ JobID: expect.stringContaining('csv-M') });
   });
 
   test('a missing time grid is told once, however many lines the file has', async () => {

@@ -80,8 +80,8 @@ describe('the published example', () => {
     const options = { source: 'csv-ag', mapping: { Key: 'Nr', Teachers: 'Lehrkraft' } };
     const [fault, ...others] = await school.faults({ 'AG.csv': csv }, options);
     expect(others).toEqual([]);
-    expect(fault).toMatchObject({ Line: 9, Column: 2, Code: 'InvalidDate', Field: 'Date' });
-    expect(fault?.Message).toContain('AG.csv line 9, column 2 (Date): "31.02.2027"');
+    expect(fault).toMatchObject({ Line: 9, Column: 2, Code: 'InvalidDate', Field: 'Datum' });
+    expect(fault?.Message).toContain('AG.csv line 9, column 2 (Datum): "31.02.2027"');
     const right = csv
       .toString()
       .split('\n')
