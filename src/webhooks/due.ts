@@ -16,10 +16,7 @@ const dueWebhooks = (db: Database) => sql<WebhookKey>`
       or exists (
         select from webhook_event as event
         where event.mandator_id = webhook.mandator_id and event.webhook_id = webhook.id
-          and (event.due_at > now()) is not true and not exists (
-            select from webhook_event as before
-            where before.mandator_id = event.mandator_id and before.webhook_id = event.webhook_id
-              and before.subject = event.subject and before.position < event.position)))
+          and event.due_at <= now()))
     and not ${isQueued(sql`'webhook ' || webhook.mandator_id || ' ' || webhook.id`)}`;
 
 export const hasDue = (db: Database) => sql`exists (${dueWebhooks(db)})`;

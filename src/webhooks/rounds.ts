@@ -23,7 +23,15 @@ import type { EventKind } from './kinds.ts';
 import { readSubject } from './records.ts';
 import { sendMessage } from './sending.ts';
 import { type DisabledReason, subjectOf } from './stored.ts';
-import { readWaiting, type StillWaiting, type WaitingEvent, type WebhookKey, writeWaiting } from './waiting.ts';
+import {
+  daysOfAttempts,
+  type FoundEvents,
+  readWaiting,
+  type StillWaiting,
+  type WaitingEvent,
+  type WebhookKey,
+  writeWaiting,
+} from './waiting.ts';
 
 /** Webhooks that a process sends to at a time, and messages that are under way to each. */
 const placesForEvents = 8;
@@ -48,6 +56,8 @@ type HeldWebhook = WebhookKey & {
   seen: FeedPlace | null;
   rounds: number;
   failures: number;
+  /** Whether nothing was taken for so long that the next failure is the last. */
+  isSpent: boolean;
 };
 /** With its connections. */
 type Receiver = HeldWebhook & { kept: Agent };
@@ -59,7 +69,8 @@ async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Pr
       array_remove(array[secret, case when former_until > now() then former_secret end], null) as secrets,
       case when seen_position is not null
         then jsonb_build_object('position', seen_position, 'micros', seen_micros) end as seen,
-      rounds::float8 as rounds, failures
+      rounds::float8 as rounds, failures,
+      (failing_since < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
     from webhook join mandator on mandator.id = webhook.mandator_id
     where webhook.mandator_id = ${mandatorId} and webhook.id = ${webhookId}
       and disabled_at is null and due_at <= now()`.execute(db);
@@ -115,7 +126,7 @@ type Round = {
 
 /** @returns whether there is more to send at once */
 async function runRound(context: Job, turn: Turn, held: Receiver, until: number): Promise<boolean> {
-  let found: Awaited<ReturnType<typeof readWaiting>>;
+  let found: FoundEvents;
   try {
     found = await readWaiting(context.work, held);
   } catch (error) {
@@ -123,7 +134,11 @@ async function runRound(context: Job, turn: Turn, held: Receiver, until: number)
     await context.work.transaction().execute((trx) => disable(trx, context.log, held, 'HistoryLost'));
     return false;
   }
-  const due = [...Map.groupBy(found.events, ({ subject }) => subject).values()].filter(([head]) => head?.isDue);
+  // What has failed is sent last: a probe with it would say nothing of the others.
+  const hasFailed = ([first]: WaitingEvent[]) => Number((first?.attempts ?? 0) > 0);
+  const due = [...Map.groupBy(found.events, ({ subject }) => subject).values()].sort(
+    (one, other) => hasFailed(one) - hasFailed(other),
+  );
   if (due.length === 0 && found.end?.position === held.seen?.position) return false;
   const isProbe = held.failures >= failuresToRest;
   const round: Round = {
@@ -179,7 +194,7 @@ async function sendEvent(
   round.failures += 1;
   round.failed.set(event, answer.pauseMs ?? backOff(event.attempts, pauses));
   if (answer.status === 410) round.disabled = 'Gone';
-  else if (event.isSpent) round.disabled ??= 'Failing';
+  else if (event.isSpent || held.isSpent) round.disabled ??= 'Failing';
   const pauseMs =
     answer.pauseMs ?? (round.failures < failuresToRest ? 0 : backOff(round.failures - failuresToRest, pauses));
   round.pauseMs = Math.max(round.pauseMs, pauseMs);
@@ -191,7 +206,7 @@ async function writeRound(
   trx: Transaction,
   log: Log,
   held: HeldWebhook,
-  { events, end }: { events: readonly WaitingEvent[]; end: FeedPlace | null },
+  { events, behind, end }: FoundEvents,
   round: Round,
 ): Promise<boolean> {
   const { failures, hasSucceeded, pauseMs, disabled } = round;
@@ -220,7 +235,7 @@ async function writeRound(
     .where('id', '=', held.webhookId)
     .execute();
   const taken = new Set(round.taken);
-  const waiting = events
+  const waiting = [...events, ...behind]
     .filter((event) => !taken.has(event))
     .map((event): StillWaiting => {
       const againMs = round.failed.get(event) ?? null;

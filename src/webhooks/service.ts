@@ -5,9 +5,10 @@
  *
  * Invariants: all events up to the place of a webhook in the feed have been taken by its receiver or wait in webhook_event;
  * both change in one transaction, after the attempts. So each event is taken at least once. Events of one subject are sent one
- * after another, each once the one before was taken; those of others go on meanwhile. An event whose first attempt failed three
- * days ago disables its webhook with its next failure, and 410 does so at once; waiting events are not lost by that. Secrets
- * are stored sealed, and shown once.
+ * after another, each once the one before was taken; those of others go on meanwhile, and those that have not failed yet are sent
+ * first. An event whose first attempt failed three days ago disables its webhook with its next failure, as does any failure where
+ * nothing was taken for three days, and 410 does so at once; waiting events are not lost by that. Secrets are stored sealed, and
+ * shown once.
  */
 export {
   type Delivery,
@@ -23,6 +24,7 @@ export { deliverEvents, deliverTask } from './rounds.ts';
 export { longestAnswer } from './sending.ts';
 export { disabledReasons, longestUrl, mostWebhooks, type Webhook } from './stored.ts';
 export { mostTestsPerMinute, testWebhook } from './testing.ts';
+export { giveTimes } from './waiting.ts';
 export {
   changeWebhook,
   createWebhook,

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { defineTask, type Sweep, type Task } from '../worker/task.ts';
-import { deliverEvents, deliverTask, forgetDeliveries, hasDue, queueDue, webhookFigures } from './service.ts';
+import {
+  deliverEvents,
+  deliverTask,
+  forgetDeliveries,
+  giveTimes,
+  hasDue,
+  queueDue,
+  webhookFigures,
+} from './service.ts';
 
 const minute = 60_000;
 
@@ -21,5 +29,6 @@ export const sweeps: readonly Sweep[] = [
     run: ({ work }) => queueDue(work),
     figures: webhookFigures,
   },
+  { name: 'give times to waiting events', every: 10 * minute, isAlone: true, run: ({ work }) => giveTimes(work) },
   { name: 'forget old deliveries of events', every: minute, isAlone: true, run: ({ work }) => forgetDeliveries(work) },
 ];

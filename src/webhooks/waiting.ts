@@ -1,4 +1,7 @@
-/** Events that have not been taken: those that wait in webhook_event, and the next ones of the feed. */
+/**
+ * Events that have not been taken: those that wait in webhook_event, and the next ones of the feed. Of the waiting events of
+ * one record the first alone has a time, `due_at`: what waits behind one that failed is not read, however much it is.
+ */
 import { sql } from 'kysely';
 import { type FeedPlace, readEvents } from '../changes/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -6,8 +9,9 @@ import { type EventKind, kindOf, subjectOf } from './kinds.ts';
 
 /** Changes of the feed that one round takes. */
 const freshAtOnce = 100;
-/** Once this number of events wait, the others stay in the feed. */
-const mostWaiting = 1_000;
+/** Records of which a round takes what waits, and events of each. */
+const recordsAtOnce = 100;
+const eventsOfRecord = 10;
 
 /** An event for one webhook. */
 export type WaitingEvent = FeedPlace & {
@@ -16,7 +20,6 @@ export type WaitingEvent = FeedPlace & {
   at: Date;
   /** The number of failed attempts. */
   attempts: number;
-  isDue: boolean;
   /** Whether its first attempt failed so long ago that no other is made. */
   isSpent: boolean;
 };
@@ -24,31 +27,66 @@ export type WaitingEvent = FeedPlace & {
 export type WebhookKey = { mandatorId: number; webhookId: number };
 type Reader = WebhookKey & { kinds: readonly EventKind[]; seen: FeedPlace | null };
 
-const daysOfAttempts = 3;
+export const daysOfAttempts = 3;
 
-/** Those that wait, and the next of the feed, in their order; `end` is the place up to which they were read. */
-export async function readWaiting(
-  db: Database,
-  { mandatorId, webhookId, kinds, seen }: Reader,
-): Promise<{ events: WaitingEvent[]; end: FeedPlace | null; hasMore: boolean }> {
+/**
+ * `events` may be sent: those that wait and are due, and the next of the feed, in their order. `behind`: those of the feed that
+ * come after others that wait. `end` is the place up to which the feed was read.
+ */
+export type FoundEvents = {
+  events: WaitingEvent[];
+  behind: WaitingEvent[];
+  end: FeedPlace | null;
+  hasMore: boolean;
+};
+
+export async function readWaiting(db: Database, { mandatorId, webhookId, kinds, seen }: Reader): Promise<FoundEvents> {
   const { rows: events } = await sql<WaitingEvent>`
-    select position::float8 as position, micros::float8 as micros, subject, kind, at, attempts,
-      (due_at > now()) is not true as "isDue",
-      (failed_at < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
-    from webhook_event where mandator_id = ${mandatorId} and webhook_id = ${webhookId}
-    order by position`.execute(db);
-  // There is more behind it, but no room: not for this job, which would find nothing to do.
-  if (events.length >= mostWaiting) return { events, end: seen, hasMore: false };
+    select event.position::float8 as position, event.micros::float8 as micros, subject, event.kind, event.at, event.attempts,
+      (event.failed_at < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
+    from (
+      select subject from webhook_event
+      where mandator_id = ${mandatorId} and webhook_id = ${webhookId} and due_at <= now()
+      order by due_at, position limit ${recordsAtOnce}
+    ) as record cross join lateral (
+      select position, micros, kind, at, attempts, failed_at from webhook_event
+      where mandator_id = ${mandatorId} and webhook_id = ${webhookId} and subject = record.subject
+      order by position limit ${eventsOfRecord}
+    ) as event
+    order by event.position`.execute(db);
+  const isUntried = events.every(({ attempts }) => attempts === 0);
+  // There is enough to do: the others stay in the feed.
+  if (isUntried && recordsOf(events).length >= recordsAtOnce) return { events, behind: [], end: seen, hasMore: true };
   const { changes, end, hasMore } = await readEvents(db, mandatorId, { limit: freshAtOnce, after: seen ?? undefined });
-  for (const change of changes) {
+  const fresh = changes.flatMap((change): WaitingEvent[] => {
     const kind = kindOf(change);
-    if (kind === undefined || !kinds.includes(kind)) continue;
+    if (kind === undefined || !kinds.includes(kind)) return [];
     const { position, micros, at } = change;
-    const unsent = { attempts: 0, isDue: true, isSpent: false };
-    events.push({ position, micros, subject: subjectOf(change), kind, at, ...unsent });
-  }
-  return { events, end, hasMore };
+    return [{ position, micros, subject: subjectOf(change), kind, at, attempts: 0, isSpent: false }];
+  });
+  const held = await waitingOf(db, { mandatorId, webhookId }, fresh);
+  const [behind = [], free = []] = [true, false].map((is) => fresh.filter(({ subject }) => held.has(subject) === is));
+  return { events: [...events, ...free], behind, end, hasMore };
 }
+
+/** The records of the events of which others wait already. */
+async function waitingOf(
+  db: Database,
+  { mandatorId, webhookId }: WebhookKey,
+  events: readonly WaitingEvent[],
+): Promise<Set<string>> {
+  if (events.length === 0) return new Set();
+  const { rows } = await sql<{ subject: string }>`
+    select subject from unnest(${recordsOf(events)}::text[]) as fresh (subject)
+    where exists (
+      select from webhook_event as event
+      where event.mandator_id = ${mandatorId} and event.webhook_id = ${webhookId} and event.subject = fresh.subject)`.execute(
+    db,
+  );
+  return new Set(rows.map(({ subject }) => subject));
+}
+
+const recordsOf = (events: readonly WaitingEvent[]) => [...new Set(events.map(({ subject }) => subject))];
 
 /** What has become of an event that still waits: `againMs` until its next attempt, null where none has been made. */
 export type StillWaiting = WaitingEvent & { againMs: number | null };
@@ -65,8 +103,8 @@ export async function writeWaiting(
     await sql`
       delete from webhook_event where mandator_id = ${mandatorId} and webhook_id = ${webhookId}
         and position = any (${positions}::bigint[])`.execute(trx);
-  if (waiting.length === 0) return;
-  await sql`
+  if (waiting.length > 0)
+    await sql`
     insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, attempts, failed_at, due_at)
     select ${mandatorId}, ${webhookId}, position, micros, subject, kind, at, attempts,
       case when "againMs" is not null then now() end, now() + "againMs" * interval '1 millisecond'
@@ -76,4 +114,20 @@ export async function writeWaiting(
       set attempts = excluded.attempts, due_at = excluded.due_at,
         failed_at = coalesce(webhook_event.failed_at, excluded.failed_at)
       where excluded.due_at is not null`.execute(trx);
+  const records = recordsOf([...taken, ...waiting]);
+  await sql`
+    update webhook_event as event set due_at = now()
+    where mandator_id = ${mandatorId} and webhook_id = ${webhookId} and subject = any (${records}::text[])
+      and ${isFirstWithoutTime}`.execute(trx);
+}
+
+/** Of a row `event`. */
+const isFirstWithoutTime = sql<boolean>`event.due_at is null and not exists (
+  select from webhook_event as before
+  where before.mandator_id = event.mandator_id and before.webhook_id = event.webhook_id
+    and before.subject = event.subject and before.position < event.position)`;
+
+/** What waits and is first has a time, also where a worker of a former release, which gave it none, has taken those before it. */
+export async function giveTimes(db: Database): Promise<void> {
+  await sql`update webhook_event as event set due_at = now() where ${isFirstWithoutTime}`.execute(db);
 }

@@ -128,7 +128,7 @@ const anew = {
 const sendAtOnce = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
   trx
     .updateTable('webhook_event')
-    .set({ attempts: 0, failed_at: null, due_at: null })
+    .set({ attempts: 0, failed_at: null, due_at: sql<Date | null>`case when due_at is not null then now() end` })
     .where('mandator_id', '=', mandatorId)
     .where('webhook_id', '=', id)
     .execute();

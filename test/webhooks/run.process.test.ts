@@ -88,7 +88,7 @@ test(`${events} events, and ${kills} killed workers`, async () => {
   let worker = startProgram(database.url, settings);
   /** Pauses are over sooner than they are, and an Admin enables what was disabled. */
   const hurry = async () => {
-    await sql`update webhook_event set due_at = null where due_at is not null`.execute(db);
+    await sql`update webhook_event set due_at = now() where due_at is not null`.execute(db);
     await sql`
       update webhook set due_at = now(), disabled_at = null, disabled_because = null,
         rounds = rounds + case when disabled_at is null then 0 else 1 end`.execute(db);

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
-import { deliverEvents, examineWebhooks, forgetDeliveries, queueDue } from '../../src/webhooks/service.ts';
+import { deliverEvents, examineWebhooks, forgetDeliveries, giveTimes, queueDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
@@ -63,13 +63,17 @@ const act = ({ Id }: { Id: number }, what: string, body: object = {}) =>
 const deliveries = async ({ Id }: { Id: number }, query = '') =>
   (await admin.get(`/webhooks/${Id}/deliveries${query}`)).body['Items'] as Tree[];
 
-/** One job of the worker. */
-const deliver = ({ Id: webhookId }: { Id: number }, signal = new AbortController().signal) =>
-  deliverEvents({ ...service.context, work: db, signal }, { mandatorId, webhookId });
+const takeJobs = async () =>
+  Number((await sql`delete from graphile_worker._private_jobs where key like 'webhook %'`.execute(db)).numAffectedRows);
+/** Jobs of the worker: one that has taken its time leaves another. */
+const deliver = async ({ Id: webhookId }: { Id: number }, signal = new AbortController().signal) => {
+  do await deliverEvents({ ...service.context, work: db, signal }, { mandatorId, webhookId });
+  while ((await takeJobs()) > 0);
+};
 /** As if all pauses were over. */
 const passPauses = async () => {
   await sql`update webhook set due_at = now()`.execute(db);
-  await sql`update webhook_event set due_at = null`.execute(db);
+  await sql`update webhook_event set due_at = now() where due_at is not null`.execute(db);
 };
 const book = async (count = 1) => {
   const ids = await insertBookings(db, mandatorId, room, { first: hour, count });
@@ -81,9 +85,7 @@ const write = (id: number, columns: string, on = db) =>
 const told = () => receiver.messages().map(({ type, data }) => [type, data['Id']]);
 const queued = async () => {
   await queueDue(db);
-  const { rows } = await sql`select from graphile_worker._private_jobs where key like 'webhook %'`.execute(db);
-  await sql`delete from graphile_worker._private_jobs where key like 'webhook %'`.execute(db);
-  return rows.length;
+  return await takeJobs();
 };
 
 describe('the record', () => {
@@ -469,21 +471,85 @@ describe('a receiver that fails', () => {
     expect(told()).toEqual([['booking.created', kept]]);
   });
 
-  test('has a thousand events wait at most; the others stay in the feed, and nothing is done until one is due', async () => {
-    const made = await make();
-    await sql`
+  /** As if so many records had failed, and are sent again in an hour. */
+  const failBefore = ({ Id }: Made, records: number) =>
+    sql`
       insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, attempts, failed_at, due_at)
-      select ${mandatorId}, ${made.Id}, -n, 1, 'Booking -' || n, 'BookingChanged', now(), 1, now(), now() + interval '1 hour'
-      from generate_series(1, 1000) as n`.execute(db);
+      select ${mandatorId}, ${Id}, -n, 1, 'Booking -' || n, 'BookingChanged', now(), 1, now(), now() + interval '1 hour'
+      from generate_series(1, ${records}::int) as n`.execute(db);
+
+  test('for thousands of records holds up no other, neither while these rest nor when they are due', async () => {
+    const made = await make();
+    await failBefore(made, 2_000);
+    receiver.answer(({ body }) => ({ status: body.includes('"Id":-') ? 500 : 200 }));
+    const [first = 0] = await book();
+    await deliver(made);
+    expect(told()).toEqual([['booking.created', first]]);
+    expect(await read(made)).toMatchObject({ Waiting: 2_000 });
+    expect(await queued()).toBe(0);
+    await passPauses();
+    await sql`update webhook set failures = 5, failing_since = now()`.execute(db);
+    const [second = 0] = await book();
+    await deliver(made);
+    expect(told()[1]).toEqual(['booking.created', second]);
+  });
+
+  test('gets what waits of a record in its order, and what comes after it in the feed behind it', async () => {
+    const made = await make();
     const [id = 0] = await book();
-    const rounds = async () => (await sql`select rounds from webhook`.execute(db)).rows;
-    const before = await rounds();
+    await write(id, "subject = 'A'");
+    receiver.answer(answering(500));
     await deliver(made);
-    expect(await rounds()).toEqual(before);
-    expect(await read(made)).toMatchObject({ Waiting: 1_000 });
-    await sql`delete from webhook_event where position = -1000`.execute(db);
+    for (let at = 0; at < 30; at++) await write(id, `subject = 'Change ${at}'`);
+    receiver.answer(answering(200));
     await deliver(made);
-    expect(told()).toEqual([['booking.created', id]]);
+    expect(told()).toEqual([]);
+    await passPauses();
+    await write(id, "subject = 'Last'");
+    await deliver(made);
+    const positions = (await deliveries(made)).map(({ MessageId }) => Number(String(MessageId).split('_')[2]));
+    const sent = positions.slice(0, -1).toReversed();
+    expect(sent).toHaveLength(33);
+    expect(sent).toEqual(sent.toSorted((one, other) => one - other));
+    expect(await read(made)).toMatchObject({ Waiting: 0 });
+  });
+
+  test('leaves in the feed what happens while it rests', async () => {
+    const made = await make();
+    receiver.answer(answering(500));
+    await book(300);
+    for (let probe = 0; probe < 4; probe++) {
+      await deliver(made);
+      await sql`update webhook set due_at = now()`.execute(db);
+      await sql`update webhook_event set due_at = now() + interval '1 hour' where attempts > 0`.execute(db);
+    }
+    expect(await read(made)).toMatchObject({ Waiting: 200 });
+  });
+
+  test('is disabled once nothing was taken for three days, whichever event fails', async () => {
+    const made = await make();
+    await book(8);
+    receiver.answer(answering(500));
+    await deliver(made);
+    await sql`update webhook set failing_since = now() - interval '73 hours'`.execute(db);
+    await passPauses();
+    await deliver(made);
+    expect(await read(made)).toMatchObject({ Enabled: false, DisabledBecause: 'Failing', Waiting: 8 });
+  });
+
+  test('gets what a worker of a former release has left without a time', async () => {
+    const made = await make();
+    const [id = 0] = await book();
+    await write(id, "subject = 'A'");
+    receiver.answer(answering(500));
+    await deliver(made);
+    await sql`update webhook_event set due_at = null`.execute(db);
+    receiver.answer(answering(200));
+    expect(await queued()).toBe(0);
+    await giveTimes(db);
+    expect(await queued()).toBe(1);
+    await deliver(made);
+    expect(told().map(([type]) => type)).toEqual(['booking.created', 'booking.changed']);
   });
 
   test('hangs, and holds no other receiver meanwhile', async () => {
