@@ -99,7 +99,7 @@ export const webhookSettings = z.strictObject({
   TrustedOrigins: origins
     .default([])
     .describe(
-      'Receivers of events that are sent to although they are inside of the network, or listen over http. Elsewhere events are sent over https, to addresses of the internet.',
+      'Receivers of events that are sent to although they are inside of the network, or listen over http: at any path, by the Admins of all tenants, who are not shown what they answer. Elsewhere events are sent over https, to addresses of the internet.',
     ),
 });
 

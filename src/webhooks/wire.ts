@@ -148,7 +148,10 @@ export const deliveryRecord = z
       .max(999)
       .nullable()
       .meta({ description: 'The HTTP status of the answer; null: there was none.' }),
-    Answer: maybeText(longestAnswer, `The first ${longestAnswer} characters of the answer.`),
+    Answer: maybeText(
+      longestAnswer,
+      `The first ${longestAnswer} characters of the answer; null for a server that the operator trusts.`,
+    ),
     Fault: maybeText(500, 'Why it was not taken; null: it was.'),
     Cursor: maybeText(
       longestCursor,

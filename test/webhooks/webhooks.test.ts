@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
+import { textOf } from '../../src/webhooks/sending.ts';
 import { deliverEvents, examineWebhooks, forgetDeliveries, giveTimes, queueDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
@@ -187,7 +188,7 @@ describe('a message', () => {
     expect(() => verified(Secret, { ...single!, body: single!.body.replace('Board', 'Bored') })).toThrow(/signature/i);
   });
 
-  test('follows no redirect, and of an answer keeps the first 500 characters without controls', async () => {
+  test('follows no redirect, and of a trusted server keeps the status, and no answer', async () => {
     const made = await make();
     receiver.answer(() => ({
       status: 302,
@@ -202,8 +203,19 @@ describe('a message', () => {
       Kind: 'Test',
       Attempt: 1,
     });
-    expect(body['Answer']).toMatch(/^é{200,500}$/);
-    expect(receiver.messages().map(({ path }) => path)).toEqual(['/hook']);
+    expect(body['Answer']).toBeNull();
+    await book();
+    await deliver(made);
+    expect((await deliveries(made)).map(({ Status, Answer }) => [Status, Answer])).toEqual([
+      [302, null],
+      [302, null],
+    ]);
+    expect(receiver.messages().map(({ path }) => path)).toEqual(['/hook', '/hook']);
+  });
+
+  test('keeps of another answer the first 500 characters, without controls', () => {
+    expect(textOf(Buffer.from(`\u0007${'é'.repeat(9_000)}`))).toBe('é'.repeat(500));
+    expect(textOf(Buffer.from('\u001b\r\n'))).toBeNull();
   });
 
   test('tells of an answer that is not of HTTP in words', async () => {
