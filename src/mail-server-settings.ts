@@ -121,7 +121,7 @@ export const mailServer = z
       TrustedOrigins: origins
         .optional()
         .describe(
-          'ICalendar: servers that are asked although they are inside of the network, or answer over http. Elsewhere calendars are read over https, from addresses of the internet.',
+          'ICalendar: servers that are asked although they are inside of the network, or answer over http; not where another one leads to them. Elsewhere calendars are read over https, from addresses of the internet.',
         ),
       PastDays: wholeNumber(0, 31).default(1).describe('Days before today that are booked.'),
       FutureDays: wholeNumber(1, 1_098).default(365).describe('Days after today that are booked.'),

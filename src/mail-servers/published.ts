@@ -99,6 +99,8 @@ async function fetchFeed(
   signal: AbortSignal,
 ): Promise<FetchedAnswer> {
   const { origin } = address;
+  // Whoever publishes a calendar may lead anywhere: what the settings trust is this address.
+  let own = trusted.filter((one) => one === origin);
   const headers = {
     accept: 'text/calendar',
     'user-agent': 'roomgate',
@@ -109,7 +111,7 @@ async function fetchFeed(
   let url = address;
   try {
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await fetchPublic(url, { headers, signal: patience, most: mostBytes, trusted });
+      const answer = await fetchPublic(url, { headers, signal: patience, most: mostBytes, trusted: own });
       const { status } = answer;
       if (status === 200 || (status === 304 && known)) return answer;
       const location = status >= 300 && status < 400 && answer.headers.get('location');
@@ -117,13 +119,16 @@ async function fetchFeed(
       const next = URL.parse(location, url);
       if (!next || redirects === mostRedirects)
         throw new ServerFault('Unreachable', `${origin} leads on and on, and to no calendar.`);
+      if (next.origin !== origin) own = [];
       url = next;
     }
   } catch (error) {
     if (error instanceof NotPublic)
       throw new ServerFault(
         'Unreachable',
-        `${quote(error.message)}; name ${url.origin === 'null' ? 'its origin' : url.origin} in TrustedOrigins if it is yours.`,
+        url.origin === origin
+          ? `${quote(error.message)}; name ${origin} in TrustedOrigins if it is yours.`
+          : `${quote(error.message)}, and ${origin} leads there; give the address that it leads to.`,
       );
     throw networkFault(error, origin);
   }

@@ -240,15 +240,15 @@ describe('what is no calendar is a fault, which tells nothing of the address but
       'a place inside',
       { status: 302, headers: { location: 'http://169.254.169.254/meta' } },
       'Unreachable',
-      /name http:\/\/169\.254\.169\.254 in TrustedOrigins/,
+      /169\.254\.169\.254 is no https address, and http:\/\/127\.0\.0\.1:\d+ leads there; give the address/,
     ],
     [
       'a name that leads inside',
       { status: 302, headers: { location: 'https://localhost/' } },
       'Unreachable',
-      /name https:\/\/localhost in TrustedOrigins/,
+      /localhost leads to .*; give the address/,
     ],
-    ['another scheme', { status: 302, headers: { location: 'file:///etc/passwd' } }, 'Unreachable', /TrustedOrigins/],
+    ['another scheme', { status: 302, headers: { location: 'file:///etc/passwd' } }, 'Unreachable', /give the address/],
   ])('%s', async (_, reply, fault, words) => {
     server.answer(() => reply);
     const answer = await open()().catch((error: unknown) => error);
@@ -257,9 +257,22 @@ describe('what is no calendar is a fault, which tells nothing of the address but
     expect((answer as ServerFault).message).not.toContain(secret);
   });
 
+  test('a publisher cannot lead to a server inside, even one that the settings trust', async () => {
+    server.answer(() => ({ status: 302, headers: { location: `${elsewhere.origin}/secret.ics` } }));
+    elsewhere.answer(() => ({ body: one }));
+    expect(await faultOf(open()())).toMatchObject({
+      fault: 'Unreachable',
+      message: expect.stringContaining('leads there; give the address that it leads to'),
+    });
+    expect(elsewhere.asked).toHaveLength(0);
+  });
+
   test('an address inside is not asked without being trusted', async () => {
     server.answer(() => ({ body: one }));
-    expect(await faultOf(open({ TrustedOrigins: [] })())).toMatchObject({ fault: 'Unreachable' });
+    expect(await faultOf(open({ TrustedOrigins: [] })())).toMatchObject({
+      fault: 'Unreachable',
+      message: expect.stringContaining(`name ${server.origin} in TrustedOrigins`),
+    });
     expect(server.asked).toHaveLength(0);
   });
 });
