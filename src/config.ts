@@ -9,12 +9,12 @@ import {
   holidaySettings,
   identityProvider,
   identitySettings,
-  isSecret,
   limitSettings,
   mailCalendar,
   mailServer,
   sessionSettings,
   settings,
+  showSetting,
   tracingSettings,
   webhookSettings,
 } from './settings.ts';
@@ -178,13 +178,6 @@ function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: b
   return `; did you mean ${written}?`;
 }
 
-function show(name: string, value: unknown): string {
-  if (isSecret(name)) return '(secret)';
-  if (Array.isArray(value)) return 'a list';
-  // A URL may carry a password.
-  return isTree(value) ? 'an object' : JSON.stringify(value).replace(/\/\/\S*@/, '//(secret)@');
-}
-
 /** The faults of an issue, each with the dotted name of its setting. */
 function describe(
   issue: z.core.$ZodIssue,
@@ -200,7 +193,7 @@ function describe(
   if (issue.code === 'invalid_key') return [[name, issue.issues[0]?.message ?? issue.message]];
   if (issue.code === 'custom' && issue.params?.['isAboutName']) return [[name, issue.message]];
   const value = valueAt(input, issue.path);
-  if (value !== undefined) return [[name, `is ${show(name, value)}; ${issue.message}`]];
+  if (value !== undefined) return [[name, `is ${showSetting(name, value)}; ${issue.message}`]];
   // What a setting's schema says of it is told, and a mere type is not.
   const isMereType = issue.code === 'invalid_type' && issue.message === wordingOf(issue);
   return [[name, isMereType ? 'is missing' : `is missing; ${issue.message}`]];

@@ -534,13 +534,20 @@ describe('mail servers, by mandator', () => {
       { MailServer__Demo__Passwort: 'hunter2' },
       ['MailServer__Demo__Passwort: there is no such setting; did you mean MailServer__demo__Password?'],
     ],
-    ...['http://mail.example', 'https://rooms:hunter2/x@mail.example', 'https://mail.example?x', 'mail'].map(
-      (Url): [unknown, NodeJS.ProcessEnv, string[]] => [
-        { demo: { ...server, Url } },
-        {},
-        [line(`demo.Url: is ${JSON.stringify(Url).replace('rooms:hunter2/x', '(secret)')}; ${safe}`)],
-      ],
-    ),
+    ...(
+      [
+        ['http://mail.example', '"http://mail.example"'],
+        ['http://mail.example:81/hunter2/{user}.ics', '"http://mail.example:81/(secret)"'],
+        ['https://mail.example?hunter2', '"https://mail.example/(secret)"'],
+        ['https://mail.example/#hunter2', '"https://mail.example/(secret)"'],
+        ['https://rooms:hunter2/x@mail.example', '(secret)'],
+        ['mail.example/hunter2', '(secret)'],
+      ] as const
+    ).map(([Url, shown]): [unknown, NodeJS.ProcessEnv, string[]] => [
+      { demo: { ...server, Url } },
+      {},
+      [line(`demo.Url: is ${shown}; ${safe}`)],
+    ]),
     [
       { demo: { ...server, Password: ['hunter2'] } },
       {},
