@@ -9,6 +9,7 @@ import * as wire from './wire.ts';
 export { examineWebhooks } from './service.ts';
 
 type TenantOption = { mandator: string };
+type Written = { name: string; url: string; kinds: string };
 type Numbered = { id: number; name: string };
 
 const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
@@ -22,6 +23,8 @@ function readId(id: string): number {
   if (!/^[1-9]\d{0,8}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a webhook; see webhooks list.`);
   return Number(id);
 }
+
+const readKinds = (list: string) => list.split(',').map((kind) => kind.trim());
 
 const told = ({ id, name }: Numbered) => `${name} (${id})`;
 
@@ -56,15 +59,35 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('add https://board.example/hooks --mandator demo --name Board --kinds BatchEnded'))
     .action(
       action(
-        async ({ context, print }, url: string, options: TenantOption & { name: string; kinds: string }) => {
+        async ({ context, print }, url: string, options: TenantOption & Omit<Written, 'url'>) => {
           const act = await webhooks.openOffice(context.db, options.mandator);
-          const Kinds = options.kinds.split(',').map((kind) => kind.trim());
-          const wanted = readInput(wire.newWebhook, { Name: options.name, Url: url, Kinds });
+          const sent = { Name: options.name, Url: url, Kinds: readKinds(options.kinds) };
+          const wanted = readInput(wire.newWebhook, sent);
           const made = await webhooks.createWebhook(context, act, toFields(wanted));
           print(secretOf(made, 'gets events from now on'), wire.toSecretRecord(made));
         },
         { makesSecrets: true },
       ),
+    );
+
+  ofTenant('change')
+    .description('change what a webhook is called, where it sends, or which events')
+    .argument('<id>', 'the id that list prints')
+    .option('--url <url>', 'an https address')
+    .option('--name <text>', 'what it is called')
+    .option('--kinds <list>', `which events, with commas: ${webhooks.eventKinds.join(', ')}`)
+    .addHelpText('after', example('change 3 --mandator demo --kinds BatchEnded,DisplaySilent'))
+    .action(
+      action(async ({ context, print }, id: string, options: TenantOption & Partial<Written>) => {
+        const { name: Name, url: Url, kinds } = options;
+        if ([Name, Url, kinds].every((value) => value === undefined))
+          throw new CommandFailed('Give --url, --name or --kinds: what shall change.');
+        const act = await webhooks.openOffice(context.db, options.mandator);
+        const sent = { ...(Name && { Name }), ...(Url && { Url }), ...(kinds && { Kinds: readKinds(kinds) }) };
+        const wanted = toFields(readInput(wire.webhookChanges, sent));
+        const changed = await webhooks.changeWebhook(context, act, readId(id), undefined, wanted);
+        print(`${told(changed)} is changed.`, wire.toWebhookRecord(changed));
+      }),
     );
 
   ofTenant('rotate')

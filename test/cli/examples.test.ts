@@ -109,7 +109,7 @@ test('where PINs do not count, who makes one or needs one is told so, with the r
   expect((await run('roomgate pin create')).said).not.toContain('not count');
 });
 
-test('a webhook is disabled, enabled and deleted, and the list says so', async () => {
+test('a webhook is changed, disabled, enabled and deleted, and the list says so', async () => {
   const { said } = await run(`roomgate webhooks add ${receiver.origin} --name Sign --kinds BatchEnded`);
   const id = /^Sign \((\d+)\)/.exec(said)?.[1];
   const list = async () => (await run('roomgate webhooks list')).said;
@@ -117,6 +117,15 @@ test('a webhook is disabled, enabled and deleted, and the list says so', async (
   expect(await list()).toMatch(/Sign .* disabled: Admin /);
   expect(await run(`roomgate webhooks enable ${id}`)).toMatchObject({ code: 0, said: `Sign (${id}) is enabled.\n` });
   expect(await list()).toMatch(/Sign .* ok /);
+  const change = (what: string) => run(`roomgate webhooks change ${id} ${what}`);
+  expect(await change('--name Gong --kinds BatchEnded,BookingCreated')).toMatchObject({
+    code: 0,
+    said: `Gong (${id}) is changed.\n`,
+  });
+  expect(await list()).toMatch(/Gong +\S+ +BatchEnded BookingCreated +ok/);
+  expect(await change('')).toMatchObject({ code: 1, said: expect.stringContaining('--url, --name or --kinds') });
+  expect(await change('--kinds Lunch')).toMatchObject({ code: 1, said: expect.stringContaining('BatchEnded') });
+  await change('--name Sign');
   expect(await run(`roomgate webhooks delete ${id}`)).toMatchObject({ code: 0, said: `Sign (${id}) is deleted.\n` });
   expect(await list()).not.toContain('Sign');
   expect(await run(`roomgate webhooks enable ${id}`)).toMatchObject({ code: 1 });
@@ -140,7 +149,10 @@ test('each example of the help', async () => {
       .replace('demo.tenant.gz', path.join(folder, 'demo.tenant.gz'))
       .replace(' roomgate.backup', ` ${path.join(folder, 'roomgate.backup')}`)
       .replace(/ revoke \d+/, ` revoke ${lastId}`)
-      .replace(/ webhooks (rotate|test|replay|enable|disable|deliveries|delete) \d+/, ` webhooks $1 ${webhookId}`);
+      .replace(
+        / webhooks (change|rotate|test|replay|enable|disable|deliveries|delete) \d+/,
+        ` webhooks $1 ${webhookId}`,
+      );
     const result = await run(line);
     webhookId = Number(/^Board \((\d+)\) gets events/.exec(result.said)?.[1] ?? webhookId);
     lastId = Number(/Its id, to revoke it, is (\d+)/.exec(result.said)?.[1] ?? lastId);
