@@ -21,9 +21,12 @@ type NamedRoom = EntrySource & { name: string; count: number };
 export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
   const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [keyOf(Name), RessourceName]));
   const named = new Map<string, NamedRoom>();
+  /** As the tenant spells what a file may spell in several ways. */
+  const spelled = new Map<string, string>();
   const roomOf = (name: string): string | null => {
     const found = renamed.get(keyOf(name));
-    return found === undefined ? name.trim() : found;
+    const room = found === undefined ? name.trim() : found;
+    return room === null ? null : (spelled.get(room) ?? room);
   };
   return {
     roomOf,
@@ -34,17 +37,19 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
       if (before) before.count++;
       else named.set(room, { file, line, ...(roomColumn && { roomColumn }), name, count: 1 });
     },
-    /** Reports those that the tenant does not have, each once. */
+    /** Reports those that the tenant does not have, each once; after it `roomOf` spells the others as the tenant does. */
     async check(db: Database, viewer: Viewer, standort: string | null, report: FaultReport): Promise<void> {
       const ofTenant = sql`resource.mandator_id = ${viewer.mandatorId} and resource.active
         and resource.id <> all (${viewer.hiddenRooms}::integer[])
         and (${standort}::text is null or resource.location_id in (
           select id from location where location.mandator_id = ${viewer.mandatorId} and location.name_key = name_key(${standort})))`;
-      const { rows } = await sql<{ name: string; matches: number }>`
-        select wanted.name, count(resource.id)::int as matches
+      const found = await sql<{ name: string; matches: number; spelling: string }>`
+        select wanted.name, count(resource.id)::int as matches, min(resource.name) as spelling
         from unnest(${[...named.keys()]}::text[]) as wanted (name)
         left join resource on resource.name_key = name_key(wanted.name) and ${ofTenant}
-        group by 1 having count(resource.id) <> 1`.execute(db);
+        group by 1`.execute(db);
+      for (const { name, matches, spelling } of found.rows) if (matches === 1) spelled.set(name, spelling);
+      const rows = found.rows.filter(({ matches }) => matches !== 1);
       if (rows.length === 0) return;
       const known = await sql<{ name: string }>`
         select name from resource where ${ofTenant} order by name limit ${mostCompared}`.execute(db);

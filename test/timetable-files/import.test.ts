@@ -172,3 +172,16 @@ describe('a profile', () => {
     expect([status, body['detail']]).toEqual([409, expect.stringContaining('at most 50 timetable profiles')]);
   });
 });
+
+test('a room that a file spells in several ways is one room, as the tenant spells it', async () => {
+  const school = await enterSchool(service, ['TH1', 'R101']);
+  const lines = ['1,"5a","A","Sp","TH1",1,1,,', '2,"5b","B","Sp","th1 ",1,1,,', '3,"5c","C","Sp","Th1",1,2,,'];
+  const options = { ...small, rooms: undefined, sharedRooms: ['tH1'] };
+  await school.imports({ 'GPU001.TXT': [...lines, '3,"5c","D","Sp","TH1",1,2,,'].join('\n') }, options);
+  const lessons = (await school.jobs()).map(
+    ({ LektionList }) => LektionList as { KopplungId: string; LektionId: string }[],
+  );
+  expect(lessons[0]![0]!.KopplungId).toMatch(/^raum-TH1-/);
+  expect(lessons[1]![0]!.KopplungId).toBe(lessons[0]![0]!.KopplungId);
+  for (const { LektionId } of lessons[2]!) expect(LektionId).toMatch(/^\d{8}-2$/);
+});
