@@ -112,11 +112,13 @@ describe('exit code 0', () => {
 
   test('serve says where it is once it can be used', async () => {
     const config = { BaseUrl: 'http://rooms.example', IdpUrl: 'http://id.example' };
-    const started = { config: { ...config, IdentityProvider: { Mode: 'Embedded' } } } as Context;
+    const own = { Host: '127.0.0.1', Port: 8081, IdentityProvider: { Mode: 'Embedded' } };
+    const started = { config: { ...config, ...own } } as Context;
     const serve: Host['serve'] = (tell) => tell(started, false);
     const { code, out } = await run({ serve }, 'serve');
     expect(code).toBe(0);
     expect(out).toMatch(/^The console is at http:\/\/rooms\.example\/\nroomgate is ready at http:\/\/rooms\.example\n/);
+    expect(out).toMatch(/^ {2}Health {4}http:\/\/127\.0\.0\.1:8081\/healthz,/m);
     expect((await run({ serve }, 'serve', '--json')).out).toBe(
       '{"BaseUrl":"http://rooms.example","IdpUrl":"http://id.example"}\n',
     );
