@@ -188,10 +188,11 @@ export function openCsv(
       const clock = `${String(Math.floor(begin / 60)).padStart(2, '0')}${String(begin % 60).padStart(2, '0')}`;
       const id = hasOwnId ? cell('Key') : `${compactDate(day)}-${clock}`;
       const times = { start: term.instantOf(day, begin), end: term.instantOf(day, end) };
+      const idColumn = known.has('Key') ? { idColumn: (known.get('Key') as number) + 1 } : {};
       for (const room of rooms)
         entries.push([
           group,
-          { kind: 'dated', file, line, id, hasOwnId, ...times, room, roomColumn, status, ...content },
+          { kind: 'dated', file, line, id, hasOwnId, ...idColumn, ...times, room, roomColumn, status, ...content },
         ]);
       function timesOfPeriods(): (number | undefined)[] {
         const periods = readPeriods(cell('Period'));

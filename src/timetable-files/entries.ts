@@ -48,6 +48,8 @@ export type DatedEntry = EntrySource &
     kind: 'dated';
     id: string;
     hasOwnId: boolean;
+    /** Of the id, where there is a column for it. */
+    idColumn?: number;
     start: number;
     end: number;
     status?: string | undefined;

@@ -1,7 +1,10 @@
 /** What is wrong with the files of a timetable: each fault with its file, line and column, and what to do. */
 import { type FieldError, InvalidInput } from '../errors.ts';
 
-/** A place in a file. `column` counts the fields of a line from 1; `field` is what stands there, unless the file has a heading. */
+/**
+ * A place in a file. `column` counts the fields of a line from 1, in iCalendar its characters; `field` is what stands there,
+ * unless the file has a heading.
+ */
 export type FilePlace = { file: number; line: number; column?: number | undefined; field?: string | undefined };
 
 export type Notice = { file: string; line: number; code: string; message: string };

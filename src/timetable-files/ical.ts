@@ -59,6 +59,9 @@ async function* unfold(text: AsyncGenerator<string>, file: number, report: Fault
   if (held) yield held;
 }
 
+/** Where a property stands, and where its parameters or its value begin. */
+type Place = { line: number; column: number };
+
 const hasTime = ({ value }: IcalProperty) => value.includes('T');
 const duration = /^P(?:(\d{1,2})W|(?:(\d{1,3})D)?(?:T(?:(\d{1,3})H)?(?:(\d{1,4})M)?(?:(\d{1,6})S)?)?)$/;
 
@@ -73,8 +76,8 @@ function lengthOf(text: string): number | undefined {
 
 export function openIcal(file: number, term: TermDays, report: FaultReport, take: TakeEntry) {
   let rules = 0;
-  async function takeEvent(event: IcalComponent, at: number): Promise<void> {
-    const place = (field: string) => ({ file, line: at, field });
+  async function takeEvent(event: IcalComponent, at: number, places: ReadonlyMap<string, Place>): Promise<void> {
+    const place = (field: string) => ({ file, line: at, ...places.get(field), field });
     const stop = (field: string, code: string, message: string): never => {
       report.fault(place(field), code, message);
       throw new Skipped();
@@ -111,7 +114,11 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     if (end && zoneOf(end) !== zone)
       stop('DTEND', 'InvalidTime', 'the event begins in one time zone and ends in another');
     if (length === undefined || length <= 0 || length > dayLength)
-      stop('DTEND', 'InvalidTime', 'the event must end after it begins, by at most 24 hours');
+      stop(
+        !end && places.has('DURATION') ? 'DURATION' : 'DTEND',
+        'InvalidTime',
+        'the event must end after it begins, by at most 24 hours',
+      );
     const rule = contentOf(event, 'RRULE') ?? null;
     if (rule !== null && ++rules > mostRules) {
       report.fault(place('RRULE'), 'TooManyLines', `more than ${mostRules} events that repeat`);
@@ -166,6 +173,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
   /** @returns how many events there are. @throws UnreadableFile once a fault is reported */
   return async (text: AsyncGenerator<string>): Promise<number> => {
     let lines: string[] | undefined;
+    let places = new Map<string, Place>();
     let [from, depth, count, last] = [0, 0, 0, 1];
     let isClosed = false;
     for await (const { line, text: written } of unfold(text, file, report)) {
@@ -177,6 +185,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
           throw new UnreadableFile();
         }
         lines = [];
+        places = new Map();
         from = line;
         depth = 0;
       }
@@ -187,13 +196,15 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
         report.fault({ file, line: from }, 'LineTooLong', `an event of more than ${mostLinesOfEvent} lines`);
         throw new UnreadableFile();
       }
+      const [name] = /^[\w-]+(?=[;:])/.exec(head) ?? [];
+      if (name && depth === 1 && !places.has(name)) places.set(name, { line, column: name.length + 2 });
       if (head.startsWith('BEGIN:')) depth++;
       if (head.startsWith('END:')) depth--;
       if (depth > 0) continue;
       const body = `BEGIN:VCALENDAR\n${lines.join('\n')}\nEND:VCALENDAR`;
       lines = undefined;
       try {
-        await takeEvent(readComponents(body).components[0] as IcalComponent, from);
+        await takeEvent(readComponents(body).components[0] as IcalComponent, from, places);
       } catch (error) {
         if (error instanceof NoCalendar)
           report.fault({ file, line: from }, 'InvalidEvent', `the event cannot be read: ${error.message}`);

@@ -83,7 +83,7 @@ function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): Plann
     for (const other of others)
       if (other.start !== start || other.end !== end || (hasOwnId && other.line !== line))
         report.fault(
-          { file: other.file, line: other.line, field: 'Key' },
+          { file: other.file, line: other.line, column: other.idColumn, field: 'Key' },
           'DuplicateLesson',
           `the lesson ${shown(id)} stands in line ${line} already; give each lesson an id of its own`,
         );

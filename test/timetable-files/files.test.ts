@@ -221,6 +221,13 @@ describe('faults', () => {
       'one id twice',
       csv('1;01.03.2027;8:00;8:45;R101;M;5a\n1;02.03.2027;8:00;8:45;R101;M;5a'),
       3,
+      1,
+      'DuplicateLesson',
+    ],
+    [
+      'one time with two ends, where no column has ids',
+      csv('01.03.2027;8:00;8:45;R101\n01.03.2027;8:00;9:30;R101', 'Datum;Von;Bis;Raum'),
+      3,
       null,
       'DuplicateLesson',
     ],
@@ -237,16 +244,28 @@ describe('faults', () => {
     [
       'a time zone that nobody knows',
       { 'a.ics': event('DTSTART;TZID=Mars:20270315T080000', 'LOCATION:R101') },
-      3,
-      null,
+      5,
+      9,
       'UnknownTimeZone',
     ],
     [
       'a rule that is none',
       { 'a.ics': event('DTSTART:20270315T080000', 'DURATION:PT45M', 'RRULE:FREQ=SOMETIMES', 'LOCATION:R101') },
-      3,
-      null,
+      7,
+      7,
       'InvalidRule',
+    ],
+    [
+      'an event of no length, beside an alarm',
+      {
+        'a.ics': event(
+          ...['BEGIN:VALARM', 'DURATION:PT5M', 'END:VALARM', 'DTSTART:20270315T080000'],
+          ...['DESCRIPTION:One', ' more line', 'DURATION:PT0S', 'LOCATION:R101'],
+        ),
+      },
+      11,
+      10,
+      'InvalidTime',
     ],
   ];
 
