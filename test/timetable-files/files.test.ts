@@ -306,9 +306,7 @@ describe('faults', () => {
     const told = async (text: string, options = {}) =>
       (await school.faults({ 'a.csv': text }, options)).map(({ Field, Message }) => [Field, Message]);
     const mapping = { Date: 'tag', Begin: 'von', End: 'bis', Room: 'saal' };
-    expect(
-      await told('Tag;Von;Bis;Saal\n31.02.2027;8:00;8:45;R101\n01.03.2027;25:00;8:45;R101', { mapping }),
-    ).toEqual([
+    expect(await told('Tag;Von;Bis;Saal\n31.02.2027;8:00;8:45;R101\n01.03.2027;25:00;8:45;R101', { mapping })).toEqual([
       ['Tag', expect.stringMatching(/^a\.csv line 2, column 1 \(Tag\): "31\.02\.2027" is no date/)],
       ['Von', expect.stringMatching(/^a\.csv line 3, column 2 \(Von\): "25:00" is no time/)],
     ]);
