@@ -50,6 +50,7 @@ export interface Batch {
   arrival: Generated<number>;
   attempts: Generated<number>;
   cancel_requested: Generated<boolean>;
+  changed_count: number | null;
   create_missing: Generated<boolean>;
   created_at: Generated<Timestamp>;
   created_by: number;
@@ -65,11 +66,13 @@ export interface Batch {
   job_count: number;
   lesson_count: number | null;
   mandator_id: number;
+  moved_count: number | null;
   not_before: Timestamp | null;
   omitted: Generated<Json>;
   on_conflict: Generated<string>;
   operation: string;
   processed_count: Generated<number>;
+  removed_count: number | null;
   replaces_quelle: string | null;
   replaces_since: Timestamp | null;
   request_id: string;

@@ -30,11 +30,17 @@ export type Batch = {
   lessonCount: number | null;
   processedCount: number;
   createdCount: number;
+  /** Null, as the next two, unless it has written; also where a release wrote that did not count. */
+  changedCount: number | null;
+  movedCount: number | null;
+  removedCount: number | null;
   errorCount: number;
   warningCount: number;
   failureKind: FailureKind | null;
   validateOnly: boolean;
   onConflict: ConflictRule;
+  /** What the files of a timetable replace; null: it came as jobs. */
+  quelle: string | null;
   errorMessages: string | null;
   omitted: readonly Omission[];
   createdAt: Date;
@@ -118,6 +124,8 @@ export function selectBatches(db: Database) {
     )
     .select(['batch.id', 'operation', 'import_status as importStatus', 'job_count as jobCount', 'arrival'])
     .select(['lesson_count as lessonCount', 'processed_count as processedCount', 'created_count as createdCount'])
+    .select(['changed_count as changedCount', 'moved_count as movedCount', 'removed_count as removedCount'])
+    .select('replaces_quelle as quelle')
     .select(['error_count as errorCount', 'warning_count as warningCount', 'failure_kind as failureKind'])
     .select([
       'validate_only as validateOnly',

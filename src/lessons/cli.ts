@@ -77,6 +77,13 @@ async function openLessonFile(file: string): Promise<Blob> {
   return content;
 }
 
+/** What is told of what a batch has written. */
+const writtenKinds = {
+  Create: ['Created'],
+  Update: ['Created', 'Changed', 'Moved', 'Removed'],
+  Delete: ['Removed'],
+} as const;
+
 function describeBatch(batch: BatchRecord): string {
   const seconds = batch.FinishedAt && (Date.parse(batch.FinishedAt) - Date.parse(batch.CreatedAt)) / 1_000;
   return formatTable(
@@ -85,7 +92,7 @@ function describeBatch(batch: BatchRecord): string {
       ['Status', batch.ImportStatus],
       ['Jobs', batch.JobCount],
       ['Lessons', batch.LessonCount ?? '-'],
-      ...(batch.Operation !== 'Delete' ? [['Created', batch.CreatedCount]] : []),
+      ...writtenKinds[batch.Operation].map((kind) => [kind, batch[`${kind}Count`] ?? '-']),
       ['Errors', batch.ErrorCount],
       ['Warnings', batch.WarningCount],
       ...(seconds === null ? [] : [['Seconds', seconds]]),

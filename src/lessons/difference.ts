@@ -31,9 +31,8 @@ export type Difference = {
 
 export const mostDifferences = 200;
 
-const moved = sql`(staged.resource_id, staged.beginn, staged.ende) is distinct from (stored.resource_id, stored.beginn, stored.ende)`;
 const kind = sql`case action when 'insert' then 'Added' when 'delete' then 'Removed' when 'keep' then 'Unchanged'
-  else case when ${moved} then 'Moved' else 'Changed' end end`;
+  else case when moved then 'Moved' else 'Changed' end end`;
 /** Columns whose null means a default, or that are compared by another column. */
 const compared: Record<string, (table: string) => RawBuilder<unknown>> = {
   RessourceName: (table) => sql.ref(`${table}.resource_id`),

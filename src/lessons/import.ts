@@ -61,8 +61,8 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   if (tooMany !== undefined) await recordLimits(trx, batch, 'Warning', [tooMany], 0);
   const warningCount = warnings + (tooMany === undefined ? 0 : 1);
   if (batch.validateOnly) await recordDifference(trx, batch);
-  const createdCount = batch.validateOnly ? 0 : published.inserted;
-  await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, createdCount, warningCount, omitted });
+  const written = batch.validateOnly ? {} : writtenCounts(published);
+  await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, ...written, warningCount, omitted });
   return 'LessonsCreated';
 }
 
@@ -97,6 +97,13 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
 type Stage = ReturnType<typeof openStage>;
 
 type Published = Omit<DescribedPlan, 'rows'>;
+
+const writtenCounts = ({ inserted, changed, moved, removed }: Published) => ({
+  createdCount: inserted,
+  changedCount: changed,
+  movedCount: moved,
+  removedCount: removed,
+});
 
 /** A lesson of the batch is wrong by itself. */
 class Refused extends Error {}
@@ -140,7 +147,16 @@ async function attempt<T>(
 /** The fast path: see creation. */
 async function create(progress: ImportProgress, { trx, batch, counts, jobs }: BatchWork): Promise<Published> {
   const { resourceIds } = jobs;
-  let published: Published = { inserted: 0, remarkable: false, earliest: null, latest: null, resourceIds };
+  let published: Published = {
+    inserted: 0,
+    changed: 0,
+    moved: 0,
+    removed: 0,
+    remarkable: false,
+    earliest: null,
+    latest: null,
+    resourceIds,
+  };
   let coupled = false;
   await insertJobs(trx, batch);
   await joinByHash(trx, true);
@@ -150,7 +166,7 @@ async function create(progress: ImportProgress, { trx, batch, counts, jobs }: Ba
     coupled ||= noticed.coupled;
     const { earliest, latest } = published;
     published = {
-      resourceIds,
+      ...published,
       inserted: published.inserted + slice.lessons,
       remarkable: published.remarkable || noticed.remarkable,
       earliest: earliest && earliest < noticed.earliest ? earliest : noticed.earliest,

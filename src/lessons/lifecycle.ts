@@ -29,6 +29,9 @@ type BatchOutcome = {
   lessonCount?: number;
   processedCount?: number;
   createdCount?: number;
+  changedCount?: number;
+  movedCount?: number;
+  removedCount?: number;
   errorCount?: number;
   warningCount?: number;
   failureKind?: FailureKind;
@@ -53,6 +56,9 @@ export async function move(
       lesson_count: outcome.lessonCount,
       processed_count: outcome.processedCount,
       created_count: outcome.createdCount,
+      changed_count: outcome.changedCount,
+      moved_count: outcome.movedCount,
+      removed_count: outcome.removedCount,
       error_count: outcome.errorCount,
       warning_count: outcome.warningCount,
       failure_kind: outcome.failureKind,

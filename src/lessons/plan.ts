@@ -110,6 +110,10 @@ export type DescribedPlan = {
   /** The highest row. */
   rows: number;
   inserted: number;
+  /** Lessons that stay in their room and at their time, and differ otherwise. */
+  changed: number;
+  moved: number;
+  removed: number;
   /** Whether there are warnings about single lessons. */
   remarkable: boolean;
   earliest: Date | null;
@@ -121,6 +125,9 @@ export type DescribedPlan = {
 export async function describePlan(trx: Transaction): Promise<DescribedPlan> {
   const { rows } = await sql<DescribedPlan>`
     select coalesce(max(row), 0) as rows, count(*) filter (where action = 'insert' and ${live})::int as inserted,
+      count(*) filter (where action = 'update' and not moved and ${live})::int as changed,
+      count(*) filter (where action = 'update' and moved and ${live})::int as moved,
+      count(*) filter (where action = 'delete' and ${live})::int as removed,
       min(beginn) filter (where action <> 'delete') as earliest, max(ende) filter (where action <> 'delete') as latest,
       coalesce(bool_or(skipped or has_unknown or beginn_assumed_utc or ende_assumed_utc or (action <> 'delete' and ende < now())),
         false) or exists (select from booking_plan where fate in ('displace', 'take')) as remarkable,

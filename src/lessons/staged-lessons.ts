@@ -18,6 +18,8 @@ const content = [...place, 'titel', 'klassen', 'bemerkung', 'kopplung_id'];
 const utc = (instant: RawBuilder<unknown>) =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+/** Another one is a lesson that has moved. */
+const roomAndTime = ['resource_id', 'beginn', 'ende'];
 /** Whether these columns of a lesson differ from what is stored. */
 const differs = (columns: readonly string[], ...more: RawBuilder<unknown>[][]) => sql`
   (${sql.join([...columns.map((column) => sql.ref(`lesson.${column}`)), ...more.map(([own]) => own)])}) is distinct from
@@ -33,6 +35,7 @@ function changedLessons(batch: Running): RawBuilder<unknown> {
              [sql`coalesce(status, 'Geplant')`, sql`(stored).status`],
              [sql`coalesce(privat, false)`, sql`(stored).privat`],
            )} then 'update' else 'keep' end as action,
+      (stored).job is not null and ${differs(roomAndTime)} as moved,
       coalesce((stored).ursprung, case when (stored).job is not null and ${differs(place)} then jsonb_build_object(
         'RessourceName', stored_room, 'Lehrpersonen', (stored).lehrpersonen, 'Fach', (stored).fach,
         'Beginn', ${utc(sql`(stored).beginn`)}, 'Ende', ${utc(sql`(stored).ende`)}) end) as ursprung
@@ -61,14 +64,14 @@ const isShared = (stored: RawBuilder<unknown>) =>
 
 /**
  * Fills `staged_lesson` with the lessons of the body, and with those that are deleted because the body does not list them.
- * `action` is insert, update, keep (nothing differs) or delete.
+ * `action` is insert, update, keep (nothing differs) or delete; `moved` is an update of room or time.
  * @param listed how many lessons the body lists
  */
 export async function stageLessons(trx: Transaction, batch: Running, listed: number): Promise<void> {
   await sql`
     create temporary table staged_lesson (
       row integer generated always as identity, index integer, lektion_index integer, job bigint, action text not null,
-      refused boolean not null, skipped boolean not null default false, has_unknown boolean,
+      moved boolean not null default false, refused boolean not null, skipped boolean not null default false, has_unknown boolean,
       beginn_assumed_utc boolean, ende_assumed_utc boolean,
       lektion_id text, ressource_name text, ressource_id integer, matches integer, resource_id integer,
       beginn timestamptz, ende timestamptz, status text, titel text, fach text, klassen text[], lehrpersonen text[],
@@ -91,8 +94,8 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
         trx,
       );
     else
-      await sql`insert into staged_lesson (${columns}, action, ursprung, stored_booking, stored_shared, stored_resource)
-        select ${columns}, action, ursprung, (stored).booking_id, ${isShared(sql`(stored)`)}, (stored).resource_id
+      await sql`insert into staged_lesson (${columns}, action, moved, ursprung, stored_booking, stored_shared, stored_resource)
+        select ${columns}, action, moved, ursprung, (stored).booking_id, ${isShared(sql`(stored)`)}, (stored).resource_id
         from (${changedLessons(batch)}) as lesson order by index, lektion_index`.execute(trx);
   }
   await joinByHash(trx, false);

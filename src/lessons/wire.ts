@@ -56,10 +56,16 @@ export const batchEntry = z
     CreatedCount: count(
       'Lessons that are new: 0 after a deletion or ValidateOnly, and of an update only those that ReplaceLektionList has added.',
     ),
+    ChangedCount: maybeCount(
+      'Lessons that have changed in something other than room and time; null unless it has written to the timetable.',
+    ),
+    MovedCount: maybeCount('Lessons that have got another room or time; null as ChangedCount.'),
+    RemovedCount: maybeCount('Lessons that have gone; null as ChangedCount.'),
     ErrorCount: count('How many errors.'),
     WarningCount: count('How many warnings.'),
     FailureKind: failureKind.nullable().meta({ description: 'Why it failed; null unless it did.' }),
     ValidateOnly: z.boolean().meta({ description: 'Whether it only checks.' }),
+    Quelle: maybeText(200, 'What the files of a timetable replace, as their jobs have it; null for a batch of jobs.'),
     CreatedAt: instant('When it was accepted.'),
     StartedAt: maybeInstant('When its work began.'),
     FinishedAt: maybeInstant('When it reached a final state.'),

@@ -276,6 +276,7 @@ describe('ReplaceLektionList', () => {
       replace({ LektionId: '1' }, { LektionId: '2', ...at(3) }, lesson('5', 'a', 4), lesson('6', 'B', 4)),
     );
     expect(batch).toMatchObject({ LessonCount: 4, ProcessedCount: 4, CreatedCount: 2, WarningCount: 0 });
+    expect(batch).toMatchObject({ ChangedCount: 0, MovedCount: 1, RemovedCount: 2, Quelle: null });
     expect(await places()).toEqual({ 1: 'A 1', 2: 'A 3', 5: 'A 4', 6: 'B 4' });
     const after = await lessons();
     expect([after['1'], after['5']?.Ursprung]).toEqual([before['1'], null]);

@@ -137,6 +137,14 @@ test(`ValidateOnly says what the real run says, byte by byte, and writes nothing
       expect(real.FailureKind).not.toBe('Technical');
       for (const { Code } of real.Errors) codes.add(Code);
       ends[real.ImportStatus as keyof typeof ends]++;
+      // What a check foresees, the real run has done.
+      if (validated.Difference) {
+        const foreseen = validated.Difference as Record<'Added' | 'Changed' | 'Moved' | 'Removed', number>;
+        const { Added, Changed, Moved, Removed } = foreseen;
+        const { CreatedCount, ChangedCount, MovedCount, RemovedCount } = real;
+        expect([CreatedCount, ChangedCount, MovedCount, RemovedCount]).toEqual([Added, Changed, Moved, Removed]);
+        expect(validated).toMatchObject({ ChangedCount: null, MovedCount: null, RemovedCount: null });
+      }
       if (real.ImportStatus === 'LessonsCreated') timetable = await prepare();
       else expect(await timetable.rows()).toEqual(before);
     });

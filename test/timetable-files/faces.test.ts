@@ -50,6 +50,18 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
   expect((await school.stored()).size).toBe(31);
   const again = await run(school, ...files, ...small, '--dry-run');
   expect(again.out).toContain('added 0, changed 0, moved 0, removed 0, unchanged 31');
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'roomgate-changed-'));
+  const changed = path.join(folder, 'GPU001.TXT');
+  // A lesson number without its first line, and with another teacher.
+  const lines = (await fs.readFile(files[0] as string, 'latin1')).split('\n');
+  const others = lines.slice(1).map((line) => line.replace(/^(1,"[^"]*",")[^"]*/, '$1Neu'));
+  await fs.writeFile(changed, others.join('\n'), 'latin1');
+  const next = await run(school, changed, ...files.slice(1), ...small, '--follow');
+  expect([next.code, next.out]).toEqual([
+    0,
+    expect.stringMatching(/^Created +0\nChanged +[1-9]\d*\nMoved +0\nRemoved +[1-9]\d*$/m),
+  ]);
+  await fs.rm(folder, { recursive: true });
 
   const wrong = await run(school, pathOf('gpu001-small.txt'), '--term', pathOf('term.json'));
   expect(wrong.code).toBe(1);

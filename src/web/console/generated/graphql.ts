@@ -2026,7 +2026,7 @@ export type RevokeSignMutation = { revokeDisplay:
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
-export type BatchStoryFragment = { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } };
+export type BatchStoryFragment = { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } };
 
 export type BatchesQueryVariables = Exact<{
   filter?: BatchFilter | null | undefined;
@@ -2034,21 +2034,21 @@ export type BatchesQueryVariables = Exact<{
 }>;
 
 
-export type BatchesQuery = { batches: { __typename: 'BatchConnection', nodes: Array<{ __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+export type BatchesQuery = { batches: { __typename: 'BatchConnection', nodes: Array<{ __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type FollowBatchesSubscriptionVariables = Exact<{
   states?: Array<ImportStatus> | ImportStatus | null | undefined;
 }>;
 
 
-export type FollowBatchesSubscription = { batches: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } };
+export type FollowBatchesSubscription = { batches: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } };
 
 export type BatchDetailsQueryVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type BatchDetailsQuery = { batch: { __typename: 'Batch', errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ __typename: 'OmittedErrors', severity: Severity, code: string, count: number }>, difference: { __typename: 'BatchDifference', added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ __typename: 'LessonDifference', kind: DifferenceKind, jobKey: string, lessonKey: string, fields: Array<string>, before: { __typename: 'LessonPlace', resourceName: string | null, start: string, end: string } | null, after: { __typename: 'LessonPlace', resourceName: string | null, start: string, end: string } | null }> } | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } | null };
+export type BatchDetailsQuery = { batch: { __typename: 'Batch', errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ __typename: 'OmittedErrors', severity: Severity, code: string, count: number }>, difference: { __typename: 'BatchDifference', added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ __typename: 'LessonDifference', kind: DifferenceKind, jobKey: string, lessonKey: string, fields: Array<string>, before: { __typename: 'LessonPlace', resourceName: string | null, start: string, end: string } | null, after: { __typename: 'LessonPlace', resourceName: string | null, start: string, end: string } | null }> } | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } | null };
 
 export type BatchErrorsQueryVariables = Exact<{
   id: string | number;
@@ -2063,7 +2063,7 @@ export type FollowBatchSubscriptionVariables = Exact<{
 }>;
 
 
-export type FollowBatchSubscription = { batchStatus: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } };
+export type FollowBatchSubscription = { batchStatus: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } };
 
 export type CancelBatchMutationVariables = Exact<{
   id: string | number;
@@ -2071,18 +2071,18 @@ export type CancelBatchMutationVariables = Exact<{
 
 
 export type CancelBatchMutation = { cancelBatch:
-    | { __typename: 'BatchCancelled', batch: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } }
+    | { __typename: 'BatchCancelled', batch: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } }
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
-export type ProfileFragment = { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null };
+export type ProfileFragment = { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null };
 
 export type TimetableProfilesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type TimetableProfilesQuery = { timetableProfiles: { __typename: 'TimetableProfileConnection', nodes: Array<{ __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }> } | null };
+export type TimetableProfilesQuery = { timetableProfiles: { __typename: 'TimetableProfileConnection', nodes: Array<{ __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }> } | null };
 
 export type CreateTimetableProfileMutationVariables = Exact<{
   input: CreateTimetableProfileInput;
@@ -2092,7 +2092,7 @@ export type CreateTimetableProfileMutationVariables = Exact<{
 export type CreateTimetableProfileMutation = { createTimetableProfile:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
+    | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
    };
 
@@ -2107,7 +2107,7 @@ export type ChangeTimetableProfileMutation = { changeTimetableProfile:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
+    | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -2678,10 +2678,14 @@ export const BatchStoryFragmentDoc = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  source
   onConflict
   createdAt
   startedAt
@@ -2728,6 +2732,7 @@ export const ProfileFragmentDoc = new TypedDocumentString(`
     name
     resourceName
   }
+  sharedRooms
   mapping {
     key
     date
@@ -6309,10 +6314,14 @@ export const BatchesDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  source
   onConflict
   createdAt
   startedAt
@@ -6337,10 +6346,14 @@ export const FollowBatchesDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  source
   onConflict
   createdAt
   startedAt
@@ -6394,10 +6407,14 @@ export const BatchDetailsDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  source
   onConflict
   createdAt
   startedAt
@@ -6447,10 +6464,14 @@ export const FollowBatchDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  source
   onConflict
   createdAt
   startedAt
@@ -6514,10 +6535,14 @@ fragment BatchStory on Batch {
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  source
   onConflict
   createdAt
   startedAt
@@ -6570,6 +6595,7 @@ export const TimetableProfilesDocument = new TypedDocumentString(`
     name
     resourceName
   }
+  sharedRooms
   mapping {
     key
     date
@@ -6664,6 +6690,7 @@ fragment Profile on TimetableProfile {
     name
     resourceName
   }
+  sharedRooms
   mapping {
     key
     date
@@ -6758,6 +6785,7 @@ fragment Profile on TimetableProfile {
     name
     resourceName
   }
+  sharedRooms
   mapping {
     key
     date

@@ -130,6 +130,7 @@ export const BatchList: Component<object> = () => {
                 html`<a href=${addressWith({ batch: id })} onClick=${open(id)}>${momentOf(createdAt)}</a>`,
             },
             { key: 'kind', title: t().what, value: kindText },
+            { key: 'source', title: t().source, value: ({ source }) => source ?? '' },
             { key: 'by', title: t().sender, value: ({ createdBy }) => createdBy.displayName },
             { key: 'status', title: t().state, value: stateText },
             { key: 'lessons', title: t().lessons, align: 'end', value: ({ lessonCount }) => lessonCount },

@@ -121,7 +121,11 @@ const facts = (batch: Batch): Child => html`
     ${fact(t().queue, batch.queuePosition)}
     ${fact(t().jobs, batch.jobCount)}
     ${fact(t().lessons, batch.lessonCount)}
+    ${fact(t().source, batch.source)}
     ${fact(t().created, batch.createdCount)}
+    ${fact(t().changed, batch.changedCount)}
+    ${fact(t().moved, batch.movedCount)}
+    ${fact(t().removed, batch.removedCount)}
     ${fact(t().onConflict, t().conflictRules[batch.onConflict])}
     ${fact(t().errors, batch.errorCount)}
     ${fact(t().warnings, batch.warningCount)}
