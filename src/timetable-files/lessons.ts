@@ -203,7 +203,9 @@ export function planJob(jobID: string, entries: readonly TimetableEntry[], rules
     ...events(of('event'), rules),
   ];
   for (const lesson of lessons)
-    if (lesson.slot && rules.isShared(lesson.room))
-      lesson.coupling = keyOf(`raum-${lesson.room}-${placeKey(lesson.slot.day, lesson.slot.period)}`);
+    if (rules.isShared(lesson.room)) {
+      const { room, slot, start } = lesson;
+      lesson.coupling = keyOf(`raum-${room}-${slot ? placeKey(slot.day, slot.period) : new Date(start).toISOString()}`);
+    }
   return lessons.sort((one, other) => (one.id < other.id ? -1 : 1));
 }

@@ -63,7 +63,7 @@ describe(`a school of ${lessons} lessons a week`, () => {
     expect(before.size).toBe(perDay * 13);
 
     const again = await school.imports({ 'GPU001.TXT': lines.toReversed().join('\n') }, schoolOptions);
-    expect(again.batch.CreatedCount).toBe(0);
+    expect(again.batch).toMatchObject({ CreatedCount: 0, ChangedCount: 0, MovedCount: 0, RemovedCount: 0 });
     expect(await school.stored()).toEqual(before);
 
     // A teacher for one lesson number, a lesson less on a Monday, a new one on a Tuesday, and a day's substitution and cancellation.
@@ -82,7 +82,13 @@ describe(`a school of ${lessons} lessons a week`, () => {
     expect(difference).toMatchObject(counts);
     expect(await school.stored()).toEqual(before);
     const { batch } = await school.imports(files, schoolOptions);
-    expect(batch.CreatedCount).toBe(3);
+    expect(batch).toMatchObject({
+      CreatedCount: 3,
+      ChangedCount: 15,
+      MovedCount: 0,
+      RemovedCount: 3,
+      Quelle: 'untis T',
+    });
     const after = await school.stored();
     expect([...after].filter(([key, row]) => before.get(key) === row)).toHaveLength(counts.Unchanged);
     expect(after.size).toBe(before.size);
@@ -324,6 +330,16 @@ describe('faults', () => {
     await school.imports({ 'a.csv': 'Datum;Beginn;Stunde;Raum;Fach\n15.03.2027;;1;R101;M' }, small);
     const [job] = await school.jobs();
     expect(job).toMatchObject({ JobID: expect.stringContaining('csv-M') });
+  });
+
+  test('lessons of a CSV meet in a shared room at one time, and nowhere else', async () => {
+    const school = await enterSchool(service);
+    const text = 'Datum;Von;Bis;Raum;Fach\n15.03.2027;8:00;8:45;R101;M\n15.03.2027;8:00;8:45;R101;D';
+    const refused = await school.client.end((await school.accept({ 'a.csv': text }, {})).BatchId);
+    expect(refused.Errors).toMatchObject([{ Code: 'ResourceConflict' }]);
+    await school.imports({ 'a.csv': text }, { sharedRooms: ['r101'] });
+    const [one, other, ...more] = (await school.client.lessons('RessourceName=R101')).Items;
+    expect([one?.BookingId, more]).toEqual([other?.BookingId, []]);
   });
 
   test('a missing time grid is told once, however many lines the file has', async () => {
