@@ -212,8 +212,11 @@ describeInBrowser('The screen of timetables', () => {
     await page.getByLabel('First day').fill('2031-02-03');
     await page.getByLabel('Last day').fill('2031-02-14');
     await page.getByLabel('Time grid', { exact: true }).fill('1 08:00');
-    await page.getByText('Line 1 is not understood').waitFor();
-    expect(await page.getByRole('button', { name: 'Check' }).isDisabled()).toBe(true);
+    await page.getByText('Line 1 is not understood; write it').waitFor();
+    const check = page.getByRole('button', { name: 'Check' });
+    expect(await check.isDisabled()).toBe(true);
+    const reason = page.locator(`#${await check.getAttribute('aria-describedby')}`);
+    expect(await reason.textContent()).toContain('what stands in “Time grid”, line 1 is not understood');
     await page.getByLabel('Time grid', { exact: true }).fill('1 08:00 08:45\n2 08:50 09:35');
     expect(await violations()).toEqual([]);
     await page.getByRole('button', { name: 'Check' }).click();
@@ -238,8 +241,13 @@ describeInBrowser('The screen of timetables', () => {
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByText('The timetable is imported.').first().waitFor();
     expect((await client.lessons('JobID=untis-2-31-1')).Items).toHaveLength(2);
+    const facts = page.locator('dl.facts');
+    await facts.getByText('Removed lessons').waitFor();
+    const told = (await facts.locator('dt, dd').allTextContents()).join(' ');
+    expect(told).toContain('Source untis 31-1 New lessons 6 Changed lessons 0 Moved lessons 0 Removed lessons 0');
 
     await page.getByRole('link', { name: '← All imports' }).click();
+    await page.getByRole('cell', { name: 'untis 31-1' }).first().waitFor();
     await page.getByRole('link', { name: 'Import a file …' }).click();
     await drop(['a.ics', calendar('HS 101, HS 102, Nowhere')]);
     await page.getByText('Read as iCalendar').waitFor();
@@ -248,6 +256,57 @@ describeInBrowser('The screen of timetables', () => {
       .getByText(/1 row|row has faults|One row has faults/)
       .first()
       .waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Drop files here').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('what is missing in the settings is told above them, and they stay open until it is there; a room may be shared', async () => {
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
+    await open('?screen=timetables&file=new');
+    await signIn();
+    const drop = (name: string, text: string) =>
+      page.getByLabel('Choose a file').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+    const check = () => page.getByRole('button', { name: 'Check' }).click();
+    await drop('GPU001.TXT', '1,"1A","Noe","Sp","HS 101",1,1,,\r\n2,"1B","Abt","Sp","HS 101",1,1,,\r\n');
+    // The browser may remember a term of an earlier file.
+    for (const name of ['Name of the term', 'First day', 'Last day', 'Time grid', 'Source'])
+      await page.getByLabel(name, { exact: true }).fill('');
+    await check();
+    await page.getByText('Something is missing under “Columns and settings”').waitFor();
+    await page.getByText('Untis files have weekdays and no dates; send a term').waitFor();
+    expect(await page.getByLabel('Name of the term').isVisible()).toBe(true);
+    expect(await violations()).toEqual([]);
+    await page.getByLabel('Name of the term').fill('33-1');
+    await page.getByLabel('First day').fill('2033-02-07');
+    await page.getByLabel('Last day').fill('2033-02-11');
+    await check();
+    await page.getByText('the file has periods and no times; send a time grid').waitFor();
+    await page.getByLabel('Time grid', { exact: true }).fill('1 08:00');
+    await page.getByText('Line 1 is not understood; write it').waitFor();
+    await page.getByLabel('Time grid', { exact: true }).fill('1 08:00 08:45');
+    expect(await page.getByLabel('Time grid', { exact: true }).isVisible()).toBe(true);
+    await check();
+    // Two lessons in one room are faults in their rows: the settings make way for these.
+    await page.getByText(/rows? (has|have) faults/).waitFor();
+    await page.getByLabel('Shared rooms').waitFor({ state: 'hidden' });
+    await page.getByText('Columns and settings').click();
+    await page.getByLabel('Shared rooms').fill('HS 101');
+    await page.getByLabel('Keep under this name').fill('Gym');
+    await page.getByRole('button', { name: 'Keep as a profile' }).click();
+    await page.getByText('The profile Gym is kept.').first().waitFor();
+    expect(await violations()).toEqual([]);
+    await page.getByLabel('Shared rooms').fill('');
+    await page.getByLabel('Profile', { exact: true }).selectOption('(none)');
+    await page.getByLabel('Profile', { exact: true }).selectOption('Gym');
+    expect(await page.getByLabel('Shared rooms').inputValue()).toBe('HS 101');
+    await check();
+    await page.getByText('2 new, 0 changed, 0 moved, 0 removed').waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await drop('a.csv', 'Datum|Von|Bis|Raum\n01.02.2033|8:00|8:45|HS 101\n');
+    await check();
+    await page.getByText('fields are separated by semicolon, comma or tab').waitFor();
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByText('Drop files here').waitFor();
     expect(complaints).toEqual([]);

@@ -55,6 +55,7 @@ export const t = texts(
       weeks: 'Namen der Wochen',
       groups: 'Gruppen von Wochen',
       rooms: 'Andere Namen der Räume',
+      sharedRooms: 'Gemeinsame Räume',
     } as Record<string, string>,
     howHints: {
       source:
@@ -67,8 +68,14 @@ export const t = texts(
       weeks: 'Je Zeile der Montag: 2027-03-15 A',
       groups: 'Je Zeile: WA = A',
       rooms: 'Je Zeile: Turnh.1 = Turnhalle 1. Nichts hinter dem Zeichen lässt die Lektionen weg.',
+      sharedRooms: 'Je Zeile ein Raum, in dem mehrere Lektionen zugleich sein dürfen: Turnhalle 1',
     } as Record<string, string | undefined>,
     wrongLine: (n: number) => `Zeile ${n} ist nicht zu verstehen; schreiben Sie sie wie im Beispiel.`,
+    notUnderstood: (lists: readonly string[]) =>
+      `Prüfen und importieren lässt sich das noch nicht: Unter „Spalten und Einstellungen“ ist nicht zu verstehen, was in ${lists.join(', ')} steht.`,
+    lineOf: (list: string, n: number) => `„${list}“, Zeile ${n}`,
+    missing: 'Die Dateien lassen sich noch nicht lesen. Unter „Spalten und Einstellungen“ fehlt etwas:',
+    roomNames: 'Räume',
     termAndGrid: 'Halbjahr und Stundenraster',
     columnNames: {
       Key: 'Nummer der Lektion',
@@ -170,6 +177,7 @@ export const t = texts(
       weeks: 'Names of weeks',
       groups: 'Groups of weeks',
       rooms: 'Other names of rooms',
+      sharedRooms: 'Shared rooms',
     },
     howHints: {
       source:
@@ -182,8 +190,14 @@ export const t = texts(
       weeks: 'In each line the Monday: 2027-03-15 A',
       groups: 'In each line: WA = A',
       rooms: 'In each line: Turnh.1 = Gym 1. Nothing behind the sign leaves the lessons out.',
+      sharedRooms: 'In each line a room in which several lessons may be at one time: Gym 1',
     },
     wrongLine: (n) => `Line ${n} is not understood; write it as in the example.`,
+    notUnderstood: (lists) =>
+      `This cannot be checked and imported yet: under “Columns and settings” what stands in ${lists.join(', ')} is not understood.`,
+    lineOf: (list, n) => `“${list}”, line ${n}`,
+    missing: 'The files cannot be read yet. Something is missing under “Columns and settings”:',
+    roomNames: 'Rooms',
     termAndGrid: 'Term and time grid',
     columnNames: {
       Key: 'Number of the lesson',

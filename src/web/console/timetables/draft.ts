@@ -55,6 +55,8 @@ type Result = {
   omitted: number;
   /** Faults that belong to no row. */
   others: readonly string[];
+  /** What is missing in the settings. */
+  missing?: readonly string[];
 };
 export type RowFault = { sheet: number; row: number; column: number; code: string; message: string };
 export type Draft = {
@@ -65,6 +67,9 @@ export type Draft = {
   jobs?: Readonly<Record<string, JobMembers>> | undefined;
   work: Work;
 };
+
+/** Whether something was sent as the draft is now. */
+export const isCurrent = (work: Work, sent: { version: number } | undefined): boolean => sent?.version === work.version;
 
 export const cellAt = ({ sheets, work }: Draft, sheet: number, row: number, column: number): string =>
   work.corrected[`${sheet} ${row} ${column}`] ?? sheets[sheet]?.rows[row]?.[column] ?? '';

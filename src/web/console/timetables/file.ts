@@ -7,84 +7,23 @@ import { go, place } from '../address.ts';
 import { ask, lostSince, newKey, type Refusal, Refused } from '../client.ts';
 import { LocationsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
-import { download, toCsv } from '../parts/csv.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { announce, toast } from '../parts/toast.ts';
 import { t as files } from '../texts/timetable-files.ts';
-import { t } from '../texts/timetables.ts';
-import { type Batch, hasEnded, Progress, stateText } from './batch.ts';
+import { hasEnded, Progress, stateText } from './batch.ts';
 import { rememberMapping } from './columns.ts';
-import { Difference } from './difference.ts';
-import { cellAt, type Draft, forgetDraft, keepFiles, keepWork, readKept, type Work } from './draft.ts';
-import { atLines, ofBatch } from './faults.ts';
+import { type Draft, forgetDraft, isCurrent, keepFiles, keepWork, readKept, type Work } from './draft.ts';
 import { Grid } from './grid.ts';
 import { most, readDropped, reopen, Unreadable } from './intake.ts';
-import { isUnderstood, rememberReading } from './reading.ts';
+import { rememberReading, wrongLists } from './reading.ts';
 import { writeRequest } from './request.ts';
+import { Result, readRefused, readResult } from './result.ts';
 import { sendJobs } from './send.ts';
 import { Settings } from './settings.ts';
-import { type BatchError, CancelButton, readErrors, useBatch } from './story.ts';
+import { CancelButton, useBatch } from './story.ts';
 
 type Location = { id: string; name: string; timeZone: string };
-
-const isOf = (work: Work, sent: { version: number } | undefined) => sent?.version === work.version;
-
-/** What came of a batch, in the draft: faults at their cells. @throws Refused */
-async function readResult(draft: Draft, batch: Batch): Promise<Partial<Work>> {
-  const sent = draft.work.sent;
-  const isRight = batch.importStatus === 'LessonsCreated';
-  const { isCheck = batch.validateOnly, version = draft.work.version } = sent ?? {};
-  const errors: BatchError[] = [];
-  if (!isRight && batch.failureKind === 'Data')
-    for await (const some of readErrors(batch.id)) errors.push(...some.filter(({ severity }) => severity === 'Error'));
-  const { faults, others } = await ofBatch(draft, errors);
-  const omitted = isRight || batch.failureKind !== 'Data' ? 0 : batch.errorCount - errors.length;
-  const result = { batchId: batch.id, isCheck, version, isRight, warnings: batch.warningCount, omitted, others };
-  return { faults, touched: [], sent: undefined, sending: undefined, result };
-}
-
-/** What is wrong with no row, that is shown. */
-const mostOthers = 50;
-
-/** Faults with their place, to take along. */
-function saveFaults(draft: Draft): void {
-  const rows = draft.work.faults.map(({ sheet, row, column, code, message }) => {
-    const { name = '', lines = [], headers = [] } = draft.sheets[sheet] ?? {};
-    const title = headers[column] || (column < 0 ? '' : files().column(column + 1));
-    return [name, lines[row] ?? row + 1, title, cellAt(draft, sheet, row, column), code, message];
-  });
-  download(
-    'faults.csv',
-    toCsv([[files().file, files().line, t().field, files().cell, t().code, t().message], ...rows]),
-  );
-}
-
-const Result: Component<{
-  draft: Draft;
-  timeZone: string;
-  batch: Batch | undefined;
-  asked: ReturnType<typeof useBatch>['asked'];
-}> = ({ draft, timeZone, batch, asked }) => {
-  const { work } = draft;
-  const { result, faults } = work;
-  if (!result) return html`<p role="status">${files().checkFirst}</p>`;
-  const isCurrent = isOf(work, result);
-  const rows = new Set(faults.map(({ sheet, row }) => `${sheet} ${row}`)).size;
-  const data = asked.data?.id === result.batchId ? asked.data : undefined;
-  const said = result.isRight
-    ? files().right
-    : result.batchId && batch && batch.failureKind !== 'Data'
-      ? stateText(batch)
-      : files().wrong(rows);
-  return html`
-    <p role="status">${result.isRight && !isCurrent ? files().checkFirst : said} ${result.warnings > 0 && html`<small>${files().someWarnings(result.warnings)}</small>`}</p>
-    ${result.others.length + result.omitted > 0 && html`<div class="refused"><p>${files().moreFaults(result.others.length + result.omitted)}</p><ul>${result.others.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></div>`}
-    ${faults.length > 0 && html`<p><button type="button" onClick=${() => saveFaults(draft)}>${files().faultsAsCsv}</button></p>`}
-    ${data && !result.isRight && data.failureKind !== 'Data' && html`<p class="refused">${data.errorMessages}</p>`}
-    ${isCurrent && data?.difference && h(Difference, { difference: data.difference, timeZone })}
-  `;
-};
 
 type EditorProperties = {
   draft: Draft;
@@ -128,7 +67,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
     setSending(true);
     setRefusal(undefined);
     const before = work.sending;
-    const key = before && isOf(work, before) && before.isCheck === isCheck ? before.key : newKey();
+    const key = before && isCurrent(work, before) && before.isCheck === isCheck ? before.key : newKey();
     const { version } = work;
     // Written first: whatever happens from here on, sent again it is the same batch.
     await change({ sending: { isCheck, version, key } });
@@ -140,14 +79,9 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
       await change({ sent: { isCheck, version, batchId }, sending: undefined });
       go({ sent: batchId }, 'replace');
     }
-    const unread = refused?.faults.filter(({ line }) => line) ?? [];
-    if (refused && unread.length > 0) {
-      // A long file has many more faults than it lists.
-      const omitted = Math.max(0, Number(/^(\d+) faults/.exec(refused.message)?.[1] ?? 0) - unread.length);
-      const found = await atLines(draft, unread);
-      const result = { isCheck, version, isRight: false, warnings: 0, omitted, others: found.others };
-      await change({ faults: found.faults, touched: [], sending: undefined, result });
-    } else setRefusal(refused);
+    const found = refused && (await readRefused(draft, refused, { isCheck, version }));
+    if (found) await change(found);
+    else setRefusal(refused);
     setSending(false);
   }
   const correct = (sheet: number, row: number, column: number, text: string) =>
@@ -167,9 +101,10 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
   };
   const name = draft.files.map((file) => file.name).join(', ');
   const rowCount = sheets.reduce((sum, { rows }) => sum + rows.length, 0);
-  const isReadable = isUnderstood(work.reading);
-  const mayImport = work.result?.isRight && isOf(work, work.result);
-  const wasSending = work.sending && isOf(work, work.sending) && !underWay && !isSending;
+  const wrong = wrongLists(work.reading).map(({ name, line }) => files().lineOf(files().how[name] ?? name, line));
+  const isReadable = wrong.length === 0;
+  const mayImport = work.result?.isRight && isCurrent(work, work.result);
+  const wasSending = work.sending && isCurrent(work, work.sending) && !underWay && !isSending;
   return html`
     <section class="panel" aria-label=${name}>
       <h2>${name}</h2>
@@ -179,14 +114,15 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
       ${isSending && html`<p aria-busy="true">${files().preparing}</p>`}
       ${underWay && batch?.id === underWay && !hasEnded(batch) && h(Progress, { batch })}
       ${!isLocked && h(Result, { draft, timeZone: location?.timeZone ?? 'UTC', batch, asked })}
+      ${!isReadable && html`<p class="notice" id="not-understood">${files().notUnderstood(wrong)}</p>`}
       <div class="buttons">
-        <button type="button" class=${mayImport || isLocked || !isReadable ? '' : 'main'} disabled=${isLocked || !isReadable} onClick=${() => void send(true)}>${files().check}</button>
-        <button type="button" class=${mayImport ? 'main' : ''} disabled=${isLocked || !(mayImport || (wasSending && !work.sending?.isCheck))} onClick=${() => void send(false)}>${files().import}</button>
+        <button type="button" aria-describedby=${isReadable ? undefined : 'not-understood'} class=${mayImport || isLocked || !isReadable ? '' : 'main'} disabled=${isLocked || !isReadable} onClick=${() => void send(true)}>${files().check}</button>
+        <button type="button" aria-describedby=${isReadable ? undefined : 'not-understood'} class=${mayImport ? 'main' : ''} disabled=${isLocked || !(mayImport || (wasSending && !work.sending?.isCheck))} onClick=${() => void send(false)}>${files().import}</button>
         ${!isLocked && html`<button type="button" onClick=${() => void discard()}>${files().discard}</button>`}
         ${underWay && h(CancelButton, { id: underWay })}
       </div>
     </section>
-    ${h(Settings, { draft, locations, isLocked, onChange: (changed) => void change({ ...changed, version: work.version + 1, faults: [], touched: [] }) })}
+    ${h(Settings, { draft, locations, isLocked, isRefused: refusal !== undefined, onChange: (changed) => void change({ ...changed, version: work.version + 1, faults: [], touched: [] }) })}
     ${h(Grid, { draft, isLocked, onCorrect: correct })}
   `;
 };

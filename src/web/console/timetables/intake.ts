@@ -4,7 +4,7 @@ import { type Mapping, mappingOf } from './columns.ts';
 import { decode, parseCsv, TooManyRows } from './csv-reader.ts';
 import type { Draft, Format, JobMembers, KeptFile, Sheet, Work } from './draft.ts';
 import { jsonColumns } from './jobs.ts';
-import { lastReading } from './reading.ts';
+import { completeReading, lastReading } from './reading.ts';
 import { openSlices } from './slices.ts';
 
 /** Base64 makes four characters of three bytes; the rest is for how the files are read. */
@@ -131,5 +131,5 @@ export async function readDropped(dropped: readonly File[], locationId: string):
 /** A draft that was kept. @throws Unreadable */
 export const reopen = async ({ files, work }: { files: readonly KeptFile[]; work: Work }): Promise<Draft> => ({
   ...(await readFiles(files)),
-  work,
+  work: { ...work, reading: completeReading(work.reading) },
 });

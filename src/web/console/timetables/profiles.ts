@@ -23,7 +23,14 @@ type Location = { id: string; name: string };
 const lineOf = (...words: (string | null | undefined)[]) => words.filter(Boolean).join(' ');
 
 /** What the profile says, as people type it. */
-function readProfile({ name, source, term, periods, rooms }: ProfileFragment): Omit<Reading, 'since' | 'allowRemoval'> {
+function readProfile({
+  name,
+  source,
+  term,
+  periods,
+  rooms,
+  sharedRooms,
+}: ProfileFragment): Omit<Reading, 'since' | 'allowRemoval'> {
   const lines = (list: readonly string[] = []) => list.join('\n');
   return {
     profile: name,
@@ -36,6 +43,7 @@ function readProfile({ name, source, term, periods, rooms }: ProfileFragment): O
     groups: lines(term?.groups.map((one) => `${one.name} = ${one.weeks.join(', ')}`)),
     grid: lines(periods.map(({ day, period, begin, end }) => `${day ? `${day}/` : ''}${period} ${begin} ${end}`)),
     rooms: lines(rooms.map((room) => lineOf(room.name, '=', room.resourceName))),
+    sharedRooms: lines(sharedRooms),
   };
 }
 

@@ -41,6 +41,7 @@ export const lists = {
       return found && { Name: found[1]?.trim(), RessourceName: found[2]?.trim() || null };
     },
   },
+  sharedRooms: { member: 'SharedRooms', parse: (line: string) => line },
 } as const;
 export type ListName = keyof typeof lists;
 
@@ -55,6 +56,7 @@ const without = {
   weeks: '',
   groups: '',
   rooms: '',
+  sharedRooms: '',
 };
 export type Reading = typeof without & { since: string; allowRemoval: boolean };
 
@@ -66,8 +68,12 @@ export function wrongLine(name: ListName, text: string): number | undefined {
   return at < 0 ? undefined : at + 1;
 }
 
-export const isUnderstood = (reading: Reading): boolean =>
-  (Object.keys(lists) as ListName[]).every((name) => wrongLine(name, reading[name]) === undefined);
+/** The lists that are not understood, each with its first wrong line. */
+export const wrongLists = (reading: Reading): { name: ListName; line: number }[] =>
+  (Object.keys(lists) as ListName[]).flatMap((name) => {
+    const line = wrongLine(name, reading[name]);
+    return line === undefined ? [] : [{ name, line }];
+  });
 
 /** The members of the request that say it. */
 export function describeReading(reading: Reading): Record<string, unknown> {
@@ -87,6 +93,7 @@ export function describeReading(reading: Reading): Record<string, unknown> {
     }),
     ...read('grid'),
     ...read('rooms'),
+    ...read('sharedRooms'),
     ...(since && { Since: since }),
     ...(allowRemoval && { AllowRemoval: true }),
   };
@@ -94,14 +101,21 @@ export function describeReading(reading: Reading): Record<string, unknown> {
 
 const storageKey = `roomgate reading of ${mandator}`;
 
+/** With what a page of an earlier release did not know. */
+export const completeReading = (kept: Partial<Reading>): Reading => ({
+  ...without,
+  since: '',
+  allowRemoval: false,
+  ...kept,
+});
+
 /** As it was said the last time. */
 export function lastReading(): Reading {
-  const always = { ...without, since: '', allowRemoval: false };
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(storageKey) ?? '{}');
-    return { ...always, ...(kept as Partial<Reading>), since: '', allowRemoval: false };
+    return completeReading({ ...(kept as Partial<Reading>), since: '', allowRemoval: false });
   } catch {
-    return always;
+    return completeReading({});
   }
 }
 

@@ -1,22 +1,41 @@
 /** What the columns of a file are, and how it is read. */
+import { useEffect, useState } from 'preact/hooks';
 import { Check, Field } from '../parts/field.ts';
-import { type Component, h, html } from '../parts/html.ts';
+import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { type ColumnName, columnNames } from './columns.ts';
 import type { Draft, Work } from './draft.ts';
 import { Profiles } from './profiles.ts';
-import { type ListName, type Reading, wrongLine } from './reading.ts';
+import { type ListName, type Reading, wrongLine, wrongLists } from './reading.ts';
 
 type SettingsProperties = {
   draft: Draft;
   locations: readonly { id: string; name: string; timeZone: string }[];
   isLocked: boolean;
+  isRefused: boolean;
   onChange: (change: Partial<Work>) => void;
+};
+
+/** Opens when it is needed; closes by hand, or with the next `result` that does not need it: never while somebody types in it. */
+const Fold: Component<{
+  title: string;
+  isNeeded: boolean;
+  isPanel?: boolean;
+  result?: object | undefined;
+  children: Child;
+}> = ({ title, isNeeded, isPanel, result, children }) => {
+  const [isOpen, setOpen] = useState(isNeeded);
+  useEffect(() => setOpen(isNeeded), [result]);
+  useEffect(() => {
+    if (isNeeded) setOpen(true);
+  }, [isNeeded]);
+  const toggled = (event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open);
+  return html`<details class=${isPanel ? 'panel' : ''} open=${isOpen} onToggle=${toggled}><summary>${title}</summary>${children}</details>`;
 };
 
 const termLists = ['grid', 'holidays', 'weeks', 'groups'] as const satisfies readonly ListName[];
 
-export const Settings: Component<SettingsProperties> = ({ draft, locations, isLocked, onChange }) => {
+export const Settings: Component<SettingsProperties> = ({ draft, locations, isLocked, isRefused, onChange }) => {
   const { format, sheets, work } = draft;
   const { reading, mapping } = work;
   const columns = [
@@ -58,36 +77,44 @@ export const Settings: Component<SettingsProperties> = ({ draft, locations, isLo
       onInput: (value) => set({ [name]: value }),
     });
   };
-  const needsTerm = format === 'Untis' || (format === 'Csv' && mapping.Date < 0);
-  return html`
-    <details class="panel" open=${work.result === undefined && work.faults.length === 0}>
-      <summary>${files().settings}</summary>
-      ${format !== 'Json' && h(Profiles, { draft, locations, isLocked, onChange })}
-      <div class="fields">
-        ${
-          format !== 'Json' &&
-          h(Field, {
-            label: files().location,
-            hint: files().locationHint,
-            value: work.locationId,
-            choices: locations.map(({ id, name, timeZone }) => ({ value: id, text: `${name} (${timeZone})` })),
-            disabled: isLocked,
-            onInput: (locationId) => onChange({ locationId }),
-          })
-        }
-        ${format !== 'Json' && text('source', 'text')}
-        ${format !== 'Json' && text('since', 'date')}
-      </div>
-      ${format !== 'Json' && h(Check, { label: files().how['allowRemoval'] ?? '', hint: files().howHints['allowRemoval'] ?? '', checked: reading.allowRemoval, disabled: isLocked, onChange: (allowRemoval) => set({ allowRemoval }) })}
-      ${format === 'Csv' && html`<h3>${files().columns}</h3><div class="fields">${columnNames.map(columnField)}</div>`}
-      ${
-        format !== 'Json' &&
-        html`<details open=${needsTerm}>
-          <summary>${files().termAndGrid}</summary>
-          <div class="fields">${text('term', 'text')}${text('from', 'date')}${text('to', 'date')}</div>
-          <div class="fields">${termLists.map(list)}${list('rooms')}</div>
-        </details>`
-      }
-    </details>
+  const wrong = wrongLists(reading).map(({ name }) => name);
+  const isMissing = (work.result?.missing?.length ?? 0) > 0;
+  const hasDays = format === 'Untis' || (format === 'Csv' && mapping.Date < 0);
+  const needsTerm = hasDays || isMissing || termLists.some((name) => wrong.includes(name));
+  const isFirst = work.result === undefined && work.faults.length === 0;
+  if (format === 'Json') return null;
+  const children = html`
+    ${h(Profiles, { draft, locations, isLocked, onChange })}
+    <div class="fields">
+      ${h(Field, {
+        label: files().location,
+        hint: files().locationHint,
+        value: work.locationId,
+        choices: locations.map(({ id, name, timeZone }) => ({ value: id, text: `${name} (${timeZone})` })),
+        disabled: isLocked,
+        onInput: (locationId) => onChange({ locationId }),
+      })}
+      ${text('source', 'text')}
+      ${text('since', 'date')}
+    </div>
+    ${h(Check, { label: files().how['allowRemoval'] ?? '', hint: files().howHints['allowRemoval'] ?? '', checked: reading.allowRemoval, disabled: isLocked, onChange: (allowRemoval) => set({ allowRemoval }) })}
+    ${format === 'Csv' && html`<h3>${files().columns}</h3><div class="fields">${columnNames.map(columnField)}</div>`}
+    <h3>${files().roomNames}</h3>
+    <div class="fields">${list('rooms')}${list('sharedRooms')}</div>
+    ${h(Fold, {
+      title: files().termAndGrid,
+      isNeeded: needsTerm,
+      children: html`
+        <div class="fields">${text('term', 'text')}${text('from', 'date')}${text('to', 'date')}</div>
+        <div class="fields">${termLists.map(list)}</div>
+      `,
+    })}
   `;
+  return h(Fold, {
+    title: files().settings,
+    isPanel: true,
+    isNeeded: isFirst || isMissing || isRefused || wrong.length > 0,
+    result: work.result,
+    children,
+  });
 };
