@@ -88,7 +88,13 @@ test(`${events} events, and ${kills} killed workers`, async () => {
   let worker = startProgram(database.url, settings);
   /** Pauses are over sooner than they are, and an Admin enables what was disabled. */
   const hurry = async () => {
-    await sql`update webhook_event set due_at = now() where due_at is not null`.execute(db);
+    // Not those that a worker is writing, which locks them in its own order.
+    await sql`
+      update webhook_event as event set due_at = now()
+      from (select mandator_id, webhook_id, position from webhook_event where due_at > now() for update skip locked) as later
+      where (event.mandator_id, event.webhook_id, event.position) = (later.mandator_id, later.webhook_id, later.position)`.execute(
+      db,
+    );
     await sql`
       update webhook set due_at = now(), disabled_at = null, disabled_because = null,
         rounds = rounds + case when disabled_at is null then 0 else 1 end`.execute(db);
