@@ -1225,11 +1225,11 @@ export type ListOrganizersQueryVariables = Exact<{
 
 export type ListOrganizersQuery = { organizers: { nodes: Array<{ personId: string, displayName: string }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
-export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
+export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, quelle: string | null, createdBy: { personId: string, displayName: string } };
 
 export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
 
-export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
+export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, quelle: string | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
@@ -1304,7 +1304,7 @@ export type CancelWholeMutationVariables = Exact<{
 
 
 export type CancelWholeMutation = { result:
-    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, quelle: string | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -1315,7 +1315,7 @@ export type ReadBatchQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
+export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, quelle: string | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, difference: { added: number, changed: number, moved: number, removed: number, unchanged: number, lessons: Array<{ kind: DifferenceKind, index: number, fields: Array<string>, jobID: string, lektionIndex: number | null, lektionId: string, before: { ressourceName: string | null, beginn: string, ende: string } | null, after: { ressourceName: string | null, beginn: string, ende: string } | null }> } | null, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, line: number | null, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
 
 export type ReadErrorsQueryVariables = Exact<{
   id: string | number;
@@ -1335,7 +1335,7 @@ export type ReadBatchesQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
+export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, quelle: string | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null, hasPreviousPage: boolean, startCursor: string | null } } | null };
 
 export type FollowBatchSubscriptionVariables = Exact<{
   batchId: string | number;
@@ -1624,10 +1624,14 @@ export const BatchEntryMembersFragmentDoc = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  quelle: source
   createdAt
   startedAt
   finishedAt
@@ -1704,10 +1708,14 @@ export const BatchMembersFragmentDoc = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  quelle: source
   createdAt
   startedAt
   finishedAt
@@ -3808,10 +3816,14 @@ export const CancelWholeDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  quelle: source
   createdAt
   startedAt
   finishedAt
@@ -3890,10 +3902,14 @@ export const ReadBatchDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  quelle: source
   createdAt
   startedAt
   finishedAt
@@ -4017,10 +4033,14 @@ export const ReadBatchesDocument = new TypedDocumentString(`
   lessonCount
   processedCount
   createdCount
+  changedCount
+  movedCount
+  removedCount
   errorCount
   warningCount
   failureKind
   validateOnly
+  quelle: source
   createdAt
   startedAt
   finishedAt
