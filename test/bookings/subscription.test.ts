@@ -21,6 +21,8 @@ let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
 let tenant: Tenant;
 let stranger: Tenant;
+/** Hours that are taken in the room of the stranger, which all tests share. */
+let foreignHours = 0;
 let viewer: Viewer;
 
 beforeAll(async () => {
@@ -236,9 +238,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     const foreign = watch(transport, { resourceId: String(room(0, stranger)) });
     const unknown = watch(transport, { resourceId: '2000000000' });
     await greeted(all, foreign, unknown);
-    await insertBookings(service.context.db, stranger.mandatorId, room(0, stranger), {
-      first: Math.floor(Math.random() * 100_000),
-    });
+    await insertBookings(service.context.db, stranger.mandatorId, room(0, stranger), { first: foreignHours++ });
     await insert();
     await until(() => all.frames.length === 2);
     expect([foreign, unknown].map(({ frames, errors }) => [frames.length, errors])).toEqual([
