@@ -345,7 +345,8 @@ describeInBrowser('The screen of timetables', () => {
     await page.getByRole('button', { name: 'Replace the profile' }).click();
     await page.getByRole('button', { name: 'Delete the profile' }).click();
     await page.getByText('The profile is deleted.').first().waitFor();
-    await page.getByLabel('Profile', { exact: true }).locator('option').nth(1).waitFor({ state: 'detached' });
+    const options = page.getByLabel('Profile', { exact: true }).locator('option');
+    await options.filter({ hasText: 'Clubs' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByText('Drop files here').waitFor();
     expect(complaints).toEqual([]);
