@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { findEnd } from '../../src/changes/service.ts';
 import type { Config } from '../../src/config.ts';
+import { heldLocks } from '../../src/db/advisory-locks.ts';
 import { lockClasses } from '../../src/flow/locks.ts';
 import { forgetOldLessons } from '../../src/lessons/retention.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterTenant, lesson } from '../_util/timetable.ts';
 
@@ -22,6 +24,12 @@ async function withJobs(jobs: object[] = [first, second]) {
   const timetable = await enterTenant(service);
   await timetable.done('create', jobs);
   const { mandatorId } = timetable.tenant;
+  // The import lets go of the tenant a moment after its end is told.
+  await until('no batches of the tenant are run', async () => {
+    const { rows } = await sql`
+      select from ${heldLocks(lockClasses.batches)} as held where number = ${mandatorId}`.execute(db);
+    return rows.length === 0;
+  });
   const all = async (table: string) => {
     const { rows } = await sql`select from ${sql.table(table)} where mandator_id = ${mandatorId}`.execute(db);
     return rows.length;
