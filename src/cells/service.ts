@@ -78,6 +78,7 @@ type Between = Omit<TenantMove, 'from' | 'to'> & { fromDatabase: string; toDatab
  * one side has said is written for good before the other acts upon it.
  */
 function open(url: string, log: Log): Database {
+  // 1 is `on`.
   const settings = { idle_in_transaction_session_timeout: 0, synchronous_commit: 1 };
   return openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
 }

@@ -89,6 +89,8 @@ const timeoutsFor = (role: string, database: string) =>
 type Serving = { config: Config; db: Database; log: Log };
 type Standing = { system: string; started: string; database: string; role: string; timeout: string };
 
+const foreignPool = 'leads to another database than DatabaseUrl';
+
 /** `foreign`: requests would read and write other data than those of DatabaseUrl. */
 type PoolFault = { level: 'fault' | 'warning'; text: string; remedy: string; foreign?: true };
 
@@ -117,7 +119,7 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
     if (one.system !== other.system || one.database !== other.database)
       return {
         level: 'fault',
-        text: 'PooledDatabaseUrl leads to another database than DatabaseUrl',
+        text: `PooledDatabaseUrl ${foreignPool}`,
         remedy,
         foreign: true,
       };
@@ -144,6 +146,6 @@ export async function warnOfConnections(db: Database, { config, db: requests, lo
   if (scarcity) log.warn({ scarcity }, 'PostgreSQL may run out of connections; see docs/operating.md#database');
   if (config.PooledDatabaseUrl === undefined) return;
   const fault = await findPoolFault(config.DatabaseUrl, requests).catch(() => undefined);
-  if (fault?.foreign) throw new ConfigError(fault.text.replace(' ', ': '));
+  if (fault?.foreign) throw new ConfigError(`PooledDatabaseUrl: ${foreignPool}`);
   if (fault) log.warn(fault, 'PooledDatabaseUrl needs attention; see docs/deploying.md#pgbouncer');
 }
