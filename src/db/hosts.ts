@@ -61,27 +61,31 @@ export class PrimaryClient extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): unknown {
-    const connected = super.connect().then(
-      () => {
-        if (!this.#inStandby) return this as pg.Client;
-        this.end().catch(() => {});
-        return this.#goOn(isStandby());
-      },
-      (error: Error) => {
-        // The driver leaves it open where it refuses to go on itself: the process would wait until PostgreSQL ends it.
-        this.connection.stream.destroy();
-        return this.#goOn(wantsPassword(error) ? noPassword() : error);
-      },
-    );
-    if (!callback) return connected;
-    connected.then(() => (callback as (error?: Error) => void)(), callback);
+    if (!callback)
+      return new Promise<pg.Client>((resolve, reject) => {
+        this.connect((error?: Error) => (error ? reject(error) : resolve(this)));
+      });
+    // Called back at once, as the driver does: a pool listens for errors only then, and one may follow in the same packet.
+    super.connect((error?: Error) => (callback as (error?: Error) => void)(this.#faultOf(error)));
     return undefined;
   }
 
+  /** What is wrong with a connection that has been tried; the next one then goes to the next host. */
+  #faultOf(error: Error | undefined): Error | undefined {
+    if (!error && !this.#inStandby) return undefined;
+    this.#goOn();
+    if (!error) {
+      this.end().catch(() => {});
+      return isStandby();
+    }
+    // The driver leaves it open where it refuses to go on itself: the process would wait until PostgreSQL ends it.
+    this.connection.stream.destroy();
+    return wantsPassword(error) ? noPassword() : error;
+  }
+
   /** Lets the next connection try the next host, unless another connection has already moved on. */
-  #goOn(error: Error): never {
+  #goOn(): void {
     const { length } = this.#hosts;
     if ((places.get(this.#url) ?? 0) % length === this.#place) places.set(this.#url, (this.#place + 1) % length);
-    throw error;
   }
 }

@@ -75,3 +75,25 @@ test('a server that asks for a password that is not there is told of, and left',
   await once(server, 'close');
   await db.destroy();
 });
+
+test('a connection that is ended in the packet in which it becomes ready ends no process', async () => {
+  const message = (type: string, body: string) => {
+    const head = Buffer.from(`${type}\0\0\0\0`);
+    head.writeInt32BE(4 + body.length, 1);
+    return Buffer.concat([head, Buffer.from(body)]);
+  };
+  const server = net.createServer((socket) => {
+    socket.once('data', () => {
+      const ended = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0';
+      socket.end(Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I'), message('E', ended)]));
+    });
+    socket.on('error', () => {});
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `postgres://somebody:secret@127.0.0.1:${(server.address() as AddressInfo).port}/rooms`;
+  const db = openDatabase(url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
+  const error = await sql`select`.execute(db).catch((failure: Error) => failure);
+  expect(isOutage(error)).toBe(true);
+  await db.destroy();
+  server.close();
+});
