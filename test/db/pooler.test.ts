@@ -58,6 +58,21 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     await database.drop();
   });
 
+  // First: a start with the pooler in place of the direct connection sets up sessions of PgBouncer's.
+  test('gives transactions the time-outs of their pool, and leaves none behind in its sessions', async () => {
+    const { db, inbox, uploads } = service.context;
+    const timeout = sql<{ timeout: string }>`select current_setting('statement_timeout') as timeout`;
+    const inside = await Promise.all(
+      [db, inbox, uploads].map(async (one) => {
+        expect(isPooled(one)).toBe(true);
+        return (await one.transaction().execute((trx) => timeout.execute(trx))).rows[0]?.timeout;
+      }),
+    );
+    expect(inside).toEqual(['15s', '2500ms', '1min']);
+    const outside = await Promise.all(Array.from({ length: 10 }, () => timeout.execute(db)));
+    expect(new Set(outside.map(({ rows }) => rows[0]?.timeout)).size).toBe(1);
+  });
+
   test('in place of the direct connection ends a start, which names it', async () => {
     const server = await startServer(testConfig(pooler.through(database.url)), log);
     await expect(server.ready).rejects.toThrow(/^DatabaseUrl: LISTEN hears nothing of other connections, as through/);
@@ -83,20 +98,6 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     await notifications.close();
     const findings = await diagnose(pooler.through(database.url), service.context.db);
     expect(findings).toContainEqual(expect.objectContaining({ check: 'Notifications', level: 'fault' }));
-  });
-
-  test('gives transactions the time-outs of their pool, and leaves none behind in its sessions', async () => {
-    const { db, inbox, uploads } = service.context;
-    const timeout = sql<{ timeout: string }>`select current_setting('statement_timeout') as timeout`;
-    const inside = await Promise.all(
-      [db, inbox, uploads].map(async (one) => {
-        expect(isPooled(one)).toBe(true);
-        return (await one.transaction().execute((trx) => timeout.execute(trx))).rows[0]?.timeout;
-      }),
-    );
-    expect(inside).toEqual(['15s', '2500ms', '1min']);
-    const outside = await Promise.all(Array.from({ length: 10 }, () => timeout.execute(db)));
-    expect(new Set(outside.map(({ rows }) => rows[0]?.timeout)).size).toBe(1);
   });
 
   test('whose role has no time-out is a warning, until it has the ones that the doctor names', async () => {
