@@ -8,9 +8,11 @@
  * - A slow tenant has two places, so that another calendar can show that only the first one hangs. After a turn without an
  *   answer all work of the tenant rests: for 5 s, and twice as long each time up to 60 s. Then it has one place for a probe.
  *
- * Spare work, such as the writing of a term into many calendars, has turns of its own beside the others of its tenant.
+ * Spare work, such as the writing of a term into many calendars, has turns of its own beside the others of its tenant. It rests
+ * for a moment when the server refuses other work because too much was asked, so that this gets what the server allows next.
  *
- * Of a tenant's bulk work what is urgent goes first: while some of it waits, other bulk work gets a turn only after 30 s.
+ * Of a tenant's bulk work what is urgent goes first: while some of it waits, other bulk work gets a turn only after 30 s. Of the
+ * urgent work what has waited longest goes first.
  *
  * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A
  * turn ends by a signal that all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
@@ -28,8 +30,12 @@ const laterMs = 10_000;
 /** While no more spare work than this waits, it asks again soon; otherwise later, as asking costs nearly as much as a turn. */
 const fewSpare = 16;
 
-/** When urgent work asks again while no more of it than this waits; otherwise later. */
-const [urgentAgainMs, fewUrgent] = [250, 4];
+/** When urgent work asks again while no more of it than this waits longer; otherwise later. */
+const [urgentAgainMs, fewUrgent] = [150, 4];
+/** Urgent work gives way to what began to wait so much earlier, if that has asked so recently. */
+const [earlierMs, lateAskedMs] = [500, 1_000];
+/** How long spare work rests once the server has refused other work of its tenant. */
+const spareRestMs = 3_000;
 /** How long bulk work waits until it counts as urgent; how long after its last question urgent work counts as given up. */
 const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
 
@@ -59,6 +65,8 @@ export type Turn = {
   isCutShort(): boolean;
   /** Call it when the server has answered, whatever the answer. */
   answered(): void;
+  /** Call it when the server has refused because too much was asked of it. */
+  throttled(): void;
 };
 
 export type Refusal = {
@@ -82,6 +90,7 @@ type TenantStanding = {
   /** Consecutive turns without an answer. */
   rests: number;
   restsUntil: number;
+  spareRestsUntil: number;
   /** Work that was refused for want of a place and has had no turn since, by name: spare work, and when it was refused last. */
   waiting: Map<string, number>;
   /** Bulk work, and when it was refused first and last. */
@@ -104,6 +113,7 @@ export function openTurns(places: number): Turns {
       answeredAt: Number.NEGATIVE_INFINITY,
       rests: 0,
       restsUntil: 0,
+      spareRestsUntil: 0,
       waiting: new Map(),
       bulk: new Map(),
     };
@@ -123,40 +133,41 @@ export function openTurns(places: number): Turns {
     { tenant, name, isBulk = false, isSpare = false, isUrgent = false }: TurnWork,
     isSlowWork: boolean,
   ): Refusal | undefined {
-    const { isSlow, restsUntil } = standingOf(tenant);
+    const { isSlow, restsUntil, spareRestsUntil } = standingOf(tenant);
     const restMs = restsUntil - performance.now();
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
     if ((isSlow || isSlowWork) && !hasSlowPlace(tenant)) return { againMs: laterMs, isForAll: isSlow };
     const spare = count((run) => run.isSpare);
     const own = count((run) => run.isSpare === isSpare && run.tenant === tenant);
     const bulk = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk);
+    if (isBulk && !isSpare) {
+      const free = Math.min(places - runs.size, mostOfTenant - own, mostOfTenant - 1 - bulk);
+      return refusalOfBulk(standingOf(tenant), name, isUrgent, free);
+    }
     const hasNone = isSpare
-      ? spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
-      : own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1);
-    const hasPlace = runs.size < places && !hasNone;
-    if (isBulk && !isSpare) return refusalOfBulk(standingOf(tenant), name, isUrgent, hasPlace);
-    if (hasPlace) return undefined;
+      ? performance.now() < spareRestsUntil || spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
+      : own >= mostOfTenant;
+    if (runs.size < places && !hasNone) return undefined;
     return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
   }
 
-  function refusalOfBulk(
-    { bulk }: TenantStanding,
-    name: string,
-    isAsked: boolean,
-    hasPlace: boolean,
-  ): Refusal | undefined {
+  function refusalOfBulk({ bulk }: TenantStanding, name: string, isAsked: boolean, free: number): Refusal | undefined {
     const now = performance.now();
     for (const [other, { asked }] of bulk) if (other !== name && asked < now - slowWithinMs) bulk.delete(other);
     const since = bulk.get(name)?.since ?? now;
     const isUrgent = isAsked || since < now - patienceMs;
     const urgent = [...bulk].filter(
       ([other, one]) => other !== name && one.isUrgent && one.asked > now - forgottenAfterMs,
-    ).length;
-    if (hasPlace && (isUrgent || urgent === 0)) return undefined;
+    );
+    const first = isUrgent
+      ? urgent.filter(([, one]) => one.since < since - earlierMs && one.asked > now - lateAskedMs)
+      : urgent;
+    if (free > first.length) return undefined;
     bulk.set(name, { since, asked: now, isUrgent });
+    const earlier = urgent.filter(([, one]) => one.since < since).length;
     const againMs = isUrgent
-      ? urgentAgainMs * Math.max(1, urgent / fewUrgent)
-      : soonMs * Math.max(1, (bulk.size - urgent) / fewSpare);
+      ? urgentAgainMs * Math.max(1, earlier / fewUrgent)
+      : soonMs * Math.max(1, (bulk.size - urgent.length) / fewSpare);
     return { againMs, isForAll: false };
   }
 
@@ -228,6 +239,9 @@ export function openTurns(places: number): Turns {
           signal: end.signal,
           isCutShort: () => cutShort.has(key),
           answered: () => answered(run),
+          throttled() {
+            standingOf(tenant).spareRestsUntil = performance.now() + spareRestMs;
+          },
         });
       } finally {
         for (const timer of timers) clearTimeout(timer);

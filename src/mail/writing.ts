@@ -32,7 +32,7 @@ import {
 import { forget, readRows, save } from './written-rows.ts';
 
 /** No batch is begun later in a job: readings of the calendar go on in between. */
-const jobMs = 2_000;
+const jobMs = 1_000;
 /** Of many items those of the coming days are written first, and those of other calendars before the rest. */
 const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
 /** Items that are looked up by one request; fewer where the server takes fewer writes at once. */

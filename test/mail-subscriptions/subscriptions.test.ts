@@ -446,7 +446,12 @@ test('two workers that take the same calendar at once ask once', async () => {
 
 test('an attempt that had to make room for others is as if it had not been made', async () => {
   const end = new AbortController();
-  const cut = { begin: () => end.abort(new Error('over')), answered: () => {}, isCutShort: () => true };
+  const cut = {
+    begin: () => end.abort(new Error('over')),
+    answered: () => {},
+    throttled: () => {},
+    isCutShort: () => true,
+  };
   desk.setTurns({
     async take(_of, ask) {
       await ask({ ...cut, signal: end.signal });

@@ -721,7 +721,7 @@ describe('the mail server does not answer as it should', () => {
   ])('whose mail server %s', async (_which, isCutShort, expected) => {
     await mark();
     const end = new AbortController();
-    const cut = { begin: () => end.abort(new Error('over')), answered: () => {} };
+    const cut = { begin: () => end.abort(new Error('over')), answered: () => {}, throttled: () => {} };
     const turns: Turns = {
       async take(_of, read) {
         await read({ ...cut, signal: end.signal, isCutShort: () => isCutShort });

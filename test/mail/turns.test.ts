@@ -197,7 +197,7 @@ test('of much work what is urgent gets the next turn, and the other one too afte
   };
   for (const name of ['a', 'b']) void run(name);
   expect(await run('poll')).toEqual({ againMs: 1_000, isForAll: false });
-  expect(await run('push', true)).toEqual({ againMs: 250, isForAll: false });
+  expect(await run('push', true)).toEqual({ againMs: 150, isForAll: false });
   await end('a');
   expect(await run('poll')).toEqual({ againMs: 1_000, isForAll: false });
   void run('push', true);
@@ -214,6 +214,38 @@ test('of much work what is urgent gets the next turn, and the other one too afte
   await end('push');
   void run('later');
   expect(ends.has('later')).toBe(true);
+});
+
+test('of what is urgent, what has waited longest gets the next turn', async () => {
+  const turns = openTurns(places);
+  const ends: (() => void)[] = [];
+  const run = (name: string, work = () => new Promise<void>((resolve) => ends.push(resolve))) =>
+    turns.take({ tenant: 1, name, isBulk: true, isUrgent: true }, work);
+  for (const name of ['a', 'b']) void run(name);
+  expect(await run('first')).toBeDefined();
+  await pass(1);
+  expect(await run('second')).toBeDefined();
+  expect(await run('first')).toBeDefined();
+  ends[0]!();
+  await pass(0);
+  expect(await run('second')).toBeDefined();
+  // Both find a place where there are two.
+  ends[1]!();
+  await pass(0);
+  void run('second');
+  void run('first');
+  expect(ends).toHaveLength(4);
+});
+
+test('spare work leaves what the server allows to other work that the server has refused', async () => {
+  const turns = openTurns(places);
+  const spare = { tenant: 1, name: 'writing', isSpare: true };
+  await turns.take(one, async (turn) => turn.throttled());
+  expect(await turns.take(spare, answer)).toEqual({ againMs: 1_000, isForAll: false });
+  expect(await turns.take({ ...spare, tenant: 2 }, answer)).toBeUndefined();
+  expect(await turns.take(one, answer)).toBeUndefined();
+  await pass(3);
+  expect(await turns.take(spare, answer)).toBeUndefined();
 });
 
 test('what is urgent and is not asked for any more holds up nothing', async () => {
