@@ -8,7 +8,7 @@ import {
   propertyOf,
   Unreadable,
 } from '../time/ical-lines.ts';
-import { listDays, type Rule, readRule } from '../time/rule.ts';
+import { fitsClock, listDays, type Rule, readRule } from '../time/rule.ts';
 import { utc, type Zone } from '../time/zone.ts';
 import { type IcalZones, readWall } from './ical-zones.ts';
 
@@ -143,13 +143,6 @@ function readUntil(rule: Rule, start: IcalMoment): { wall: Wall; instant: number
   if (start.zone === null) return { wall: Math.floor(wall / dayLength + 0.5) * dayLength, instant: never };
   return rule.until.endsWith('Z') ? { wall: never, instant: wall } : { wall, instant: never };
 }
-function checkClock(rule: Rule, start: IcalMoment): void {
-  if (start.zone === null) return;
-  const at = new Date(start.wall);
-  const own = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
-  if (rule.clock.some((part, index) => part !== null && part !== own[index]))
-    throw new Unreadable('it repeats at other times of the day than its start');
-}
 
 /** Reads EXDATE. @returns a function that says whether the series leaves out the occurrence of an original start */
 export function readExcluded(
@@ -205,7 +198,8 @@ export function listOccurrences(
   };
   add(start, null);
   for (const rule of rules) {
-    checkClock(rule, start);
+    if (start.zone !== null && !fitsClock(rule, start.wall))
+      throw new Unreadable('it repeats at other times of the day than its start');
     const until = readUntil(rule, start);
     const time = timeOfWall(start.wall);
     const last = dayOfWall(Math.min(to, until.wall, until.instant + dayLength));

@@ -2,7 +2,7 @@
  * Expands recurrence rules (RFC 5545, 3.3.10) to dates, as days since 1970. Pure, and cheap for any rule that a client can
  * write: a rule is bounded before it is expanded, and searched only within the wanted dates.
  */
-import { type CivilDay, civil, dayOf, weekdayOf, weekOf } from './days.ts';
+import { type CivilDay, civil, dayOf, type Wall, weekdayOf, weekOf } from './days.ts';
 
 /** A fault of a rule. The message is a clause about the series that has the rule: `its rule has a wrong COUNT`. */
 export class WrongRule extends Error {}
@@ -211,6 +211,13 @@ function daysOfPeriod(rule: Rule, defaults: Defaults, { first, end }: { first: n
 export function fitsStart(rule: Rule, startDay: number): boolean {
   const start = civil(startDay);
   return daysOfPeriod(rule, defaultsOf(rule, start), periodOf(rule, start, 0)).includes(startDay);
+}
+
+/** Whether BYHOUR, BYMINUTE and BYSECOND, if the rule has them, repeat the time of its start. */
+export function fitsClock(rule: Rule, start: Wall): boolean {
+  const at = new Date(start);
+  const own = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
+  return rule.clock.every((part, index) => part === null || part === own[index]);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Time zones by name. Local times are computed by Node.js alone, with the rules of its ICU (docs/time-zones.md). */
 import { LRUCache } from 'lru-cache';
-import { dateText, dayLength, dayOf, dayOfWall, readDate } from './days.ts';
+import { dateText, dayLength, dayOf, dayOfWall, readDate, type Wall } from './days.ts';
 import { fixedZone, makeZone, type Stretch, utc, type Zone } from './zone.ts';
 
 /** Offsets are found for blocks of this many milliseconds. */
@@ -102,6 +102,10 @@ export const isTimeZone = (name: string): boolean => /^[a-z]/i.test(name) && fin
 
 /** The zone of a stored name. It is UTC where Node.js no longer knows the name, which `doctor` reports. */
 export const zoneFor = (stored: string): Zone => (isTimeZone(stored) ? findZone(stored)! : utc);
+
+/** The local time in one stored zone when the clocks of another one show `wall`. */
+export const wallBetween = (from: string, to: string, wall: Wall): Wall =>
+  from === to ? wall : zoneFor(to).wallOf(zoneFor(from).instantOf(wall));
 
 /** The present IANA name of a zone, which may be given by an older one. */
 export const currentNameOf = (name: string): string =>

@@ -1,6 +1,6 @@
 /** Reads the events of iCalendar (RFC 5545) one after another. */
 import { createHash } from 'node:crypto';
-import { dayLength, readWall } from '../time/days.ts';
+import { dayLength, readWall, timeOfWall } from '../time/days.ts';
 import {
   contentOf,
   type IcalComponent,
@@ -11,8 +11,8 @@ import {
   readComponents,
   readText,
 } from '../time/ical-lines.ts';
-import { readRule, WrongRule } from '../time/rule.ts';
-import { isTimeZone } from '../time/zones.ts';
+import { fitsClock, readRule, WrongRule } from '../time/rule.ts';
+import { isTimeZone, wallBetween } from '../time/zones.ts';
 import { listOf, type TakeEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
 import type { TermDays } from './term.ts';
@@ -88,8 +88,8 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is no lesson');
       return;
     }
-    function zoneOf(property: IcalProperty): string {
-      if (property.value.trim().endsWith('Z')) return 'UTC';
+    function zoneOf(property: IcalProperty, value = property.value): string {
+      if (value.trim().endsWith('Z')) return 'UTC';
       const named = property.parameters.get('TZID')?.replace(/^\//, '');
       if (named === undefined) return term.zoneName;
       return isTimeZone(named)
@@ -103,12 +103,19 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     const wallOf = (property: IcalProperty, value = property.value): number =>
       readWall(value.trim().replace(/Z$/, '')) ??
       stop(property.name, 'InvalidDate', `${shown(value)} is no date and time such as 20270315T080000`);
-    const wallsOf = (name: string) =>
-      propertiesOf(event, name).flatMap((property) =>
-        property.value.split(',', 2_000).map((value) => wallOf(property, value)),
-      );
     const zone = zoneOf(start);
     const wall = wallOf(start);
+    /** A time in the zone of the start, in which most programs write all times, but not all programs. */
+    function alignedWallOf(property: IcalProperty, value = property.value): number {
+      const written = wallOf(property, value);
+      if (!value.includes('T')) return written + timeOfWall(wall);
+      const isFloating = !value.trim().endsWith('Z') && !property.parameters.has('TZID');
+      return isFloating ? written : wallBetween(zoneOf(property, value), zone, written);
+    }
+    const wallsOf = (name: string) =>
+      propertiesOf(event, name).flatMap((property) =>
+        property.value.split(',', 2_000).map((value) => alignedWallOf(property, value)),
+      );
     const end = propertyOf(event, 'DTEND');
     const length = end ? wallOf(end) - wall : lengthOf(contentOf(event, 'DURATION') ?? 'PT0S');
     if (end && zoneOf(end) !== zone)
@@ -120,6 +127,9 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
         'the event must end after it begins, by at most 24 hours',
       );
     const rule = contentOf(event, 'RRULE') ?? null;
+    if (propertiesOf(event, 'RRULE').length > 1) stop('RRULE', 'InvalidRule', 'it has more than one rule');
+    if (contentOf(event, 'EXRULE') !== undefined)
+      stop('EXRULE', 'InvalidRule', 'it has an EXRULE, which is not understood; export the exceptions as EXDATE');
     if (rule !== null && ++rules > mostRules) {
       report.fault(place('RRULE'), 'TooManyLines', `more than ${mostRules} events that repeat`);
       throw new UnreadableFile();
@@ -129,6 +139,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
         const read = readRule(rule);
         if (!term.hasTerm && read.count === null && read.until === null)
           stop('RRULE', 'InvalidRule', 'it repeats without an end; send a term');
+        if (!fitsClock(read, wall)) stop('RRULE', 'InvalidRule', 'it repeats at other times of the day than its start');
       }
     } catch (error) {
       if (!(error instanceof WrongRule)) throw error;
@@ -140,6 +151,14 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     if (rooms.length === 0)
       report.notice({ file, line: at }, 'WithoutRoom', `Event ${shown(title)} has no LOCATION and is left out`);
     const replaced = propertyOf(event, 'RECURRENCE-ID');
+    if (replaced?.parameters.has('RANGE'))
+      stop(
+        'RECURRENCE-ID',
+        'InvalidRule',
+        'it changes all later ones too (RANGE); export each of them, or another series',
+      );
+    if (replaced && !hasTime(replaced))
+      stop('RECURRENCE-ID', 'InvalidDate', 'it names a day, and its series has times');
     const uid = textOf('UID');
     // Without a UID, or with one of a counter, an event is known by what it is.
     const key =
@@ -162,7 +181,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
         room,
         excluded: wallsOf('EXDATE'),
         added: wallsOf('RDATE'),
-        replaces: replaced ? wallOf(replaced) : null,
+        replaces: replaced ? alignedWallOf(replaced) : null,
         subject: listOf(textOf('CATEGORIES'), /,/)[0] ?? '',
         classes: [],
         teachers: [],

@@ -1,7 +1,7 @@
 /** Turns the entries of one job into its lessons: the rules of all formats. Pure, and independent of the order of lines. */
 import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
-import { listDays, readRule } from '../time/rule.ts';
-import { findZone } from '../time/zones.ts';
+import { listDays, readRule, WrongRule } from '../time/rule.ts';
+import { findZone, wallBetween } from '../time/zones.ts';
 import type { ChangeEntry, DatedEntry, EventEntry, SlotEntry, SpanEntry, TimetableEntry } from './entries.ts';
 import { sorted } from './entries.ts';
 import { shown } from './faults.ts';
@@ -109,6 +109,7 @@ function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): Plann
   return lessons;
 }
 
+/** Occurrences of an event, and days over which it repeats. */
 const mostOccurrences = 5_000;
 
 /** The starts of an event, as walls of its zone. */
@@ -118,15 +119,26 @@ function startsOf(event: EventEntry, { term, report }: Rules): number[] {
   const [startDay, clock] = [dayOfWall(start), timeOfWall(start)];
   const read = readRule(rule);
   const until = read.until === null ? Number.POSITIVE_INFINITY : untilOf(read.until, event.zone);
-  const end = Math.min(dayOfWall(until), term.last, startDay + mostOccurrences);
-  const days = listDays(read, startDay, Math.max(startDay, term.first), end);
+  const from = Math.max(startDay, term.first);
+  const last = Math.min(dayOfWall(until), term.last);
+  const end = Math.min(last, from + mostOccurrences);
+  const refuse = (message: string) => report.fault({ ...event, field: 'RRULE' }, 'InvalidRule', message);
+  let days: number[];
+  try {
+    const isOver = () => read.count !== null && listDays(read, startDay, startDay, end).length === read.count;
+    if (end < last && !isOver())
+      refuse(`it repeats for more than ${mostOccurrences} days; send a term, and Since where it began long ago`);
+    days = listDays(read, startDay, from, end);
+  } catch (error) {
+    if (!(error instanceof WrongRule)) throw error;
+    refuse(error.message);
+    return [];
+  }
   const without = new Set(excluded);
   const starts = days
     .filter((day) => !term.isHoliday(day))
     .map((day) => day * dayLength + clock)
     .filter((wall) => wall <= until);
-  if (starts.length > mostOccurrences)
-    report.fault({ ...event, field: 'RRULE' }, 'InvalidRule', `it repeats more than ${mostOccurrences} times`);
   return [...starts, ...added].filter((wall) => !without.has(wall));
 }
 
@@ -144,12 +156,21 @@ function untilOf(text: string, zone: string): number {
 
 function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
   const lessons = new Map<string, PlannedLesson>();
+  const home = entries.find(({ replaces }) => replaces === null)?.zone;
+  // Ids are times of the series, also of an occurrence that was moved to another zone.
+  const homeOf = ({ zone, replaces }: EventEntry) => (replaces === null ? zone : (home ?? zone));
+  const originals = new Map(
+    entries.map((event) => {
+      const { zone, replaces } = event;
+      return [event, replaces === null ? null : wallBetween(zone, homeOf(event), replaces)];
+    }),
+  );
   const put = (event: EventEntry, wall: number, key: number, room: string, isOneOfMany: boolean) => {
     const zone = findZone(event.zone);
     const day = dayOfWall(wall);
     if (!zone || day < rules.term.first) return;
     const written = `${dateText(dayOfWall(key)).replaceAll('-', '')}T${new Date(timeOfWall(key)).toISOString().slice(11, 19).replaceAll(':', '')}`;
-    const id = `${written}${event.zone === 'UTC' ? 'Z' : ''}${isOneOfMany ? `-${room}` : ''}`;
+    const id = `${written}${homeOf(event) === 'UTC' ? 'Z' : ''}${isOneOfMany ? `-${room}` : ''}`;
     const start = zone.instantOf(wall);
     const { line, file, subject, title, status = 'Geplant' } = event;
     lessons.set(id, {
@@ -166,13 +187,13 @@ function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
       status,
     });
   };
-  const replacing = entries.filter(({ replaces }) => replaces !== null);
-  const replaced = new Set(replacing.map(({ replaces }) => replaces));
+  const replaced = new Set(originals.values());
   for (const event of entries) {
     const room = rules.roomOf(event.room);
     if (room === null) continue;
-    const isOneOfMany = entries.some((other) => other.replaces === event.replaces && other.room !== event.room);
-    if (event.replaces !== null) put(event, event.start, event.replaces, room, isOneOfMany);
+    const original = originals.get(event) ?? null;
+    const isOneOfMany = entries.some((other) => originals.get(other) === original && other.room !== event.room);
+    if (original !== null) put(event, event.start, original, room, isOneOfMany);
     else for (const wall of startsOf(event, rules)) if (!replaced.has(wall)) put(event, wall, wall, room, isOneOfMany);
   }
   return [...lessons.values()];

@@ -373,47 +373,6 @@ describe('faults', () => {
   });
 });
 
-test('an iCalendar: rules without holidays, what was moved or cancelled, at local times', async () => {
-  const school = await enterSchool(service, ['R101']);
-  const ics = [
-    ...[
-      'BEGIN:VCALENDAR',
-      'VERSION:2.0',
-      'BEGIN:VEVENT',
-      'UID:lesson-1@school',
-      'SUMMARY:Chor',
-      'CATEGORIES:Mu',
-      'LOCATION:R101',
-    ],
-    ...['DTSTART;TZID=Europe/Berlin:20270319T080000', 'DTEND;TZID=Europe/Berlin:20270319T084500'],
-    ...['RRULE:FREQ=WEEKLY', 'END:VEVENT', 'BEGIN:VEVENT', 'UID:lesson-1@school', 'SUMMARY:Chor', 'LOCATION:R101'],
-    ...['RECURRENCE-ID;TZID=Europe/Berlin:20270402T080000', 'DTSTART;TZID=Europe/Berlin:20270402T100000'],
-    ...['DURATION:PT1H', 'STATUS:CANCELLED', 'END:VEVENT', 'END:VCALENDAR', ''],
-  ].join('\r\n');
-  await school.imports({ 'choir.ics': ics });
-  // Good Friday is a holiday; summer time begins between the two.
-  expect(await school.jobs()).toMatchObject([
-    {
-      JobID: 'ics-lesson-1@school-2627-2',
-      LektionList: [
-        {
-          LektionId: '20270319T080000',
-          Beginn: '2027-03-19T07:00:00Z',
-          Ende: '2027-03-19T07:45:00Z',
-          Fach: 'Mu',
-          Status: 'Geplant',
-        },
-        {
-          LektionId: '20270402T080000',
-          Beginn: '2027-04-02T08:00:00Z',
-          Ende: '2027-04-02T09:00:00Z',
-          Status: 'Entfaellt',
-        },
-      ],
-    },
-  ]);
-});
-
 test('neither the order of lines nor encoding, separator and line ends matter', async () => {
   const school = await enterSchool(service);
   const lines = new TextDecoder('windows-1252').decode(fixture('gpu001-small.txt')).trim().split(/\r?\n/);
