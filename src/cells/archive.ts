@@ -1,6 +1,6 @@
 /**
- * A tenant as a file (db/table-file.ts): all its rows as they stood at one moment, one JSON text a line. Secrets are in it as they
- * are stored: hashed or sealed with the Pepper, which is not in it.
+ * A tenant as a file (db/table-file.ts): all its rows in one snapshot, one JSON text per line. It contains secrets as they are
+ * stored: hashed or sealed with the Pepper, which it does not contain.
  */
 import { sql } from 'kysely';
 import { z } from 'zod';
@@ -36,7 +36,7 @@ async function readMigrations(db: Database | Transaction): Promise<string> {
   return rows[0]?.names ?? '';
 }
 
-/** The tables of a tenant and the columns with its Id; its own row comes last. */
+/** The tables of a tenant, and the column of each with the tenant's Id; the tenant's own row comes last. */
 async function listAll(trx: Transaction): Promise<{ name: string; key: string }[]> {
   const tables = (await listTenantTables(trx)).map(({ name }) => ({ name, key: 'mandator_id' }));
   return [...tables, { name: 'mandator', key: 'id' }];
@@ -77,14 +77,14 @@ async function* contentOf(db: Database, code: string): AsyncGenerator<TableText>
 }
 
 /**
- * Writes all of a tenant into a file, which is there completely or not at all.
- * @throws NotFound; Conflict when the file is there, or the tenant has left here
+ * Writes a whole tenant into a file, which appears complete or not at all.
+ * @throws NotFound; Conflict when the file exists, or the tenant has moved to another installation
  */
 export async function writeArchive(db: Database, code: string, file: string): Promise<Archived> {
   return { mandator: code, rows: await writeTableFile(file, contentOf(db, code)) };
 }
 
-/** @throws Conflict when the tenant is here already, or another has its Id */
+/** @throws Conflict when the tenant exists here, or another one has its Id */
 async function insistOnNew(trx: Transaction, { id, code }: TenantRow): Promise<void> {
   const found = await trx
     .selectFrom('mandator')
@@ -100,9 +100,9 @@ async function insistOnNew(trx: Transaction, { id, code }: TenantRow): Promise<v
 }
 
 /**
- * Makes the tenant of an archive here, with all that was of it.
- * @throws InvalidInput when the file is damaged, has rows of others or is not an archive; Conflict when it does not fit this
- * installation, or the tenant is here, or is being moved or removed here
+ * Creates the tenant of an archive here, with all its rows.
+ * @throws InvalidInput when the file is damaged, has rows of other tenants or is not an archive; Conflict when it does not fit this
+ * installation, or the tenant exists here, or is being moved or removed here
  */
 export async function readArchive(db: Database, file: string): Promise<Archived> {
   return await withTableFile(file, shapes, ({ head: { Mandator: code, Id: id, Migrations }, tables }) =>
@@ -140,7 +140,7 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
       }
       const made = await trx.selectFrom('mandator').where('id', '=', id).select('code').executeTakeFirst();
       if (made?.code !== code) throw damaged(file, `it does not have the tenant ${code} itself`);
-      // The sweep here passes over all ids up to the last that it has placed.
+      // Numbers the changes now: the sweep here skips all ids up to the last one that it has numbered.
       await sql`select place_changes(${id}, 2147483647)`.execute(trx);
       await passIdsOf(trx, id);
       return { mandator: code, rows: written };

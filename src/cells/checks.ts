@@ -1,4 +1,4 @@
-/** What must hold of both installations while a tenant moves; each refusal says what to do. */
+/** What must hold in both installations while a tenant is moved; each refusal says what to do. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -18,8 +18,8 @@ function refuseDestination(error: Error): never {
 }
 
 /**
- * @throws Conflict when `to` does not answer or is no installation, when both are one database, or when both are of one server, whose
- * replication would wait for itself
+ * @throws Conflict when `to` does not answer or is not an installation, when both are one database, or when both are on one server,
+ * whose replication would wait for itself
  */
 export async function insistOnTwo(from: Database, to: Database): Promise<void> {
   const here = await identify(from);
@@ -34,8 +34,8 @@ export async function insistOnTwo(from: Database, to: Database): Promise<void> {
 }
 
 /**
- * @returns whether the tenant is here still, has left for `to`, or is being removed for good
- * @throws Conflict when it has left for elsewhere
+ * @returns whether the tenant is still here, has left for `to`, or is being removed for good
+ * @throws Conflict when it has left for another installation
  */
 export async function insistOnDestination(
   from: Database,
@@ -57,7 +57,7 @@ export async function insistOnDestination(
 export const isBeingRemoved = (code: string) =>
   new Conflict(`The tenant ${code} is being removed; start "roomgate tenant delete" again.`);
 
-/** @throws Conflict when rows cannot be written without triggers in one of both: before anything has come there */
+/** Checks, before anything is copied, that both can write rows without triggers. @throws Conflict */
 export async function checkWriting(from: Database, to: Database): Promise<void> {
   for (const [where, db] of [
     ['Here', from],
@@ -71,7 +71,7 @@ export async function checkWriting(from: Database, to: Database): Promise<void> 
       });
 }
 
-/** Where it leaves or, if it has been removed there already, where it came to. */
+/** Finds the tenant in the installation that it leaves; if it has been removed there already, in the other one. */
 export async function findTenant(from: Database, to: Database, code: string): Promise<TenantRow> {
   return await getTenant(from, code).catch(async (error) => {
     const rest = await findRest(from, code);
@@ -83,7 +83,7 @@ export async function findTenant(from: Database, to: Database, code: string): Pr
   });
 }
 
-/** @throws Conflict when another tenant there has its code or its Id */
+/** Whether the tenant is served at `to`. @throws Conflict when another tenant there has its code or its Id */
 export async function isServed(to: Database, { id, code }: TenantRow): Promise<boolean> {
   const found = await to
     .selectFrom('mandator')
@@ -105,7 +105,7 @@ export async function isServed(to: Database, { id, code }: TenantRow): Promise<b
   return found.length > 0;
 }
 
-/** @returns what a tenant consists of @throws Conflict when the installations do not fit each other */
+/** @returns the tables of a tenant @throws Conflict when the installations differ in release or Pepper */
 export async function checkSchemas(from: Database, to: Database): Promise<TenantTable[]> {
   const readFit = async (db: Database) => {
     const { rows } = await sql<{ migrations: string; pepper: string | null }>`
@@ -123,7 +123,7 @@ export async function checkSchemas(from: Database, to: Database): Promise<Tenant
   return await listTenantTables(from);
 }
 
-/** @throws Conflict when a row of the tenant has a key that another tenant has there */
+/** @throws Conflict when a row of the tenant has a key that another tenant uses at `to` */
 export async function checkKeys(from: Database, to: Database, { id }: TenantRow): Promise<void> {
   const { rows: keys } = await sql<{ name: string; column: string }>`
     select class.relname as name, attname as column
@@ -148,7 +148,7 @@ export async function checkKeys(from: Database, to: Database, { id }: TenantRow)
   }
 }
 
-/** @returns how many rows both have @throws Conflict when they differ */
+/** Compares the rows of both. @returns their number @throws Conflict when they differ */
 export async function compare(from: Database, to: Database, tables: TenantTable[], { id }: TenantRow): Promise<number> {
   const [here, there] = await Promise.all([sumUp(from, tables, id), sumUp(to, tables, id)]);
   const difference = findDifference(here, there);

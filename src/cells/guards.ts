@@ -1,4 +1,4 @@
-/** The triggers that let nobody write for a resting tenant (sql/000078). They exist while some tenant rests. */
+/** The triggers that refuse all writes for a resting tenant (sql/000078). They exist only while some tenant rests. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -8,12 +8,12 @@ import { backOff, pause } from '../flow/retry.ts';
 import { listTenantTables } from './tables.ts';
 
 const guard = 'guard_resting_tenant';
-/** Milliseconds for which a table is waited for, and with it those who write it. */
+/** Milliseconds to wait for the lock of a table; its writers queue behind that wait. */
 const lockWait = 300;
 const mostLockTries = 40;
 const lookEvery = 20;
 
-/** Changes a table's triggers as soon as nobody holds the table, and gives way to requests while it waits. */
+/** Changes the triggers of a table as soon as its lock is free, and gives way to requests until then. */
 async function onTable(db: Database, statement: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
@@ -35,7 +35,7 @@ async function listGuarded(db: Database): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** One at a time: the guards of one tenant's rest are not taken away while another's begins. */
+/** Runs `work` alone, so that the guards are not dropped for one tenant while another one begins to rest. */
 async function guarding<T>(db: Database, work: () => Promise<T>): Promise<T> {
   return await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${guardsLock}, 0))`.execute(trx);
@@ -43,7 +43,7 @@ async function guarding<T>(db: Database, work: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Has all tables of tenants watched, and then a tenant rest. @param insert of its row */
+/** Creates the guards on all tables of tenants, then lets a tenant rest. @param insert inserts its row in resting_tenant */
 export async function underGuard<T>(db: Database, insert: () => Promise<T>): Promise<T> {
   return await guarding(db, async () => {
     const guarded = await listGuarded(db);
@@ -61,7 +61,7 @@ export async function underGuard<T>(db: Database, insert: () => Promise<T>): Pro
   });
 }
 
-/** Takes the guards away once no tenant rests. Where a table is not free, they stay until the next rest is over. */
+/** Drops the guards once no tenant rests. If a table is locked by others, they stay until the next rest is over. */
 export async function liftGuards(db: Database): Promise<void> {
   await guarding(db, async () => {
     const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
@@ -73,9 +73,9 @@ export async function liftGuards(db: Database): Promise<void> {
 }
 
 /**
- * Waits until every transaction is over that may have written for a tenant before its rest could be seen: it holds the lock of a
- * table that it writes. One that takes such a lock later reads the rest in its triggers, since no writer has a snapshot for more
- * than a statement.
+ * Waits for the end of all transactions that may have written for a tenant before they could see that it rests: those that hold
+ * the lock of a guarded table. A transaction that takes such a lock later sees the rest in its triggers, since a writer has a new
+ * snapshot for each statement.
  * @throws Conflict after `mostMs`
  */
 export async function outlastWriters(db: Database, mostMs: number): Promise<void> {
@@ -98,9 +98,9 @@ export async function outlastWriters(db: Database, mostMs: number): Promise<void
 }
 
 /**
- * Makes the rest of a transaction write without triggers, as replication does: neither the guard nor the records of what has
- * changed see it.
- * @throws Conflict when the role of the database may not
+ * Lets the remaining statements of a transaction write without triggers, as replication does: neither the guards nor the feed of
+ * changes see them.
+ * @throws Conflict when the role of the database may not do that
  */
 export async function unguarded<Trx extends Parameters<ReturnType<typeof sql>['execute']>[0]>(trx: Trx): Promise<Trx> {
   await sql`set local session_replication_role = replica`.execute(trx).catch((error: Error) => {

@@ -1,8 +1,8 @@
 /**
- * Moves a tenant to another installation while it is used. A copy follows it (replication.ts); once the copy is complete the tenant
- * is frozen, the last changes arrive, both sides are compared, and it is served there. Each step may be repeated: a move that was
- * cut off goes on when it is started again. The tenant is never written in two places: it leaves for good here, in one statement
- * that holds only while it is frozen, before it is served there.
+ * Moves a tenant to another installation while it is used. Replication keeps a copy up to date (replication.ts). Once the copy is
+ * complete, the tenant is frozen, the last changes arrive, both sides are compared, and the tenant is served there. Every step can
+ * be repeated, so an interrupted move continues when it is started again. The tenant is never written in two places: before it is
+ * served there, one statement, which takes effect only while it is frozen, ends its service here for good.
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
@@ -49,7 +49,7 @@ import {
 import { identify, insertRows, listTenantTables, type TenantRow, type TenantTable } from './tables.ts';
 
 export type TenantMove = {
-  /** The database that the tenant leaves, and the one that it comes to. */
+  /** The database that the tenant leaves, and the one that it moves to. */
   from: Database;
   to: Database;
   code: string;
@@ -59,7 +59,7 @@ export type TenantMove = {
   freezeSeconds: number;
   /** Sends the requests for the tenant to the other installation. */
   route(): Promise<void>;
-  /** A line for people: what is being done. */
+  /** Prints a line about the progress. */
   say(line: string): void;
 };
 
@@ -95,7 +95,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
     await arrive(from, to, tenant);
     await move.route();
   } else {
-    // Its original, where it came from, may be removed only because it is served here.
+    // While it is still subscribed, the original where it came from may be removed only because the tenant is served here.
     if (await isSubscribed(from, id))
       throw new Conflict(
         `The tenant ${code} has come here, and is not removed yet where it was: start that move again there. Where that installation is lost for good, "roomgate tenant thaw --lost" says so here.`,
@@ -114,7 +114,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
   return moved;
 }
 
-/** Has a copy follow the tenant, and returns once everything that stood there has arrived. */
+/** Starts the replication of the tenant, and returns once all existing rows have been copied. */
 async function follow(
   { from, to, code, fromUrl, say }: TenantMove,
   { id }: TenantRow,
@@ -129,7 +129,7 @@ async function follow(
     await checkKeys(from, to, { id, code });
     await checkWriting(from, to);
     await receive(to, { id, code });
-    // What an earlier try has left.
+    // Removes what an earlier attempt has left.
     await removeRows(to, id, 'Coming');
     await sql`delete from move_mark where mandator_id = ${id}`.execute(to);
     await passIdsOf(to, id, { rowsIn: from });
@@ -150,11 +150,11 @@ async function follow(
   }
 }
 
-/** Stops the writes, lets the last ones arrive, compares, and has the tenant served there. */
+/** Stops the writes, waits for the last ones to arrive, compares both sides, and has the tenant served there. */
 async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[]): Promise<Moved> {
   const { from, to, freezeSeconds, say } = move;
   const mostMs = freezeSeconds * 1_000;
-  // The copy catches up before the freeze, so that writes stop only for the little that is left.
+  // The copy catches up before the freeze, so that writes stop only briefly.
   for (let tries = 1; !(await catchUp(from, to, tenant.id, mostMs)); tries++)
     if (tries >= mostTries)
       throw new Conflict(
@@ -181,7 +181,7 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
   }
 }
 
-/** Gives the copied changes the positions that the originals got after the copying: replication sends only new rows of this table. */
+/** Gives the copied changes the positions that the originals got after they were copied: replication sends only inserts of this table. */
 async function placeAlike(from: Database, to: Database, mandatorId: number): Promise<void> {
   const { rows: open } = await sql<{ id: number }>`
     select id from change where mandator_id = ${mandatorId} and position is null`.execute(to);
@@ -203,7 +203,7 @@ async function placeAlike(from: Database, to: Database, mandatorId: number): Pro
   await forgetAlike(from, to, mandatorId);
 }
 
-/** Deletes from the copy the rows that were deleted here after the copying: replication sends no deletions of these tables. */
+/** Deletes from the copy the rows that were deleted here after they were copied: replication sends no deletes of these tables. */
 async function forgetAlike(from: Database, to: Database, mandatorId: number): Promise<void> {
   for (const { name, sendsChanges } of await listTenantTables(from)) {
     if (sendsChanges) continue;
@@ -230,7 +230,7 @@ async function forgetAlike(from: Database, to: Database, mandatorId: number): Pr
   }
 }
 
-/** Serves the tenant there: its own row, by which everything else is found, comes last, with the keys of its tokens. */
+/** Serves the tenant there. Its own row, through which everything else is found, is copied last, with the keys of its tokens. */
 async function arrive(from: Database, to: Database, { id, code }: TenantRow): Promise<void> {
   const rowsOf = async (table: 'mandator' | 'signing_key' | 'pepper') => {
     const { rows } = await sql<{ row: string }>`
@@ -247,7 +247,7 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
     await insertRows(trx, 'pepper', pepper, { onConflict });
     await insertRows(trx, 'mandator', mandator, { onConflict });
     await sql`update mandator set code = ${code} where id = ${id}`.execute(trx);
-    // Changes without a position get one now: the sweep there passes over all ids up to the last that it has placed.
+    // Numbers the changes now: the sweep there skips all ids up to the last one that it has numbered.
     await sql`select place_changes(${id}, 2147483647)`.execute(trx);
     await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
     await sql`delete from move_mark where mandator_id = ${id}`.execute(trx);
@@ -255,7 +255,7 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
   });
 }
 
-/** Gives a move up: the tenant is served where it was, and nothing of it stays at the other place. @throws Conflict once it is served there */
+/** Gives up a move: the tenant is served where it was, and its copy is removed. @throws Conflict once it is served there */
 export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to' | 'code'>): Promise<void> {
   await insistOnTwo(from, to);
   const tenant = await getTenant(from, code);
@@ -264,7 +264,7 @@ export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to
     if (place === 'Gone') throw isBeingRemoved(code);
     if (await isServed(to, tenant))
       throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
-    // From here on it is never served there, whoever still tries; only then it may be served here.
+    // From here on it can never be served there; only then may it be served here.
     if (!(await refuse(to, tenant)) && place === 'Left')
       throw new Conflict(
         `The tenant ${code} has left, and is not coming there any more: it was served there and has been removed since, or was given up there. Where nobody serves it, "roomgate tenant thaw --lost" does so here.`,

@@ -1,4 +1,4 @@
-/** Removes all rows of a tenant, in steps that others hardly notice. */
+/** Removes all rows of a tenant in small steps, which hardly slow down others. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { liftGuards, unguarded } from './guards.ts';
@@ -9,10 +9,10 @@ import { listTenantTables, type TenantRow } from './tables.ts';
 const rowsAtOnce = 20_000;
 
 /**
- * It may be called again after a failure; `mandator` goes last.
- * @param state in which the tenant has to be here, so that one that is served is never removed
- * @returns how many rows
- * @throws Conflict when it is in another one
+ * Removes the rows of a tenant, that of `mandator` last. It may be called again after a failure.
+ * @param state the state that the tenant must have, so that one that is served is never removed
+ * @returns the number of rows
+ * @throws Conflict when it has another state
  */
 export async function removeRows(
   db: Database,
@@ -40,7 +40,7 @@ export async function removeRows(
   return removed;
 }
 
-/** Removes what has come of a tenant that is not served here, and never will be. @returns how many rows */
+/** Removes the copy of a tenant that is not served here and never will be. @returns the number of rows */
 export async function dropCopy(db: Database, tenant: TenantRow): Promise<number> {
   const { id } = tenant;
   const isRefused = await refuse(db, tenant);

@@ -1,6 +1,6 @@
 /**
- * The copy of a tenant that follows its original, by PostgreSQL's logical replication: a publication of its rows where it leaves,
- * a subscription where it comes to. The worker of the subscription writes without triggers.
+ * Keeps a copy of a tenant up to date by PostgreSQL's logical replication: a publication of its rows in the database that it
+ * leaves, a subscription in the one that it moves to. The worker of the subscription writes without triggers.
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
@@ -14,7 +14,7 @@ const newRowsOf = (mandatorId: number) => `${nameOf(mandatorId)}_new_rows`;
 const lookEvery = 20;
 const mostSlotLooks = 250;
 
-/** The catalogue of subscriptions is that of the whole server. */
+/** A condition that is needed because the catalogue of subscriptions is that of the whole server. */
 const ofThisDatabase = sql`subdbid = (select oid from pg_database where datname = current_database())`;
 
 /** @throws Conflict naming the setting of PostgreSQL that is missing */
@@ -26,7 +26,7 @@ export async function checkPublisher(db: Database): Promise<void> {
     );
 }
 
-/** Publishes the rows of a tenant: all changes of most tables, of the others what is inserted. */
+/** Publishes the rows of a tenant: all changes of most tables, and only the inserts of the others. */
 export async function publish(db: Database, mandatorId: number, tables: readonly TenantTable[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(trx);
@@ -45,7 +45,7 @@ export async function publish(db: Database, mandatorId: number, tables: readonly
   });
 }
 
-/** Ends what a copy follows. Its slot, which would keep PostgreSQL's log for ever, goes even from a copy that follows still. */
+/** Ends the publication. Its slot, which would retain WAL for ever, is dropped even if the copy still uses it. */
 export async function unpublish(db: Database, mandatorId: number): Promise<void> {
   await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(db);
   await sql`drop publication if exists ${sql.id(newRowsOf(mandatorId))}`.execute(db);
@@ -66,7 +66,7 @@ export async function isSubscribed(db: Database, mandatorId: number): Promise<bo
   return rows.length > 0;
 }
 
-/** Whether the original's PostgreSQL keeps what a copy has not read: another server after a failover, or one that keeps less, does not. */
+/** Whether PostgreSQL still has the WAL that the copy has not read. It may not after a failover, or if the WAL that it keeps is limited. */
 export async function hasSlot(db: Database, mandatorId: number): Promise<boolean> {
   const { rows } = await sql`
     select from pg_replication_slots
@@ -77,10 +77,10 @@ export async function hasSlot(db: Database, mandatorId: number): Promise<boolean
 }
 
 /**
- * What is copied is on the disk, and at a synchronous standby, before it counts as copied: else a server that comes back without it
- * would have been compared with it.
- * @param from where the other PostgreSQL finds the one that the tenant leaves
- * @throws Conflict when it does not, or may not
+ * Starts the copy. Rows count as copied only once they are on disk, and at a synchronous standby; otherwise a server could lose
+ * them after they were compared.
+ * @param from the URL at which the other PostgreSQL reaches the one that the tenant leaves
+ * @throws Conflict when it cannot reach it, or may not subscribe
  */
 export async function subscribe(db: Database, mandatorId: number, from: string): Promise<void> {
   await sql`
@@ -95,19 +95,19 @@ export async function subscribe(db: Database, mandatorId: number, from: string):
     });
 }
 
-/** Ends the copy; the original's PostgreSQL need not answer. */
+/** Ends the copy. The PostgreSQL of the original need not answer. */
 export async function unsubscribe(db: Database, mandatorId: number): Promise<void> {
   if (!(await isSubscribed(db, mandatorId))) return;
   const subscription = sql.id(nameOf(mandatorId));
   await sql`alter subscription ${subscription} disable`.execute(db);
   await sql`drop subscription ${subscription}`.execute(db).catch(async () => {
-    // The slot stays where the tenant was, until `unpublish` drops it.
+    // The slot stays in the database of the original until `unpublish` drops it.
     await sql`alter subscription ${subscription} set (slot_name = none)`.execute(db);
     await sql`drop subscription ${subscription}`.execute(db);
   });
 }
 
-/** How many tables of the copy have what stood in them, out of how many. @throws Conflict when PostgreSQL cannot copy */
+/** How many tables have been copied, of how many. @throws Conflict when PostgreSQL cannot copy */
 export async function readProgress(db: Database, mandatorId: number): Promise<{ ready: number; all: number }> {
   const { rows } = await sql<{ ready: number; all: number; failures: number }>`
     select count(*) filter (where srsubstate = 'r')::int as ready, count(*)::int as all,
@@ -117,7 +117,7 @@ export async function readProgress(db: Database, mandatorId: number): Promise<{ 
     where subname = ${nameOf(mandatorId)} and ${ofThisDatabase} group by subscription.oid`.execute(db);
   const [found] = rows;
   if (!found) throw new Conflict('The copy has no subscription any more; start the move again.');
-  // A lost connection counts as a failure too, and is made again.
+  // A lost connection counts as a failure too, but PostgreSQL reconnects.
   if (found.failures > 20)
     throw new Conflict(
       'PostgreSQL cannot copy the tenant; the log of the PostgreSQL that it comes to says why, in the lines of its logical replication worker.',
@@ -125,7 +125,7 @@ export async function readProgress(db: Database, mandatorId: number): Promise<{ 
   return found;
 }
 
-/** Writes a mark behind everything that has been written, and waits until the copy has it. @returns whether it came in time */
+/** Writes a mark after everything written so far, and waits until the copy has it. @returns whether it arrived in time */
 export async function catchUp(from: Database, to: Database, mandatorId: number, mostMs: number): Promise<boolean> {
   const { rows } = await sql<{ mark: string }>`
     insert into move_mark (mandator_id, mark) values (${mandatorId}, gen_random_uuid())

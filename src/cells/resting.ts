@@ -1,4 +1,4 @@
-/** The rest of a tenant: nobody writes for it, by triggers that exist while some tenant rests (sql/000078). */
+/** Tenants that rest: triggers refuse all writes for them (sql/000078). */
 import { sql } from 'kysely';
 import { type Database, isPooled, type Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -14,7 +14,7 @@ export type TenantRest = {
   destination: string | null;
 };
 
-/** The rest of the tenant of a code, or of a code or an Id. */
+/** Finds the row of a resting tenant by its code, or by its code or Id. */
 export async function findRest(
   db: Database | Transaction,
   tenant: string | TenantRow,
@@ -26,7 +26,7 @@ export async function findRest(
   return rows[0];
 }
 
-/** The tenant of a code, also where it is away. @throws NotFound */
+/** Finds a tenant by its code, even if it is away. @throws NotFound */
 export async function getTenant(db: Database | Transaction, code: string): Promise<TenantRow> {
   const rest = await findRest(db, code);
   if (rest?.state === 'Away') return { id: rest.mandatorId, code };
@@ -35,7 +35,7 @@ export async function getTenant(db: Database | Transaction, code: string): Promi
   return found;
 }
 
-/** The tenant of a code that is served here, and so is whole. @throws NotFound; Conflict when it has left or is being removed */
+/** Finds a tenant that is served here, and so is complete. @throws NotFound; Conflict when it has left or is being removed */
 export async function getServed(db: Database | Transaction, code: string): Promise<TenantRow> {
   const rest = await findRest(db, code);
   if (rest && rest.state !== 'Frozen')
@@ -49,8 +49,8 @@ const busy = ({ code }: TenantRow) =>
   new Conflict(`The tenant ${code} is being moved, frozen or removed by another command; wait until it ends.`);
 
 /**
- * Does what nobody else may do for the tenant at the same time, from here.
- * @throws Conflict when somebody does
+ * Runs `work` under the lock of a tenant, so that no other command of this installation works on it at the same time.
+ * @throws Conflict when another one does
  */
 export async function alone<T>(db: Database, tenant: TenantRow, work: () => Promise<T>): Promise<T> {
   if (isPooled(db)) throw new Error('Through a pooler no session keeps its locks: this needs a direct connection.');
@@ -58,7 +58,7 @@ export async function alone<T>(db: Database, tenant: TenantRow, work: () => Prom
     const lock = lockOf(tenant);
     const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_lock(${lock}) as free`.execute(session);
     if (!rows[0]?.free) throw busy(tenant);
-    // The session says nothing while others work: PostgreSQL would end it, and with it the lock.
+    // The session is idle while `work` uses others. Without this, PostgreSQL would end it, and with it the lock.
     const { rows: before } = await sql<{ idle: string }>`
       select current_setting('idle_session_timeout') as idle, set_config('idle_session_timeout', '0', false)`.execute(
       session,
@@ -74,7 +74,7 @@ export async function alone<T>(db: Database, tenant: TenantRow, work: () => Prom
   });
 }
 
-/** As `alone`, until the transaction ends. @throws Conflict when somebody does something for the tenant */
+/** As `alone`, until the end of the transaction. @throws Conflict when another command works on the tenant */
 export async function aloneIn(trx: Transaction, tenant: TenantRow): Promise<void> {
   const { rows } = await sql<{ free: boolean }>`
     select pg_try_advisory_xact_lock(${lockOf(tenant)}) as free`.execute(trx);
@@ -82,10 +82,10 @@ export async function aloneIn(trx: Transaction, tenant: TenantRow): Promise<void
 }
 
 /**
- * Lets nobody write for a tenant for `seconds`, or until `thaw`; it is still read. Once this has returned, nothing that was begun
- * before can be written either.
- * @returns until when, as text: a freeze that is another one has another
- * @throws Conflict when it rests already, or when writers do not end
+ * Refuses all writes for a tenant for `seconds`, or until `thaw`; it can still be read. When this returns, all transactions that
+ * began to write before are over.
+ * @returns the end of the freeze as text, which identifies the freeze
+ * @throws Conflict when the tenant rests already, or writers do not end
  */
 export async function freeze(db: Database, { id, code }: TenantRow, seconds: number): Promise<string> {
   const until = await underGuard(db, async () => {
@@ -108,8 +108,8 @@ export async function freeze(db: Database, { id, code }: TenantRow, seconds: num
 }
 
 /**
- * Lets the rows of a tenant come, where none are that are served.
- * @throws Conflict when it rests here already in another way
+ * Marks a tenant as coming, so that its rows can be copied here. It must not be served here.
+ * @throws Conflict when it rests here already in another state
  */
 export async function receive(db: Database, { id, code }: TenantRow): Promise<void> {
   await underGuard(db, async () => {
@@ -128,7 +128,7 @@ export async function receive(db: Database, { id, code }: TenantRow): Promise<vo
     throw new Conflict(`Another tenant with the Id ${id} of ${code} is coming there; finish or undo that move first.`);
 }
 
-/** Until the transaction ends it stays in this state. @throws Conflict when it is not */
+/** Checks the state of a resting tenant, and keeps it until the end of the transaction. @throws Conflict for another state */
 export async function insistOnRest(
   db: Database | Transaction,
   mandatorId: number,
@@ -156,11 +156,11 @@ export async function thaw(db: Database, code: string): Promise<void> {
 }
 
 /**
- * Ends the service of a frozen tenant here: from now on it is served elsewhere, or nowhere. Its code is free from then on, so that
- * no credential leads to it; those who knew it are told to come again.
- * @param leave.until that of the freeze
- * @param leave.destination where it is served from then on; null: nowhere
- * @returns whether it was still in that freeze; otherwise it may have been written again, and nothing was done
+ * Ends the service of a frozen tenant here: from now on it is served elsewhere, or nowhere. Its code is freed, so that no credential
+ * leads to it; clients that use it are told to try again.
+ * @param leave.until the result of `freeze`
+ * @param leave.destination where it is served from now on; null: nowhere
+ * @returns whether that freeze still held; otherwise the tenant may have been written again, and nothing was done
  */
 export async function sendAway(
   db: Database,
@@ -168,7 +168,7 @@ export async function sendAway(
   { until, destination }: { until: string; destination: string | null },
 ): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
-    // Who finds the freeze over holds its row until all is written; so the clock is asked once nobody holds it.
+    // A writer that finds the freeze over locks its row until it commits. So the clock is read only once this has the lock.
     await sql`select from resting_tenant where mandator_id = ${id} for update`.execute(trx);
     const { rows } = await sql`
       update resting_tenant set state = 'Away', until = null, destination = ${destination}
@@ -181,7 +181,7 @@ export async function sendAway(
   });
 }
 
-/** Serves a tenant again that had left. It must not be served where it went. */
+/** Serves a tenant again that had left. It must not be served by the other installation. */
 export async function takeBack(db: Database, { id, code }: TenantRow): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await insistOnRest(trx, id, 'Away');
@@ -192,12 +192,12 @@ export async function takeBack(db: Database, { id, code }: TenantRow): Promise<v
   await liftGuards(db);
 }
 
-/** Lets a tenant that has left never come back: what is here of it is going to be removed. */
+/** Makes the departure of a tenant final, before its remaining rows are removed here. */
 export async function endForGood(db: Database, { id }: TenantRow): Promise<void> {
   await sql`update resting_tenant set destination = null where mandator_id = ${id} and state = 'Away'`.execute(db);
 }
 
-/** Lets a tenant that is coming never be served: it is to be removed. @returns whether that is so now */
+/** Makes sure that a tenant that is coming is never served here, before its copy is removed. @returns whether that holds now */
 export async function refuse(db: Database, { id, code }: TenantRow): Promise<boolean> {
   await sql`
     update resting_tenant set state = 'Away' where mandator_id = ${id} and code = ${code} and state = 'Coming'`.execute(

@@ -1,9 +1,10 @@
 /**
- * Whole tenants, for operators: as a file, between installations, and removed. A **cell** is an installation between which tenants
- * move; each has ids of its own (setting Cell). A tenant **rests** while it is moved: **frozen** where it leaves (read, not written),
- * **coming** where its copy arrives, **away** once it is served elsewhere.
+ * Operations on whole tenants, for operators: export to a file and import, moves between installations, and removal. A **cell** is
+ * one of several installations that exchange tenants; each has its own range of ids (setting Cell). A tenant **rests** while it is
+ * moved: it is **frozen** where it leaves (readable, not writable), **coming** where its copy arrives, and **away** once it is
+ * served elsewhere.
  *
- * Invariants: a tenant is never written in two cells. A freeze ends by itself, so a mover that dies stops nobody for longer.
+ * Invariants: a tenant is never written in two cells. A freeze expires, so if the command dies, writes do not stop for longer.
  */
 
 import { sql } from 'kysely';
@@ -24,7 +25,7 @@ export { readArchive, writeArchive };
 
 const deleteSeconds = 30;
 
-/** Lets nobody write for the tenant for some seconds. @throws NotFound, Conflict */
+/** Refuses all writes for the tenant for some seconds. @throws NotFound, Conflict */
 export async function freezeTenant(db: Database, code: string, seconds: number): Promise<void> {
   const tenant = await getTenant(db, code);
   await alone(db, tenant, () => freeze(db, tenant, seconds));
@@ -32,7 +33,7 @@ export async function freezeTenant(db: Database, code: string, seconds: number):
 
 /**
  * Ends a freeze.
- * @param options.isLost the installation that the tenant has left for, or come from, does not exist any more: it is served here
+ * @param options.isLost the installation that the tenant has left for, or come from, no longer exists: it is served here
  * @throws NotFound, Conflict
  */
 export async function thawTenant(db: Database, code: string, { isLost = false } = {}): Promise<void> {
@@ -46,7 +47,7 @@ export async function thawTenant(db: Database, code: string, { isLost = false } 
   });
 }
 
-/** Removes a tenant, or the copy of one that is coming, and everything that is of it. @throws NotFound, Conflict */
+/** Removes all rows of a tenant, or the copy of one that is coming. @throws NotFound, Conflict */
 export async function deleteTenant(db: Database, code: string): Promise<{ rows: number }> {
   const known = await findRest(db, code);
   const tenant = known ? { id: known.mandatorId, code } : await getTenant(db, code);
@@ -61,7 +62,7 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
       throw new Conflict(
         `The tenant ${code} has left for another installation: finish that move, or give it up by "roomgate tenant move --undo", first.`,
       );
-    // Of a move that was cut off, here or there.
+    // What an interrupted move may have left, in either direction.
     await unsubscribe(db, tenant.id);
     await unpublish(db, tenant.id);
     const rows = await removeRows(db, tenant.id, 'Away');
@@ -74,17 +75,17 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
 type Between = Omit<TenantMove, 'from' | 'to'> & { fromDatabase: string; toDatabase: string; log: Log };
 
 /**
- * One connection holds the tenant's lock, one that of the guards. The sums of a large tenant take longer than a request may. What
- * one side has said is written for good before the other acts upon it.
+ * Opens a database for a command: one connection holds the tenant's lock, another that of the guards. There is no statement
+ * time-out, as comparing a large tenant takes longer than a request may. Commits are synchronous: the other side acts on them.
  */
 function open(url: string, log: Log): Database {
-  // 1 is `on`.
+  // For synchronous_commit, 1 is `on`.
   const settings = { idle_in_transaction_session_timeout: 0, synchronous_commit: 1 };
   return openDatabase(url, { max: 4, log, statementTimeout: 0, settings });
 }
 
 /**
- * Works over direct connections: through a pooler no session would keep the tenant's lock, nor give it back.
+ * Works over direct connections: through a pooler, no session would keep the tenant's lock or release it.
  * @throws ConfigError when DatabaseUrl leads through one
  */
 export async function directly<T>(
