@@ -23,12 +23,12 @@ type Watched = {
 export type Patience = Partial<typeof usual>;
 
 const usual = {
-  /** Silence before the first look. */
+  /** How long a statement is silent before its backend is first checked. */
   lookAfter: 5_000,
-  /** Between two looks. */
+  /** The pause between two checks. */
   lookAgain: 2_000,
   lookAtWorkAgain: 10_000,
-  /** Time-out of a look itself. */
+  /** The time-out of a check itself. */
   lookTimeout: 5_000,
   /** Time after which a statement is given up while PostgreSQL cannot be asked about it. */
   mostUnknown: 60_000,
@@ -37,7 +37,7 @@ const usual = {
 const lookerKept = 15_000;
 /** Looks in a row that must find the backend idle: after a single one the answer may still be on its way. */
 const mostMisses = 2;
-/** Milliseconds for this process, which may itself have been suspended, to read what has arrived meanwhile. */
+/** Milliseconds in which this process reads data that has already arrived: it may have been suspended itself. */
 const readTime = 250;
 
 /** By URL, the time of the last data on any watched connection. */

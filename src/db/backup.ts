@@ -33,7 +33,7 @@ export async function connect(url: string): Promise<pg.Client> {
   const client = new PrimaryClient({ ...connecting(url), application_name: 'roomgate backup' });
   client.on('error', () => {});
   await client.connect();
-  // The reader of a pipe, or a disk, may take its time.
+  // The reader of a pipe, or a disk, may be slow.
   await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
   return client;
 }
@@ -63,7 +63,7 @@ export async function countQueueMigrations(client: pg.Client): Promise<number> {
 
 async function describe(client: pg.Client, version: string): Promise<Backup> {
   const migrations = await client.query<{ name: string }>('select name from kysely_migration order by name');
-  // Not of one moment, but not before that of the rows: no id is given twice.
+  // Not from the snapshot, but read after it was taken, so no id is given twice.
   const sequences = await client.query<{ name: string; last: string }>(`
     select format('%I.%I', schemaname, sequencename) as name, last_value::text as last from pg_sequences
     where schemaname in ('public', 'graphile_worker') and last_value is not null`);
@@ -84,14 +84,14 @@ async function* contentOf(url: string, version: string): AsyncGenerator<TableTex
   async function* copies(): AsyncGenerator<TablePart> {
     for (const { name, columns } of await listTables(client)) {
       const rows = client.query(copyTo(`copy ${name} (${columns.join(', ')}) to stdout`));
-      // Where the output breaks nobody reads it to its end, and the connection is closed before that.
+      // If the output fails, nobody reads this stream to its end, and the connection is closed before that.
       rows.on('error', () => {});
       yield { table: { Table: name, Columns: columns } satisfies z.input<typeof table>, rows };
       written += rows.rowCount;
     }
   }
   try {
-    // A migration gives way meanwhile: the lock comes before the moment that all of this tells of.
+    // Keeps migrations out: the lock is taken before the snapshot.
     await client.query('begin isolation level repeatable read; lock table kysely_migration in share mode');
     yield { head: await describe(client, version), tables: copies(), rows: () => written };
   } catch (error) {

@@ -1,9 +1,9 @@
 /** How many connections a process opens at most. docs/operating.md lists them. */
 import type { Config } from '../config.ts';
 
-/** Of each pool. */
+/** The most connections of each pool. */
 export const connections = {
-  /** For requests; a worker reads over it, too. */
+  /** For requests; a worker reads over it too. */
   requests: 10,
   uploads: 8,
   /** To each standby, besides the one that checks it. */

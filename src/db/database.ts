@@ -31,7 +31,7 @@ function readInstant(text: string): Date {
   };
   const isUsual = text.length >= 22 && text.charCodeAt(0) > 48 && text.charCodeAt(4) === 45 && text.endsWith('+00');
   if (!isUsual) return readTimestamp(text);
-  // Of up to six digits behind the point, the first three.
+  // The first three of up to six decimals.
   const fraction =
     text.length > 22 ? digits(20, Math.min(23, text.length - 3)) * 10 ** Math.max(0, 26 - text.length) : 0;
   return new Date(
@@ -93,9 +93,9 @@ const leaseSettings = {
 };
 
 /**
- * Milliseconds for a connection to be free, or to be opened and set up; as long as a statement waits for a lock. It bounds the
- * wait on a dead network. It is far longer than a process with little of a processor, which loads a part of the program at its
- * first request, leaves an answer unread.
+ * Milliseconds to wait for a free connection, or for a new one to be set up; as long as a statement waits for a lock. It bounds the
+ * wait on a dead network. It is far longer than a process on a busy machine may take to read an answer, for example while its first
+ * request loads a part of the program.
  */
 const connectTimeout = 10_000;
 

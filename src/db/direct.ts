@@ -10,7 +10,7 @@ import { connecting, type Database } from './database.ts';
 import { PrimaryClient } from './hosts.ts';
 
 const answerTimeout = 4_000;
-/** Milliseconds for a notification that has not come with the answer to a later statement, as it does from PostgreSQL. */
+/** Milliseconds to wait for a notification. PostgreSQL sends it with the answer to a later statement, so usually none is needed. */
 const hearTimeout = 1_000;
 
 export const notDirect =
@@ -123,7 +123,7 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
         remedy,
         foreign: true,
       };
-    // Of a pair of servers the pooler may lead to the one that is primary no more.
+    // With a pair of servers, the pooler may still lead to the former primary.
     if (one.started !== other.started)
       return { level: 'fault', text: 'PooledDatabaseUrl leads to another server than DatabaseUrl', remedy };
     if (other.timeout !== '0') return undefined;

@@ -1,12 +1,12 @@
-/** A range of ids for each cell (setting Cell), so that the ids of a tenant that moves in are not taken. */
+/** Gives each cell (setting Cell) its own range of ids, so that the ids of a tenant that moves in are free. */
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import type { Database, Transaction } from './database.ts';
 
-/** Ids that other sessions may take between the read of a sequence and its new value. */
+/** A margin for ids that other sessions take while the value of a sequence is being changed. */
 const givenMeanwhile = 1_000;
 
-/** How many ids a cell has, by the type of the column: 200 cells of them fit. */
+/** How many ids a cell has, by the type of the column: there is room for 200 cells. */
 const ranges = { integer: 10_000_000, bigint: 1_000_000_000_000 } as const;
 
 /**
@@ -29,8 +29,8 @@ export async function startIdsOf(db: Database, cell: number): Promise<void> {
 }
 
 /**
- * Lets the ids of new rows begin after those of this cell's range that a tenant brings: it was here once, or in a database
- * that this one replaces. The cell is that of the ids given last.
+ * Moves the sequences past ids of this cell's range that an arriving tenant brings: it was here before, or in a database that this
+ * one replaces. The cell is derived from the ids given last.
  * @param rowsIn where the rows are
  */
 export async function passIdsOf(

@@ -5,7 +5,7 @@ import { type Database, stateIn } from './database.ts';
 /** Milliseconds for which a process caches the answer. */
 const believedMs = 1_000;
 
-/** SQL: whether the tenant of a row rests. Sweeps skip such tenants, which start no jobs and delay no others. */
+/** SQL: whether the tenant of a row rests. Sweeps skip such tenants, so that these start no jobs and do not delay others. */
 export const rests = (mandatorId: RawBuilder<unknown>) => sql<boolean>`exists (
   select from resting_tenant as rest
   where rest.mandator_id = ${mandatorId} and coalesce(rest.until > clock_timestamp(), true))`;
@@ -22,7 +22,7 @@ function openAway(db: Database) {
   return async (code: string): Promise<boolean> => {
     if (Date.now() - readAt >= believedMs) {
       readAt = Date.now();
-      // A caller hears of an outage by what it asks next.
+      // The caller's next statement reports an outage.
       read = sql<{ code: string }>`select code from resting_tenant where state <> 'Frozen'`.execute(db).then(
         ({ rows }) => new Set(rows.map(({ code: of }) => of)),
         () => new Set(),

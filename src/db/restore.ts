@@ -24,9 +24,9 @@ async function load(url: string, file: string): Promise<number> {
         throw new Conflict(
           `${file} was written by roomgate ${head.Version} with another version of its queue (${head.Queue}, not ${queue}); restore it with that release, then upgrade.`,
         );
-      // No trigger tells of these rows, and no foreign key asks for others that come later.
+      // Triggers and foreign keys are off: the former would record changes, the latter would require rows that come later.
       await client.query('begin; set local session_replication_role = replica');
-      // What migrations have put there.
+      // Removes the rows that migrations have inserted.
       await client.query(`truncate ${(await listTables(client)).map(({ name }) => name).join(', ')}`);
       let loaded = 0;
       for await (const { table, rows } of tables) {

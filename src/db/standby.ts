@@ -43,7 +43,7 @@ const [restPauses, openPauses] = [
 ];
 /** Milliseconds after which an opened standby is no longer in trouble. */
 const wellAfter = 30_000;
-/** How many times in a row it must have been late for a line in the log. */
+/** How many times in a row it must be behind before that is logged. */
 const lateForLog = 4;
 
 /** The control file of a standby may show a new timeline only minutes later. */
@@ -206,7 +206,7 @@ export function openStandby(
         for (const giveUp of at.reads) giveUp(new Error('Connection terminated: the standby is given up'));
         const ended = db.destroy().catch(() => {});
         if (closed.signal.aborted) await Promise.race([ended, pause(answerTimeout)]);
-        // Nobody waits for answers any longer, and those of a standby that hangs would not come.
+        // Nobody waits for answers any longer, and a standby that hangs would not send them.
         for (const socket of sockets) socket.destroy();
       }
       throw new Error('the connection was lost');

@@ -10,9 +10,9 @@ type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithR
 export type Gathering<Question, Answer> = (key: string, question: Question) => Promise<Answer>;
 
 /**
- * @param answerAll returns the answers in the order of the questions, or promises of them, of which each fails alone; when it fails itself, all
- * its questions fail
- * @param mostAtOnce calls of it that run at a time; further questions gather meanwhile
+ * @param answerAll returns the answers, or promises of them, in the order of the questions. A promise that rejects fails its own
+ * question alone; if `answerAll` itself fails, all its questions do
+ * @param mostAtOnce the most concurrent calls of `answerAll`; further questions are gathered meanwhile
  */
 export function openGathering<Question, Answer>(
   answerAll: (questions: readonly Question[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,

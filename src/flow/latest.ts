@@ -1,19 +1,19 @@
 /**
- * What is new for one reader, which takes it when it can: the present state, never a queue. Thousands may wait at a time, so
- * waiting makes nothing, neither a promise nor a closure.
+ * A source of which one reader takes the latest state whenever it can; there is no queue. Thousands of readers may wait at a time,
+ * so waiting allocates neither a promise nor a closure.
  */
 export type Latest<T> = {
-  /** What is new; undefined when nothing is. */
+  /** The latest state; undefined if nothing has changed since it was last taken. */
   take(): T | undefined;
-  /** Nothing will follow what was taken last. */
+  /** Whether the source has ended: nothing follows what was taken last. */
   readonly isOver: boolean;
-  /** Called when there may be something to take, and at the end; set by the reader. */
+  /** Set by the reader; called when there may be something to take, and at the end. */
   onNews: (() => void) | undefined;
   /** Ends it. May be called twice. */
   close(): void;
 };
 
-/** Waits for the next; undefined at the end. Only one may be waited for at a time. @throws what `take` throws */
+/** Waits for the next state; undefined at the end. Call it again only once the promise is settled. @throws what `take` throws */
 export function nextOf<T>(source: Latest<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const look = () => {
@@ -32,7 +32,7 @@ export function nextOf<T>(source: Latest<T>): Promise<T | undefined> {
   });
 }
 
-/** What an iterator yields; it is asked for the next only when there is a reader who takes. */
+/** The values of an iterator. It is asked for the next value only when a reader wants one. */
 export function latestOf<T>(iterator: AsyncIterator<T>): Latest<T> {
   let isAsking = false;
   let yielded: T | undefined;
@@ -67,7 +67,7 @@ export function latestOf<T>(iterator: AsyncIterator<T>): Latest<T> {
       if (source.isOver) return;
       source.isOver = true;
       yielded = undefined;
-      // Not waited for: a generator that waits notices its return only after what it waits for.
+      // Not awaited: a generator that is waiting returns only after that wait.
       iterator.return?.().catch(() => {});
       source.onNews?.();
     },

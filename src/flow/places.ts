@@ -1,10 +1,10 @@
-/** Places that tenants and persons share fairly: none may take all, and a free place goes to the tenant with the fewest. */
+/** Places that tenants and persons share fairly: none can take all of them, and a free place goes to the tenant that has the fewest. */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
 type Holder = { mandatorId: number; personId: number };
 
 type PlaceLimits = {
-  /** The work that places are for, as a refusal names it: `large imports`. */
+  /** What the places are for, as a refusal names it: `large imports`. */
   of: string;
   all: number;
   perTenant: number;
@@ -18,14 +18,14 @@ type PlaceLimits = {
 export type Places = {
   /**
    * Runs `work` once there is a place for it.
-   * @throws LimitExceeded when the person or tenant has all places allowed to it, Unavailable when all are taken
+   * @throws LimitExceeded when the person or tenant has all the places that it may have; Unavailable when all places are taken
    */
   hold<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
 };
 
 type Waiting = { holder: Holder; enter: () => void };
 
-/** Seconds after which a refused client may come again. */
+/** Seconds after which a refused client may try again. */
 const retryAfter = 10;
 
 export function openPlaces(limits: PlaceLimits): Places {

@@ -6,7 +6,7 @@ import { isLockTimeout, isOutage, isOvertaken } from './database-errors.ts';
 /** The pause after the first failure, and the longest one. */
 type Pauses = { firstMs?: number; longestMs?: number };
 
-/** Milliseconds to wait after a failure that follows `failures` others: doubled each time, plus or minus a quarter. */
+/** Milliseconds to wait after a failure that follows `failures` others: doubled each time, with a jitter of a quarter. */
 export const backOff = (failures: number, { firstMs = 100, longestMs = 5_000 }: Pauses = {}): number =>
   Math.min(longestMs, firstMs * 2 ** failures) * (0.75 + Math.random() / 2);
 
@@ -15,7 +15,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   sleep(ms, undefined, signal && { signal }).catch(() => {});
 
 /**
- * Retries `work` while the database is out of reach, for callers that would rather wait than fail.
+ * Retries `work` while the database is unavailable, for callers that would rather wait than fail.
  * @param signal ends the retries: the last error is thrown
  * @param log gets a line for each failure
  */
@@ -34,7 +34,7 @@ export async function outlast<T>(signal: AbortSignal, work: () => Promise<T>, lo
 
 /**
  * Repeats `work`, whether it returns or throws, with growing pauses until the signal aborts.
- * @param wellAfterMs a run that took longer went well: the pauses start from the first again
+ * @param wellAfterMs a run that took longer than this counts as a success: the pauses start from the first again
  */
 export async function keepDoing(
   signal: AbortSignal,
@@ -50,8 +50,8 @@ export async function keepDoing(
 }
 
 /**
- * Runs a transaction that gives way to other writers. It is retried for `mostMs` milliseconds while others hold a lock that
- * it needs, and once after it was overtaken by another writer.
+ * Runs a transaction that gives way to other writers. It is retried for `mostMs` milliseconds while others hold a lock that it
+ * needs, and once if another writer was faster.
  * @param transact a transaction with a short `lock_timeout`
  * @throws the error of the last run
  */

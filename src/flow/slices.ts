@@ -1,9 +1,9 @@
-/** Long work of the processor in slices, between which everything else of the process has its turn. */
+/** Splits long computations into slices, between which the event loop can do other work. */
 
-/** Milliseconds of a slice. */
+/** The milliseconds of a slice. */
 const mostAtOnce = 5;
 
-/** Who waits for a slice, of whatever work: one goes on in each turn of the event loop, or all together would be one long turn. */
+/** All computations that wait for a slice. Each turn of the event loop continues only one: all together would block it. */
 const waiting: (() => void)[] = [];
 
 function goOn(): void {
@@ -18,7 +18,7 @@ function waitForTurn(): Promise<void> {
   });
 }
 
-/** Call the returned function between two steps: it returns a promise to wait for, at first and once a slice is over. */
+/** Call the returned function between two steps. It returns a promise to await the first time, and whenever a slice is over. */
 export function openSlices(): () => Promise<void> | undefined {
   let since = Number.NEGATIVE_INFINITY;
   return () => {

@@ -8,15 +8,16 @@
  * - A slow tenant has two places, so that another calendar can show that only the first one hangs. After a turn without an
  *   answer all work of the tenant rests: for 5 s, and twice as long each time up to 60 s. Then it has one place for a probe.
  *
- * Spare work, such as the writing of a term into many calendars, has turns of its own beside the others of its tenant. It rests
- * for a moment when the server refuses other work because too much was asked, so that this gets what the server allows next.
+ * Spare work, such as writing a whole term into many calendars, has turns of its own besides the other turns of its tenant. When
+ * the server refuses other work of the tenant because of too many requests, spare work pauses for a moment, so that the other work
+ * gets the next requests that the server allows.
  *
- * Of a tenant's bulk work what is urgent goes first: while some of it waits, other bulk work gets a turn only after 30 s. Of the
- * urgent work what has waited longest goes first.
+ * Of a tenant's bulk work, urgent work goes first: while some of it waits, other bulk work gets a turn only after 30 s. Of urgent
+ * work, that which has waited longest goes first.
  *
- * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A
- * turn ends by a signal that all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
- * begins with its first request, so that a slow database of ours makes no tenant slow. Work whose turn ended only because no
+ * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A turn
+ * is ended by a signal, which all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
+ * begins with its first request, so a slow database of ours does not make a tenant slow. Work whose turn ended only because no
  * slow place was free starts in one the next time.
  */
 
@@ -24,19 +25,19 @@ const quickWithinMs = 5_000;
 const slowWithinMs = 60_000;
 const firstRestMs = 5_000;
 const longestRestMs = 60_000;
-/** When refused work is to ask again: soon, or later when it needs a slow place. */
+/** When refused work asks again: soon, or later if it needs a slow place. */
 const soonMs = 1_000;
 const laterMs = 10_000;
-/** While no more spare work than this waits, it asks again soon; otherwise later, as asking costs nearly as much as a turn. */
+/** If no more spare work than this waits, it asks again soon; otherwise later, as asking costs nearly as much as a turn. */
 const fewSpare = 16;
 
-/** When urgent work asks again while no more of it than this waits longer; otherwise later. */
+/** When urgent work asks again, if no more of it than this has waited longer; otherwise it asks later. */
 const [urgentAgainMs, fewUrgent] = [150, 4];
-/** Urgent work gives way to what began to wait so much earlier, if that has asked so recently. */
+/** Urgent work gives way to work that began to wait this much earlier, if that has asked this recently. */
 const [earlierMs, lateAskedMs] = [500, 1_000];
-/** How long spare work rests once the server has refused other work of its tenant. */
+/** How long spare work pauses once the server has refused other work of its tenant. */
 const spareRestMs = 3_000;
-/** How long bulk work waits until it counts as urgent; how long after its last question urgent work counts as given up. */
+/** How long bulk work waits until it counts as urgent; how long after its last request for a turn urgent work counts as given up. */
 const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
 
 const mostOfTenant = 3;
@@ -46,13 +47,13 @@ const mostSpareOfTenant = 3;
 /** Work that wants a turn. */
 export type TurnWork = {
   tenant: number;
-  /** Identifies the work among that of the tenant. */
+  /** Identifies the work among all work of the tenant. */
   name: string;
   /** Work that may be plentiful: it leaves one of the tenant's turns to other work. */
   isBulk?: boolean;
-  /** Bulk work that somebody waits for: it goes before the other. */
+  /** Bulk work that somebody waits for: it goes before other bulk work. */
   isUrgent?: boolean;
-  /** Work that may be long: it comes beside the tenant's other turns, and takes half of the places at most. */
+  /** Work that may take long: it has turns besides the tenant's other ones, and takes at most half of the places. */
   isSpare?: boolean;
 };
 
@@ -91,9 +92,9 @@ type TenantStanding = {
   rests: number;
   restsUntil: number;
   spareRestsUntil: number;
-  /** Work that was refused for want of a place and has had no turn since, by name: spare work, and when it was refused last. */
+  /** Spare work that was refused and has had no turn since: its name, and when it was last refused. */
   waiting: Map<string, number>;
-  /** Bulk work, and when it was refused first and last. */
+  /** Bulk work that was refused and has had no turn since: its name, and when it was first and last refused. */
   bulk: Map<string, { since: number; asked: number; isUrgent: boolean }>;
 };
 
@@ -176,7 +177,7 @@ export function openTurns(places: number): Turns {
     const now = performance.now();
     waiting.delete(name);
     waiting.set(name, now);
-    // What was given up does not wait any more; the oldest come first.
+    // Work that no longer asks was given up. The oldest come first.
     for (const [other, since] of waiting) {
       if (since > now - slowWithinMs) break;
       waiting.delete(other);

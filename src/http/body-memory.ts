@@ -1,7 +1,7 @@
 /**
  * The memory of request bodies while they arrive. A client may send slowly and over many connections, so this memory is
- * bounded: for one sender, for a group of senders, and for all groups together beyond the share that each of them has to
- * itself. A server of many tenants has memory for two of the largest bodies of each, and for 128 more.
+ * bounded: for one sender, for a group of senders, and for all groups together beyond the share that is reserved for each. A
+ * server with many tenants has memory for two of the largest bodies of each tenant, and for 128 more.
  */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
@@ -24,11 +24,11 @@ export const subscriptionSends = (id: number): BodySender => ({
   group: { key: 'subscriptions', name: 'kind, of mail servers,' },
 });
 
-/** Bytes of each body that are not counted; its connection and headers cost as much. */
+/** The first bytes of each body, which are not counted: its connection and headers take as much memory. */
 const uncounted = 16_384;
 /** Limits, in bodies of the largest size. A group's first `share` bodies do not count towards `all`. */
 const most = { own: 16, group: 32, share: 2, all: 128 };
-/** Seconds after which a refused client may come again. */
+/** Seconds after which a refused client may try again. */
 const retryAfter = 10;
 
 /** Bytes held by key. Module state, since the memory it bounds is that of the whole process. */
@@ -43,7 +43,7 @@ function count(sender: BodySender, bytes: number): void {
   }
 }
 
-/** @throws LimitExceeded when the sender or its group would hold too much, Unavailable when all groups together would */
+/** @throws LimitExceeded when the sender or its group would hold too much; Unavailable when all groups together would */
 function checkRoom(sender: BodySender, bytes: number, largest: number): void {
   for (const kind of ['own', 'group'] as const)
     if (heldBy(kind, sender[kind]) + bytes > most[kind] * largest)
@@ -107,7 +107,7 @@ export function openMemory(sender: BodySender, largest: number): BodyMemory {
       if (least > memory.length) {
         const length = Math.max(least, Math.min(2 * size, largest));
         account.hold(length);
-        // Not from Node's buffer pool, of which a small body would keep a whole slab.
+        // Not from Node's buffer pool: a small body would keep a whole slab of it alive.
         const larger = Buffer.allocUnsafeSlow(length);
         memory.copy(larger, 0, 0, size);
         memory = larger;

@@ -1,22 +1,22 @@
-/** JSON of megabytes, written piece by piece instead of by one call that stops the process. */
+/** Writes megabytes of JSON piece by piece, as one call would block the event loop. */
 import type { ServerResponse } from 'node:http';
 
 type NameOf = (name: string) => string;
 const asItIs: NameOf = (name) => name;
 
-/** How a list is written as JSON, in ASCII, with other names of its members. */
+/** Writes a list as JSON in ASCII, with the given names of its members. */
 type ListText = { length(names: readonly string[]): number; write(names: readonly string[], text: Buffer): void };
 
 /**
- * A list that writes its own JSON, which takes a fraction of what an object for each item does. To everybody else it is a list of
- * records, which are made when they are read.
+ * A list that writes its own JSON, which takes a fraction of the memory and time that an object per item does. Otherwise it is an
+ * ordinary list of records, which are created when they are read.
  */
 export class TextList<Item extends object = object> implements Iterable<Item> {
   readonly #names: readonly string[];
   readonly #items: () => readonly Item[];
   readonly #text: ListText;
 
-  /** @param names the members of each item, in their order */
+  /** @param names the names of the members of each item, in order */
   constructor(names: readonly string[], items: () => readonly Item[], text: ListText) {
     this.#names = names;
     this.#items = items;
@@ -42,18 +42,18 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
     return new TextList(this.#names.map(nameOf), this.#items, this.#text);
   }
 
-  /** How many bytes it writes. */
+  /** The number of bytes that `write` writes. */
   get length(): number {
     return this.#text.length(this.#names);
   }
 
-  /** @param text of its length */
+  /** @param text a buffer of `length` bytes */
   write(text: Buffer): void {
     this.#text.write(this.#names, text);
   }
 }
 
-/** An answer that is to be written in pieces. */
+/** An answer to write in pieces. */
 export class LargeJson {
   readonly value: object;
 
@@ -113,17 +113,17 @@ export function jsonPieces({ value }: LargeJson, nameOf: NameOf = asItIs): Piece
 }
 
 const chunkLength = 131_072;
-/** Chunks that wait to be used again: as many as a few answers need while they are sent. */
+/** The most chunks that are kept for reuse: as many as a few answers need while they are sent. */
 const mostKept = 64;
 
-/** The chunks in which a process writes answers. To allocate and collect them would take longer than to fill them. */
+/** The chunks in which a process writes answers. They are reused: allocating and collecting them would take longer than filling them. */
 export function openChunks() {
   const kept: Buffer[] = [];
   return {
-    /** A chunk of at least so many bytes, whatever is in them. */
+    /** A chunk of at least `length` bytes, with undefined content. */
     take: (length: number): Buffer =>
       length <= chunkLength ? (kept.pop() ?? Buffer.allocUnsafeSlow(chunkLength)) : Buffer.allocUnsafeSlow(length),
-    /** Of a chunk that nobody will read any more. */
+    /** Returns a chunk that nobody reads any more. */
     giveBack(chunk: Buffer): void {
       if (chunk.length === chunkLength && kept.length < mostKept) kept.push(chunk);
     },
@@ -133,8 +133,8 @@ export function openChunks() {
 export type Chunks = ReturnType<typeof openChunks>;
 
 /**
- * Sends pieces as the reader takes them, so that an answer has no more memory than a few chunks of it.
- * @param pause is waited for between two pieces
+ * Sends pieces at the pace of the reader, so that an answer takes only the memory of a few chunks.
+ * @param pause awaited between two pieces
  */
 export async function sendPieces(
   response: ServerResponse,
@@ -146,7 +146,7 @@ export async function sendPieces(
     'Content-Length',
     pieces.reduce((sum, { length }) => sum + length, 0),
   );
-  // Node.js would keep the body back, after it was written.
+  // Node.js would discard the body only after it was written.
   if (response.req.method === 'HEAD') {
     response.end();
     return;
@@ -158,7 +158,7 @@ export async function sendPieces(
 
   async function send(): Promise<void> {
     const sent = chunk;
-    // One that was not sent may still be read: it is left to be collected.
+    // A chunk whose write failed may still be in use: it is left to the garbage collector.
     const isTaken = response.write(sent.subarray(0, used), (error) => {
       if (!error) chunks.giveBack(sent);
     });
@@ -180,7 +180,7 @@ export async function sendPieces(
     used += length;
     const paused = pause();
     if (paused !== undefined) await paused;
-    // Nobody reads it any more.
+    // The reader has gone.
     if (response.destroyed) return;
   }
   await send();

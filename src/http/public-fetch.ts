@@ -1,4 +1,4 @@
-/** Fetches from addresses that users write: those of the inside are refused, also where a public name leads to them. */
+/** Fetches from URLs that users supply. Private addresses are refused, even if a public name resolves to them. */
 import dns from 'node:dns';
 import type { Agent } from 'node:http';
 import https from 'node:https';
@@ -22,7 +22,7 @@ for (const [network, bits] of [
   ['224.0.0.0', 3],
 ] as const)
   inner.addSubnet(network, bits);
-/** Of IPv6 what is in use in the internet, without what is for documents or wraps IPv4. */
+/** The IPv6 addresses in use on the internet, without those for documentation and those that embed IPv4 addresses. */
 const outer = new BlockList();
 outer.addSubnet('2000::', 3, 'ipv6');
 for (const [network, bits] of [
@@ -32,7 +32,7 @@ for (const [network, bits] of [
 ] as const)
   inner.addSubnet(network, bits, 'ipv6');
 
-/** Whether an address of IP is one of the internet. */
+/** Whether an IP address belongs to the public internet. */
 export const isPublic = (address: string): boolean =>
   isIP(address) === 4
     ? !inner.check(address)
@@ -41,7 +41,7 @@ export const isPublic = (address: string): boolean =>
 /** The address may not be asked; the message is a clause: `… is not an address of the internet`. */
 export class NotPublic extends Error {}
 
-/** Checks what the very connection will use: a name that is looked up twice may lead elsewhere the second time. */
+/** Checks the address that the connection itself will use: a name may resolve to another address when it is looked up again. */
 const lookupPublic: LookupFunction = (hostname, options, callback) =>
   dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, '');
@@ -51,14 +51,14 @@ const lookupPublic: LookupFunction = (hostname, options, callback) =>
     return options.all ? callback(null, addresses) : callback(null, first!.address, first!.family);
   });
 
-/** Keeps connections of `fetchPublic`, each of which was checked when it was opened, until its `destroy`. */
+/** Keeps connections of `fetchPublic` open until its `destroy`. Each was checked when it was opened. */
 export const keepPublic = (): Agent => new https.Agent({ keepAlive: true });
 
-/** The origins are asked wherever they are, over http too, and over connections of the whole process. */
+/** `trusted`: origins that may be private and use http; they share the connections of the whole process. */
 type Trusting = { most: number; trusted: readonly string[]; kept?: Agent | undefined };
 
 /**
- * Whether `fetchPublic` refuses the address at sight; a name is looked up when it is asked.
+ * Checks a URL as far as that is possible without resolving its name, which `fetchPublic` does.
  * @throws NotPublic
  */
 export function checkPublic(address: URL, trusted: readonly string[]): void {
@@ -69,7 +69,7 @@ export function checkPublic(address: URL, trusted: readonly string[]): void {
 }
 
 /**
- * Sends one request over https; no redirects are followed. Over what is `kept` it may arrive twice.
+ * Sends one request over https; no redirects are followed. Over a `kept` connection the request may arrive twice.
  * @throws NotPublic, and what `fetchBounded` throws
  */
 export async function fetchPublic(

@@ -1,13 +1,13 @@
-/** Reads the bytes of request bodies. Only this module waits for a client's bytes, and gives up one that sends too slowly. */
+/** Reads the bytes of request bodies. Only this module waits for a client's bytes, and gives up clients that send too slowly. */
 import type { IncomingMessage } from 'node:http';
 import { RequestTimeout } from '../errors.ts';
 import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
 
 /** How slowly a body may arrive: settings under `Limits`. */
 export type Pace = {
-  /** Seconds that may pass without a byte, and in all beyond what the bytes earn. */
+  /** Seconds that may pass without a byte; also the total, to which received bytes add. */
   BodySeconds: number;
-  /** Bytes that earn a body one more second. */
+  /** The number of received bytes that add one second to the total. */
   BodyBytesPerSecond: number;
 };
 
@@ -18,7 +18,7 @@ export type BodyLimits = Pace & { BodyBytes: number; WebhookBodyBytes: number };
 export const largestOf = ({ BodyBytes, WebhookBodyBytes }: BodyLimits): number =>
   Math.max(BodyBytes, WebhookBodyBytes, mostOfImport);
 
-/** RFC 9112, 6.3. */
+/** Whether the request has a body (RFC 9112, 6.3). */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
@@ -32,7 +32,7 @@ export function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type);
 }
 
-/** Measures the time that we wait for the client, not the time that we take for its bytes. */
+/** Measures the time that we wait for the client, not the time that we need to process its bytes. */
 function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: RequestTimeout) => void) {
   const waitMs = BodySeconds * 1_000;
   let bytes = 0;
@@ -81,7 +81,7 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
 }
 
 /**
- * Reads a whole body. The rest of one that is too large is left for server.ts to discard, so that the client gets its answer.
+ * Reads a whole body. If it is too large, the rest is left for server.ts to discard, so that the client gets its answer.
  * @param tooLarge the error for more than `most` bytes
  * @throws RequestTimeout for a body that comes too slowly; LimitExceeded, Unavailable as `openMemory`
  */
@@ -95,7 +95,7 @@ export function readBytes(
   const clock = openClock(limits, fail);
   const memory = openMemory(sender, largestOf(limits));
   let size = 0;
-  // Not an async iterator, which would double the cost of reading.
+  // An async iterator would double the cost of reading.
   function onData(chunk: Buffer): void {
     size += chunk.length;
     clock.count(chunk.length);
@@ -115,7 +115,7 @@ export function readBytes(
     leave();
     reject(error);
   }
-  /** Frees the bytes: a response that streams keeps its request, and its listeners would keep them. */
+  /** Frees the bytes: a streaming response keeps its request alive, and the listeners would keep the bytes. */
   function leave(): void {
     clock.stop();
     memory.clear();
@@ -127,7 +127,7 @@ export function readBytes(
 }
 
 /**
- * Yields a body as it arrives, read no faster than the caller consumes it. The rest is discarded when the caller stops.
+ * Yields a body as it arrives, no faster than the caller consumes it. When the caller stops, the rest is discarded.
  * @throws RequestTimeout for a body that comes too slowly
  */
 export async function* streamBytes(request: IncomingMessage, pace: Pace): AsyncGenerator<Buffer> {
@@ -146,7 +146,7 @@ export async function* streamBytes(request: IncomingMessage, pace: Pace): AsyncG
       yield next.value;
     }
   } finally {
-    // Not awaited: the next bytes of a client that was given up may never come.
+    // Not awaited: the next bytes may never come from a client that was given up.
     chunks.return?.().then(
       () => request.resume(),
       () => {},

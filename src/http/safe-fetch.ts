@@ -1,7 +1,7 @@
 /**
- * All outgoing HTTP requests of this program. Node's own fetch throws outside of its promise for some answers (undici 7.29, a
- * compressed one whose connection closes), which would end the process. Here every failure of a connection rejects its
- * request's promise.
+ * All outgoing HTTP requests of this program. For some answers, Node's own fetch throws outside of its promise (undici 7.29, a
+ * compressed answer whose connection closes), which would end the process. Here every failure of a connection rejects the
+ * promise of its request.
  */
 import { once } from 'node:events';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
@@ -29,7 +29,7 @@ export type Outgoing = {
    * again over a new one: it may arrive twice.
    */
   agent?: Agent;
-  /** Answers that are too large are cut, which ends their connection, and compressed ones emptied: the beginning is wanted. */
+  /** For callers that want only the beginning: an answer that is too large is truncated, and its connection closed; a compressed one is emptied. */
   cut?: boolean;
 };
 export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
@@ -110,7 +110,7 @@ async function fetchOnce(
     if (signal?.aborted) throw signal.reason;
     throw agent && request.reusedSocket && !response && !isStream(body) ? new KeptConnectionLost() : error;
   } finally {
-    // The request was answered before all of it was sent, or the answer was not read to its end.
+    // The answer came before the whole request was sent, or was not read to its end.
     if (!request.writableFinished || !response?.complete) request.destroy();
   }
 }
@@ -144,7 +144,7 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   return headers;
 }
 
-/** @param tooLarge the error for what has more bytes; undefined: the rest is left */
+/** @param tooLarge the error if the answer has more bytes; undefined: the rest is not read */
 async function readAtMost(
   response: IncomingMessage,
   most: number,
@@ -175,8 +175,8 @@ async function inflate(bytes: Buffer, coding: string, most: number, tooLarge: ()
 const withoutBody = new Set([204, 205, 304]);
 
 /**
- * A fetch for URLs that another system supplies: https only, except for the `origin` from the settings; no redirects;
- * answers of at most 1 MiB.
+ * A fetch for URLs that another system supplies. It uses https only, except for the `origin` from the settings, follows no
+ * redirects, and takes answers of at most 1 MiB.
  */
 export function fetchSafely(origin: string): Fetch {
   return async (address, init) => {

@@ -1,4 +1,4 @@
-/** Which credentials `IdentityProvider.Mode` and `LegacyApiKeyEnabled` let in (contract 3; specification 5). */
+/** The credentials that `IdentityProvider.Mode` and `LegacyApiKeyEnabled` allow (contract 3; specification 5). */
 import type { Config } from '../config.ts';
 
 type Settings = Pick<Config, 'IdentityProvider' | 'LegacyApiKeyEnabled'>;
@@ -11,6 +11,6 @@ export function schemesOf({ IdentityProvider, LegacyApiKeyEnabled }: Settings): 
   return LegacyApiKeyEnabled ? ['Bearer', 'APIKEY'] : ['Bearer'];
 }
 
-/** Whether PINs count: an outside provider stands for them, unless they are taken beside it. */
+/** Whether PINs are accepted: an external identity provider replaces them, unless they are also enabled. */
 export const takesPins = (settings: Settings): boolean =>
   settings.IdentityProvider.Mode === 'Embedded' || schemesOf(settings).includes('APIKEY');
