@@ -1,6 +1,6 @@
 /**
- * Answers invitations in calendars of a CalDAV server that sends the answers itself (RFC 6638): the room's ATTENDEE has declined
- * in its own copy, which stays. The server carries no comment.
+ * Declines invitations in calendars of a CalDAV server that sends the answers itself (RFC 6638): the ATTENDEE of the room is set
+ * to declined in the room's own copy, which stays. A comment cannot be sent.
  */
 import type { MailServerSettings } from '../config.ts';
 import { dayLength } from '../time/days.ts';
@@ -14,7 +14,7 @@ import { readCalendarObject } from './ical.ts';
 import { declineObject, isAnsweredByClients } from './ical-declines.ts';
 import { always } from './standing.ts';
 
-/** Around the original start of an occurrence: exceptions are rarely moved so far. */
+/** How far around the original start of an occurrence its exception is looked for: few are moved further. */
 const aroundMs = 400 * dayLength;
 const answered = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
 
@@ -30,7 +30,7 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
   const base = new URL(settings.Url);
   let schedules = false;
 
-  /** Whether the server sends answers by itself; asked until it does. */
+  /** Whether the server sends answers by itself. Only a yes is cached. */
   async function sendsAnswers(address: string, signal: AbortSignal): Promise<boolean> {
     if (!schedules) {
       const { headers } = await ask({ method: 'OPTIONS', address, reads: [404, 405] }, signal);
@@ -56,10 +56,10 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
     signal: AbortSignal,
   ): Promise<DeclineOutcome> {
     const key = answer.headers.get('etag');
-    // Without one the calendar could be written over what others have changed.
-    if (key === null) return { is: 'Refused', reason: 'The mail server tells no ETag.' };
+    // Without an ETag we could overwrite a change by others.
+    if (key === null) return { is: 'Refused', reason: 'The mail server sends no ETag.' };
     if (text === before) return { is: 'Done' };
-    // Cyrus takes who writes into the calendar of another account for the one who answers, unless it is told otherwise.
+    // If an account writes into the calendar of another, Cyrus takes the former for the attendee unless this header says otherwise.
     const who = { 'schedule-address': `mailto:${mailbox}` };
     const headers = { 'content-type': 'text/calendar; charset=utf-8', 'if-match': key, ...who };
     const done = await ask(

@@ -1,7 +1,7 @@
 /**
- * Finds a room's calendar. A Url of the settings with `{mailbox}` or `{user}` names it. Otherwise the server is asked for the
- * principal with the room's address, which is the account's own (RFC 5397) or found by a search (RFC 3744, 9.4); for its
- * calendar home (RFC 4791, 6.2.1); and there for the calendar of invitations (RFC 6638, 9.2) or the only one.
+ * Finds a room's calendar. A Url of the settings with `{mailbox}` or `{user}` names it. Otherwise the server is asked for three
+ * things: the principal with the room's address, which is the account's own (RFC 5397) or found by a search (RFC 3744, 9.4); its
+ * calendar home (RFC 4791, 6.2.1); and in that home the calendar for invitations (RFC 6638, 9.2), or the only calendar.
  */
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
@@ -43,7 +43,7 @@ type Place = { ask: AskServer; signal: AbortSignal; settings: MailServerSettings
 
 const absolute = (path: string, { settings }: Place) => new URL(path, settings.Url).href;
 
-/** Statuses by which servers say that they lack a resource or a method. */
+/** Statuses of servers that lack the resource or do not support the method. */
 const unable = [400, 404, 405, 415, 501];
 
 /** @returns undefined where the path has no properties of CalDAV */

@@ -1,4 +1,4 @@
-/** Writes calendar objects of a CalDAV server (RFC 4791, 5.3.2), one request for each, never over what others have changed. */
+/** Writes calendar objects to a CalDAV server (RFC 4791, 5.3.2), with one request each, and never overwrites changes by others. */
 
 import type { MailServerSettings } from '../config.ts';
 import { fillTemplate, findCalendar } from './caldav-discovery.ts';
@@ -29,13 +29,13 @@ import { foldLine } from './ical-fold.ts';
 import { always, standingAs } from './standing.ts';
 import { escapeXml } from './xml.ts';
 
-/** Writes of one call, and requests at a time: beside these a reading has its own. */
+/** The writes of one call, and the concurrent requests, besides those of a reading. */
 const [atOnce, sideBySide] = [12, 4];
 
 const stamp = (at: Date) => `${at.toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 const escapeText = (text: string) => text.replace(/[\\;,]/g, '\\$&').replaceAll('\n', '\\n');
 
-/** An appointment of the room itself: nobody is invited, and nobody is reminded. */
+/** An appointment of the room itself, without attendees and reminders. */
 function writeCalendarObject({ origin, start, end, subject, isPrivate }: WrittenItem, now: Date): string {
   const lines = [
     ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//roomgate//roomgate//EN', 'BEGIN:VEVENT', `UID:${origin}`],
@@ -51,11 +51,11 @@ const objectProperties = '<D:prop><D:getetag/><C:calendar-data/></D:prop>';
 const withUid = (uid: string) =>
   `<C:filter><C:comp-filter name="VCALENDAR"><C:comp-filter name="VEVENT"><C:prop-filter name="UID"><C:text-match collation="i;octet">${escapeXml(uid)}</C:text-match></C:prop-filter></C:comp-filter></C:comp-filter></C:filter>`;
 
-/** Cyrus sends who writes into the calendar of another account on to the place where that account sees it. */
+/** Cyrus redirects an account that writes into the calendar of another to the path at which it sees that calendar. */
 const isFollowed = true;
-/** Statuses that the writer reads itself. A 403 or 409 may mean that the UID is taken, or that the account may not write. */
+/** Statuses that are handled here. A 403 or 409 may mean that the UID is taken, or that the account may not write. */
 const read = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
-/** The server refuses the object, not the account. */
+/** Statuses that refuse the object, not the account. */
 const ofObject = [400, 413, 415, 422];
 
 export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): NonNullable<Connector['writes']> {
@@ -68,7 +68,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
 
   const placeOf = (at: string, origin: string) => `${at}${encodeURIComponent(origin)}.ics`;
 
-  /** The ETag of the answer; one that has none has changed the object, or tells it with the object alone (RFC 4791, 5.3.4). */
+  /** The ETag of the written object. If the answer lacks it, the server has modified the object (RFC 4791, 5.3.4), so it is read. */
   async function keyOf({ headers, address }: ServerAnswer, signal: AbortSignal): Promise<string | null> {
     const told = headers.get('etag');
     if (told !== null) return told;
@@ -86,7 +86,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     );
   }
 
-  /** @throws ServerFault for what is wrong with the calendar, and not with the object */
+  /** @throws ServerFault for a refusal that concerns the calendar, not the object */
   function refusal(answer: ServerAnswer): WriteOutcome {
     const { status, headers, address } = answer;
     if ([207, 409, 412].includes(status) || failedPreconditions(answer).includes('no-uid-conflict'))
@@ -126,14 +126,14 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     });
   }
 
-  /** Somebody's program may have moved it to another path: its UID stays. */
+  /** Finds an object by its UID, as another program may have moved it to another path. */
   async function findElsewhere(at: string, calendar: RemoteCalendar, origin: string, signal: AbortSignal) {
     const body = rootElement('C:calendar-query', `${objectProperties}${withUid(origin)}`);
     const answer = await sendQuestion(ask, { method: 'REPORT', address: at, depth: 1, body }, signal, [403]);
-    // Such a server finds nothing by a UID (RFC 4791, 7.8).
+    // This server cannot search by UID (RFC 4791, 7.8).
     if (answer.status === 403 && failedPreconditions(answer).includes('supported-filter')) return [];
     return readObjects(answer, calendar).flatMap(({ items, ...place }) =>
-      // The server looks for a part of the UID, whatever its case.
+      // The server matches parts of UIDs and ignores case.
       items.some(({ uid }) => uid === origin) ? [{ ...place, item: standingAs(origin, items) }] : [],
     );
   }
@@ -164,7 +164,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
         const inner = `${objectProperties}${hrefs(paths)}`;
         const body = rootElement('C:calendar-multiget', inner);
         answer = await sendQuestion(ask, { method: 'REPORT', address: at, depth: 1, body }, signal);
-        // Where it was redirected, the objects have other paths, too.
+        // After a redirect, the objects have other paths too.
         if (new URL(answer.address).pathname === new URL(at).pathname) break;
         at = answer.address;
       }

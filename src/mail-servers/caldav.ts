@@ -1,6 +1,6 @@
 /**
  * CalDAV (RFC 4791): sync-collection (RFC 6578) lists the changes of a calendar, calendar-multiget reads its objects. Series
- * are expanded here, as few servers do so. The server's operator sets up the push.
+ * are expanded here, as few servers do that. The operator of the server configures the push.
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
@@ -38,7 +38,7 @@ import { boundId } from './values.ts';
 import { escapeXml } from './xml.ts';
 
 const [pageSize, mostLists, mostObjects, usualBatch] = [500, 1_000, 50_000, 50];
-/** Lists get more time, as they cannot be asked for in parts: Radicale opens each object when it lists them first. */
+/** Lists get more time, as they cannot be read in parts: Radicale opens each object when it lists them for the first time. */
 const listDeadlineMs = 120_000;
 const longestTurnMs = 20;
 
@@ -82,15 +82,15 @@ function isHere(settings: MailServerSettings, address: string): boolean {
 /** The calendar is not where it was. */
 class NotThere extends ServerFault {}
 
-/** How far a reading has come: it asks for a list of changes, then for the listed objects in the order of their paths. */
+/** The progress of a reading: it fetches a list of changes, then the listed objects in the order of their paths. */
 const davPlace = z.strictObject({
   address: z.string(),
   whole: z.boolean(),
-  /** The token that the list is asked for by; '' for all objects. The same list may differ when it is asked for again. */
+  /** The sync token of the list; '' for all objects. The same token may give another list the next time. */
   token: z.string(),
-  /** From the first answer: the token of the next list, and whether the server has cut this one off. */
+  /** From the first answer: the token of the next list, and whether the server has truncated this one. */
   next: z.strictObject({ token: z.string(), isCut: z.boolean() }).nullable(),
-  /** The path up to which the list has been read, and the objects of one request. */
+  /** The path up to which objects have been read, and the number of objects of one request. */
   after: z.string(),
   batchSize: z.int().positive(),
   /** The number of lists before this one, and of the objects in them. */
@@ -161,7 +161,7 @@ async function* readAt(reading: Reading, address: string, from: ReadingStart): A
       return;
     }
     if (next.token === place.token || place.lists === mostLists)
-      throw new ServerFault('Unreadable', 'The pages of the changes have no end.');
+      throw new ServerFault('Unreadable', 'The list of changes never ends.');
     place = { ...place, token: next.token, next: null, after: '', lists: place.lists + 1, objects };
     yield page([], removed);
   }
@@ -188,11 +188,11 @@ async function readPage(reading: Reading, address: string, token: string): Promi
   const { resources, syncToken } = readResources(answer);
   const { origin, pathname } = new URL(answer.address);
   if (syncToken === null || syncToken === '')
-    throw new ServerFault('Unreadable', `${origin} does not tell by what it can be asked for changes.`);
+    throw new ServerFault('Unreadable', `${origin} sends no sync-token, so it cannot be asked for changes.`);
   const own = canonicalPath(pathname).replace(/\/$/, '');
   const isOwn = ({ path }: DavResource) => canonicalPath(path).replace(/\/$/, '') === own;
   return {
-    // Some servers list collections within the calendar, which are no objects.
+    // Some servers list collections inside the calendar, which are not objects.
     resources: resources.filter((each) => !isOwn(each) && !each.path.endsWith('/')),
     token: syncToken,
     isCut: resources.some((each) => isOwn(each) && each.status === 507),
@@ -207,7 +207,7 @@ const objects = {
   deadlineMs: readDeadlineMs,
 } as const;
 
-/** Statuses by which servers refuse a token or a limit; the body says which. */
+/** Statuses of servers that refuse a token or a limit; the body says which. */
 const refusals = [400, 403, 404, 409, 410, 412, 507];
 
 async function askForPage({ ask, signal }: Reading, address: string, token: string) {
@@ -220,7 +220,7 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
     if (status === 207) return answer;
     const preconditions = status < 300 ? [] : failedPreconditions(answer);
     if (token !== '' && (status === 410 || preconditions.includes('valid-sync-token')))
-      throw new ServerFault('StateLost', `${new URL(address).origin} does not know any more what we have read.`);
+      throw new ServerFault('StateLost', `${new URL(address).origin} no longer knows our sync token.`);
     const isLimit = status === 507 || preconditions.includes('number-of-matches-within-limits');
     if (isLimit && limit !== '') continue;
     const { origin, pathname } = new URL(address);
@@ -260,7 +260,7 @@ function unreadable(key: string): RemoteGroup {
   return {
     id: boundId(key),
     items: [],
-    unreadable: 'It cannot be read: the server does not give it in a form that is taken.',
+    unreadable: 'It cannot be read: the server does not send it as iCalendar.',
   };
 }
 

@@ -3,7 +3,7 @@
 export const serverKinds = ['Ews', 'Graph', 'CalDav', 'Google', 'ICalendar'] as const;
 export type ServerKind = (typeof serverKinds)[number];
 
-/** Why a mail server did not give what it was asked for. */
+/** Why a request to a mail server failed. */
 export const faults = ['Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge'] as const;
 export type Fault = (typeof faults)[number];
 
@@ -40,13 +40,13 @@ export type RemoteItem = {
   shownAs: 'Free' | 'Tentative' | 'Busy';
   /** The last change on the server; null where the server does not send it. */
   changedAt: Date | null;
-  /** The mark of an item that was written from here (`WrittenItem.origin`), where it is not the UID; null without one. */
+  /** The mark of an item that was written from here (`WrittenItem.origin`), if it is not the UID; null without one. */
   origin: string | null;
   /** The ETag or change key; null where the server does not send it. */
   changeKey: string | null;
 };
 
-/** An appointment or a series with all its occurrences in the window: a known occurrence that is missing is gone. */
+/** An appointment, or a series with all its occurrences in the window: a stored occurrence that is missing is gone. */
 export type RemoteGroup = {
   id: string;
   items: RemoteItem[];
@@ -56,39 +56,39 @@ export type RemoteGroup = {
 
 /** The changes since a cursor, or the whole window. */
 export type CalendarChanges = {
-  /** Whether `groups` is the whole window: a known group that is missing is gone. */
+  /** Whether `groups` is the whole window: a stored group that is missing is gone. */
   whole: boolean;
   groups: RemoteGroup[];
   /** Ids of groups or of items that are gone; unknown ids are ignored. */
   removed: string[];
-  /** Ids of items that were written from here and have changed only so, where the server tells ids alone. */
+  /** Ids of items that only we have changed, for servers that report changes by ids alone. */
   unchanged?: string[];
   /** Opaque: the next reading begins here. */
   cursor: string;
   /** The address at which the calendar was found. */
   address: string | null;
-  /** The source lists what is there, and may fail to: an item is gone only when two readings in a row lack it. */
+  /** The calendar is published, and its lists may be incomplete: an item is gone only when two readings in a row lack it. */
   isPublished?: boolean;
-  /** How long the source wants to rest between two readings; a minute without a word. */
+  /** The pause between two readings that the source asks for; one minute if left out. */
   pollMinutes?: number;
 };
 
-/** A part of a reading. Where several pages have the same group, the last wins. */
+/** A part of a reading. If several pages have the same group, the last one wins. */
 export type CalendarPage = Omit<CalendarChanges, 'whole' | 'cursor'> & {
-  /** Whether the pages of the reading together are the whole window. */
+  /** Whether all pages of the reading together are the whole window. */
   whole: boolean;
   /** The groups hold only the items of a slice of time; other pages may have more items of the same groups. */
   isSlice?: boolean;
-  /** The pages before are void. */
+  /** The earlier pages are void. */
   restarts?: boolean;
   isLast: boolean;
   /** Opaque: on the last page the cursor of the next reading, on any other the continuation of this one. */
   cursor: string;
 };
 
-/** What is stored of a calendar, for servers that tell changes by ids alone. Ids and groups are as they are stored. */
+/** The stored items of a calendar, for servers that report changes by ids alone. Ids and groups are as they are stored. */
 export type KnownItems = {
-  /** Of these ids those of items that were written from here, with the change keys of what stands there. */
+  /** Those of these ids that belong to items written from here, with their change keys. */
   written(ids: readonly string[]): Promise<Map<string, string | null>>;
   /** The items of these ids, and all of these groups. */
   stored(ids: readonly string[], groups: readonly string[]): Promise<KnownItem[]>;
@@ -98,8 +98,8 @@ export type KnownItems = {
 export type KnownItem = { id: string; group: string; occurrence: string; isGone: boolean };
 
 /**
- * Where a reading begins: at the changes since `cursor`, or with the whole window (null); or at the `continuation` of another.
- * Without `known` a server that tells ids alone is asked for the whole window whatever has changed.
+ * Where a reading begins: with the changes since `cursor`, or the whole window (null); or at the `continuation` of another
+ * reading. Without `known`, a server that reports changes by ids alone is asked for the whole window.
  */
 export type ReadingStart = { cursor: string | null; continuation: string | null; known?: KnownItems };
 
@@ -113,11 +113,11 @@ export type SubscriptionTerms = {
 
 export type GrantedSubscription = { externalId: string; expiresAt: Date | null; watermark: string | null };
 
-/** A booking as it stands in a calendar on the mail server. */
+/** A booking as it is written into a calendar on the mail server. */
 export type WrittenItem = {
   /**
-   * Marks the item as ours: `booking-<id>@<tenant uid>`, from its second generation on `booking-<id>-<generation>@<tenant uid>`.
-   * The UID of RFC 5545, and elsewhere the value of the extended property.
+   * Marks the item as ours: `booking-<id>@<tenant uid>`, or `booking-<id>-<generation>@<tenant uid>` from the second generation
+   * on. It is the UID of iCalendar, and the value of an extended property on other servers.
    */
   origin: string;
   start: Date;
@@ -135,11 +135,11 @@ export type Write =
   | { do: 'Remove'; origin: string; at: WrittenPlace };
 
 export type WriteOutcome =
-  /** It stands there as asked; for a removal: it is gone, perhaps since long. */
+  /** The item was written; for a removal: it is gone, perhaps for a long time. */
   | { is: 'Done'; at: WrittenPlace | null }
-  /** Somebody has changed it since, or an item to create stands there already: it is read before anything else is written. */
+  /** Somebody has changed the item, or an item to create exists already: it must be read before anything else is written. */
   | { is: 'Changed' }
-  /** An item to change is not there any more. */
+  /** The item to change no longer exists. */
   | { is: 'Gone' }
   /** The server refuses this item alone; the reason is for people. */
   | { is: 'Refused'; reason: string };
@@ -152,15 +152,16 @@ export type ItemPlace = {
   occurrence: string;
 };
 
-/** How an invitation of the room stands there now. Reasons are for people. */
+/** The present state of an invitation of the room. Reasons are for people. */
 export type Invitation =
   | {
       is: 'Open';
       item: Pick<RemoteItem, 'start' | 'end' | 'days' | 'changeKey'>;
       /**
-       * Declines it for the room, only as it was found; the mail server tells its organizer. Of a series one occurrence alone.
-       * @param comment for the organizer; servers that carry none leave it out
-       * @throws ServerFault where nothing was done, or it is not known what
+       * Declines it for the room, unless it has changed since it was found; the mail server notifies the organizer. Only one
+       * occurrence of a series is declined.
+       * @param comment for the organizer, if the protocol supports it
+       * @throws ServerFault when nothing was done, or the outcome is unknown
        */
       decline(comment: string, signal: AbortSignal): Promise<DeclineOutcome>;
     }
@@ -168,7 +169,7 @@ export type Invitation =
   | { is: 'Gone' }
   /** Nobody else has invited the room. */
   | { is: 'Nobody'; reason: string }
-  /** The server sends no answers. */
+  /** The server cannot send answers. */
   | { is: 'Impossible'; reason: string };
 
 export type DeclineOutcome =
@@ -186,18 +187,18 @@ export type Connector = {
     heartbeat: boolean;
     /** Resolves when the server has granted the subscription; Graph's handshake comes before that. */
     subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<GrantedSubscription>;
-    /** Null where subscriptions cannot be renewed (Ews, Google): another one takes their place. 'Gone': it does not exist any more. */
+    /** Null if subscriptions cannot be renewed (Ews, Google) and are replaced instead. 'Gone': it no longer exists. */
     renew: null | ((externalId: string, signal: AbortSignal) => Promise<{ expiresAt: Date } | 'Gone'>);
-    /** Null where the server cannot be asked (Ews, Google). */
+    /** Null if the server cannot be asked (Ews, Google). */
     probe: null | ((externalId: string, signal: AbortSignal) => Promise<'Alive' | 'Gone'>);
-    /** Lists all of ours, to find orphans; null where the server cannot be asked (Ews, Google). */
+    /** Lists all of our subscriptions, to find orphans; null if the server cannot be asked (Ews, Google). */
     list: null | ((signal: AbortSignal) => Promise<{ externalId: string; callback: string }[]>);
-    /** Null where only the answer to a notification ends a subscription (Ews). Ending one that is gone is no fault. */
+    /** Null if only the answer to a notification ends a subscription (Ews). To end one that is gone is not an error. */
     end: null | ((externalId: string, signal: AbortSignal) => Promise<void>);
   };
   /**
    * Reads the changes since a cursor, or the whole window without one, page by page. After each page the reading may be
-   * interrupted, and go on later in another process. After a request that timed out, an empty page may come before the fault;
+   * interrupted, and continue later in another process. After a request that timed out, an empty page may come before the fault;
    * its continuation asks for less at once.
    */
   pages(
@@ -206,25 +207,25 @@ export type Connector = {
     window: ReadingWindow,
     signal: AbortSignal,
   ): AsyncIterable<CalendarPage>;
-  /** Null where the calendars cannot be written. */
+  /** Null if the calendars cannot be written. */
   writes: null | {
-    /** How many writes one call carries at most now. */
+    /** The most writes that one call takes at the moment. */
     readonly atOnce: number;
-    /** Whether an item that is asked for again stands there twice, if the first request was done after all. */
+    /** Whether repeating a creation whose outcome was unknown may create a second item. */
     readonly mayDouble: boolean;
     /**
-     * Returns one outcome for each write, in order; fewer where the server wants no more of them now: the rest was not asked.
-     * @throws ServerFault where nothing was done, or it is not known what
+     * Returns one outcome for each write, in order; fewer if the server takes no more for now: the rest was not sent.
+     * @throws ServerFault when nothing was done, or the outcome is unknown
      */
     write(calendar: RemoteCalendar, writes: readonly Write[], signal: AbortSignal): Promise<WriteOutcome[]>;
-    /** The items that carry these origins, as they stand there now: after an unknown outcome, or 'Changed'. */
+    /** The present items with these origins; needed after an unknown outcome, or 'Changed'. */
     find(
       calendar: RemoteCalendar,
       origins: readonly string[],
       signal: AbortSignal,
     ): Promise<(WrittenPlace & { item: WrittenItem })[]>;
   };
-  /** Asks how an invitation stands there; null where none can be answered. */
+  /** Reads the state of an invitation; null if invitations cannot be answered. */
   invitation: null | ((calendar: RemoteCalendar, place: ItemPlace, signal: AbortSignal) => Promise<Invitation>);
 };
 
@@ -244,5 +245,5 @@ export class ServerFault extends Error {
   }
 }
 
-/** Whether the mail server itself has answered, so that it does not hold up other tenants. */
+/** Whether the mail server has answered at all, even if with a fault: then it does not hang and delays no other tenants. */
 export const hasAnswered = (fault: unknown): boolean => fault instanceof ServerFault && fault.fault !== 'Unreachable';

@@ -72,13 +72,13 @@ async function fetchToken(settings: MailServerSettings, clientId: string): Promi
 
 type AccountKey = NonNullable<MailServerSettings['ServiceAccountKey']>;
 
-/** The JWT bearer grant (RFC 7523, 2.1) of a service account; `User` is as whom it acts. */
+/** The JWT bearer grant (RFC 7523, 2.1) of a service account, which acts as `User`. */
 async function fetchGoogleToken({ TokenUrl, Scope, User }: MailServerSettings, key: AccountKey): Promise<Token> {
   const endpoint = new URL(TokenUrl ?? googleToken);
-  // The assertion alone says who asks.
+  // The assertion alone identifies the client.
   const config = openEndpoint(endpoint, key.client_email, () => {});
   const signing = await importPKCS8(key.private_key, 'RS256').catch(() => {
-    throw new ServerFault('AccessLost', 'The private_key of ServiceAccountKey is no key.');
+    throw new ServerFault('AccessLost', 'The private_key of ServiceAccountKey is not a valid key.');
   });
   const jwt = new SignJWT({ scope: Scope ?? googleScope }).setProtectedHeader({ alg: 'RS256', typ: 'JWT' });
   jwt.setIssuer(key.client_email).setAudience(endpoint.href).setIssuedAt().setExpirationTime('1h');
@@ -121,7 +121,7 @@ function tokenFault(error: unknown, origin: string): ServerFault {
   const { cause } = error as Error;
   if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');
   if (!(error instanceof oidc.ClientError)) return networkFault(error, origin);
-  // Without a code of its own, the error only wraps what fetch has thrown.
+  // Without a code of its own, the error only wraps that of the request.
   if (error.code === undefined || error.code === 'OAUTH_TIMEOUT') return networkFault(cause, origin);
   return new ServerFault('Unreadable', `${origin} gives no token: ${quote(error.message)}`);
 }

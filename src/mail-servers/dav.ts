@@ -1,4 +1,4 @@
-/** WebDAV (RFC 4918) as far as calendars need it: requests in XML, answered by a list of resources. */
+/** The part of WebDAV (RFC 4918) that calendars need: requests in XML, answered by a list of resources. */
 
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
@@ -12,7 +12,7 @@ export const calDavNamespace = 'urn:ietf:params:xml:ns:caldav';
 export type DavResource = {
   /** As the server writes it. */
   path: string;
-  /** The status of the resource; null where each property has its own. */
+  /** The status of the resource; null if each property has its own. */
   status: number | null;
   /** The properties with status 200. */
   properties: readonly XmlElement[];
@@ -47,7 +47,7 @@ function readAnswer({ bytes, address }: ServerAnswer): XmlElement {
     if (!(error instanceof XmlFault)) throw error;
     throw new ServerFault(
       'Unreadable',
-      `${new URL(address).origin} answers with what is not understood: ${error.message}`,
+      `${new URL(address).origin} sends an answer that cannot be understood: ${error.message}`,
     );
   }
 }
@@ -63,7 +63,7 @@ function pathOf(href: string, address: string): string {
   const url = URL.parse(href, address);
   const { origin } = new URL(address);
   if (url?.origin !== origin)
-    throw new ServerFault('Unreadable', `${origin} names a resource of another place, which is not followed.`);
+    throw new ServerFault('Unreadable', `${origin} names a resource of another server, which is not followed.`);
   return url.pathname;
 }
 
@@ -82,7 +82,7 @@ export async function askResources(ask: AskServer, question: DavQuestion, signal
   return readResources(answer);
 }
 
-/** @param reads statuses that the caller reads itself */
+/** @param reads statuses whose answers the caller handles itself */
 export async function sendQuestion(
   ask: AskServer,
   { depth, ...question }: DavQuestion,
@@ -104,7 +104,7 @@ export function readResources(answer: ServerAnswer): DavResources {
   }
   const root = readAnswer(answer);
   if (root.name !== 'multistatus' || root.namespace !== davNamespace)
-    throw new ServerFault('Unreadable', `${origin} answers with what is not understood.`);
+    throw new ServerFault('Unreadable', `${origin} sends an answer that cannot be understood.`);
   return {
     resources: childrenOf(root, davNamespace, 'response').map((response) => readResource(response, address)),
     syncToken: textOf(root, davNamespace, 'sync-token') ?? null,
@@ -132,7 +132,7 @@ export function hrefOf(resource: DavResource, namespace: string, name: string, a
   return href === undefined ? undefined : pathOf(href, address);
 }
 
-/** The canonical form of a path, as servers escape the same name in different ways. */
+/** The canonical form of a path: servers escape the same name in different ways. */
 export function canonicalPath(path: string): string {
   return path
     .split('/')

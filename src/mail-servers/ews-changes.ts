@@ -1,20 +1,20 @@
 /**
- * Takes over changes that Exchange tells by their ids. What was written from here and stands as it was written is not asked for;
- * appointments of others are, by their ids. All else is viewed: of a series Exchange tells the master alone.
+ * Reads changes that Exchange reports by ids. Items that were written from here and have not changed since are not fetched;
+ * appointments of others are fetched by their ids. Everything else needs a view, as Exchange reports only the master of a series.
  */
 import type { KnownItems, RemoteGroup } from './connector.ts';
 import { type FoundItem, groupFound, groupOf, isAlone } from './ews-items.ts';
 import type { EwsChanges, EwsView } from './ews-view.ts';
 import { boundId } from './values.ts';
 
-/** Where others have changed more, a view of all costs less. */
+/** If others have changed more items than this, a view of all items costs less. */
 const mostAskedFor = 200;
 
 type Taken = { groups: RemoteGroup[]; removed: string[]; unchanged?: string[] };
 
 /**
- * Returns a function that takes over changes; it returns null where all items are to be viewed.
- * `isView`: a view has just been done, which lacks nothing but what was written from here since.
+ * Returns a function that reads changes; it returns null if all items must be viewed instead.
+ * `isView`: all items have just been viewed, so only what was written from here since is missing.
  */
 export function openEwsChanges(view: EwsView) {
   return async function takeChanges(
@@ -45,8 +45,8 @@ export function openEwsChanges(view: EwsView) {
 }
 
 /**
- * Whether these items and ids are about appointments alone: nothing else is stored of them, and no id may be that of a series.
- * @param gone ids of what was not written from here
+ * Whether these items and ids are single appointments: nothing else is stored for them, and none of the ids can be of a series.
+ * @param gone ids of removed items that were not written from here
  */
 async function areSingle(found: readonly FoundItem[], gone: readonly string[], known: KnownItems): Promise<boolean> {
   const groups = new Map(found.map((one) => [groupOf(one), boundId(one.id)]));

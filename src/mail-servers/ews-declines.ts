@@ -1,11 +1,11 @@
-/** Answers invitations in calendars of Exchange, which then moves the item to the deleted ones. */
+/** Declines invitations in calendars of Exchange, which then moves the item to Deleted Items. */
 import type { DeclineOutcome, Invitation, ItemPlace, RemoteCalendar } from './connector.ts';
 import { groupFound } from './ews-items.ts';
 import { type CallEws, codeOf, refusalOf } from './ews-soap.ts';
 import type { EwsView } from './ews-view.ts';
 import { escapeXml } from './xml.ts';
 
-/** The item is another by now, or gone. */
+/** Codes that mean that the item has changed or is gone. */
 const changed = /^Error(IrresolvableConflict|StaleObject|ChangeKeyRequired.*|ItemNotFound|InvalidChangeKey)$/;
 
 export function openEwsInvitations(call: CallEws, view: EwsView, origin: string) {
@@ -34,7 +34,7 @@ export function openEwsInvitations(call: CallEws, view: EwsView, origin: string)
     if (!item || item.isCancelled) return { is: 'Gone' };
     if (item.response === 'Declined') return { is: 'Declined' };
     if (item.response === 'Organizer')
-      return { is: 'Nobody', reason: 'It was made in the calendar of the room itself.' };
+      return { is: 'Nobody', reason: 'It was created in the calendar of the room itself.' };
     return { is: 'Open', item, decline: (comment, within) => decline(mailbox, found, comment, within) };
   };
 }

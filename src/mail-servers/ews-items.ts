@@ -29,7 +29,7 @@ export const itemProperties = [
   'calendar:EndTimeZone',
 ];
 
-/** The property that marks what was written from here, with its origin as the value; Graph names it by the same words. */
+/** The property that marks items that were written from here; its value is the origin. Graph uses the same property. */
 const mark = { set: '3aa6b3e6-2c18-457d-ab1a-a802c77a44a9', name: 'roomgate' };
 export const markUri = `<t:ExtendedFieldURI PropertySetId="${mark.set}" PropertyName="${mark.name}" PropertyType="String"/>`;
 
@@ -106,11 +106,11 @@ export function groupFound(found: readonly FoundItem[]): RemoteGroup[] {
 const typeOf = ({ element }: FoundItem) => textOf(element, types, 'CalendarItemType') ?? 'Single';
 const isMaster = (found: FoundItem) => typeOf(found) === 'RecurringMaster';
 
-/** Whether the item is an appointment of its own, and not of a series, nor one of whose series the room has only this. */
+/** Whether the item is a single appointment: it is not of a series, nor the only occurrence to which the room was invited. */
 export const isAlone = (found: FoundItem): boolean =>
   typeOf(found) === 'Single' && textOf(found.element, types, 'RecurrenceId') === undefined;
 
-/** Whether the item is an exception whose original start FindItem has not returned, so that GetItem is needed. */
+/** Whether the item is an exception without its original start, which FindItem has not returned and GetItem must. */
 export function lacksPlace(found: FoundItem): boolean {
   return typeOf(found) === 'Exception' && !readPlace(found.element);
 }
@@ -133,7 +133,7 @@ function readItem(found: FoundItem): ReadItem {
   const text = (name: string) => textOf(found.element, types, name);
   const zone = (name: string) => childOf(found.element, types, name)?.attributes.get('Id');
   const [start, end] = [readInstant(text('Start')), readInstant(text('End'))];
-  if (isMaster(found)) return { unreadable: 'The server does not tell the occurrences of this series.' };
+  if (isMaster(found)) return { unreadable: 'The server does not list the occurrences of this series.' };
   if (!start || !end) return { unreadable: 'The start or the end of an item is no date.' };
   return {
     item: {
@@ -159,7 +159,7 @@ function readItem(found: FoundItem): ReadItem {
   };
 }
 
-/** Out of office and working elsewhere occupy a room, too. */
+/** "Out of office" and "working elsewhere" occupy a room too. */
 function shownAs(status: string | undefined): RemoteItem['shownAs'] {
   return status === 'Free' || status === 'Tentative' ? status : 'Busy';
 }

@@ -1,4 +1,4 @@
-/** Calls operations of Exchange Web Services: SOAP 1.1 over POST, impersonating the room whose calendar it is. */
+/** Calls operations of Exchange Web Services: SOAP 1.1 over POST, impersonating the room that owns the calendar. */
 
 import type { MailServerSettings } from '../config.ts';
 import { minute } from '../time/durations.ts';
@@ -95,12 +95,12 @@ function responsesOf({ status, headers, bytes }: ServerAnswer, operation: EwsOpe
   if (found.length === 0)
     throw new ServerFault(
       'Unreadable',
-      `${origin} answers ${operation} with something that is no answer to it; is the Url of the settings that of …/EWS/Exchange.asmx?`,
+      `${origin} does not answer ${operation} as Exchange does; is the Url of the settings that of …/EWS/Exchange.asmx?`,
     );
   return found;
 }
 
-/** @returns undefined where the answer is no SOAP envelope */
+/** @returns undefined if the answer is not a SOAP envelope */
 function bodyOf(bytes: Buffer): XmlElement | undefined {
   try {
     const root = readXml(withoutControls(bytes), mostElements);

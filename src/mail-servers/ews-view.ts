@@ -1,4 +1,4 @@
-/** Reads the items of a calendar of Exchange, and which of them have changed. */
+/** Reads the items of a calendar of Exchange, and finds which of them have changed. */
 import { LRUCache } from 'lru-cache';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
@@ -25,7 +25,7 @@ const [mostOrganizers, organizersFor] = [20_000, dayLength];
 export type EwsView = {
   /** The items of the calendar that carry one of these marks. */
   findMarked(mailbox: string, origins: readonly string[], signal: AbortSignal): Promise<FoundItem[]>;
-  /** One item by its id; undefined where it is gone. */
+  /** One item by its id; undefined if it is gone. */
   getItem(mailbox: string, id: string, signal: AbortSignal): Promise<FoundItem | undefined>;
   /** Reads the items of the window from `place` on, slice by slice. */
   find(
@@ -34,9 +34,9 @@ export type EwsView = {
     place: SlicePlace,
     signal: AbortSignal,
   ): AsyncIterable<TimeSlice<FoundItem>>;
-  /** The items of these ids, without those that are gone; undefined where one cannot be read by itself. */
+  /** The items of these ids, without those that are gone; undefined if one cannot be read by itself. */
   get(mailbox: string, ids: readonly string[], signal: AbortSignal): Promise<FoundItem[] | undefined>;
-  /** Asks for some of the changes since `state`; without one, of all items. */
+  /** Reads some of the changes since `state`; without one, some of all items. */
   sync(
     mailbox: string,
     state: string | null,
@@ -44,7 +44,7 @@ export type EwsView = {
   ): Promise<{ state: string; isLast: boolean; changes: EwsChanges }>;
 };
 
-/** What has changed: of a series its master alone. */
+/** Changed and removed items; a series is reported by its master alone. */
 export type EwsChanges = { changed: { id: string; changeKey: string | null }[]; removed: string[] };
 
 /** Names the mailbox as well, in case the server ignores the impersonation. */
@@ -68,7 +68,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
     ttl: organizersFor,
   });
 
-  /** @returns undefined where there are too many for one answer */
+  /** @returns undefined if there are too many for one answer */
   async function findItems(
     mailbox: string,
     body: string,
@@ -105,7 +105,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
     return items.map(readFound).filter((item) => item !== undefined);
   }
 
-  /** Responses have the order of the ids; an item may be gone meanwhile. */
+  /** The responses are in the order of the ids; an item may be gone by now. */
   async function getItems(mailbox: string, ids: readonly string[], asked: string, signal: AbortSignal) {
     const found: { element: XmlElement | undefined; response: XmlElement | undefined }[] = [];
     for (let at = 0; at < ids.length; at += itemsAtOnce) {
@@ -190,12 +190,12 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
 function readChanges(told: XmlElement | undefined, origin: string): EwsChanges {
   const changes: EwsChanges = { changed: [], removed: [] };
   for (const change of told?.children ?? []) {
-    // Whether an item was read or not is of no matter.
+    // The read flag of an item does not matter.
     if (change.name === 'ReadFlagChange') continue;
     const [item] = change.children;
     const named = (item?.name === 'ItemId' ? item : childOf(item, types, 'ItemId'))?.attributes;
     const id = named?.get('Id');
-    if (!id) throw new ServerFault('Unreadable', `${origin} tells a change without an id.`);
+    if (!id) throw new ServerFault('Unreadable', `${origin} reports a change without an id.`);
     if (change.name === 'Delete') changes.removed.push(id);
     else changes.changed.push({ id, changeKey: named?.get('ChangeKey') ?? null });
   }

@@ -1,6 +1,6 @@
 /**
- * Writes bookings into calendars of Exchange, many items by one request. An item is known again by an extended property, so that
- * an attempt whose answer was lost is recognised by the next.
+ * Writes bookings into calendars of Exchange, many items with one request. An extended property identifies an item, so that the
+ * next attempt finds an item whose answer was lost.
  */
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
 import { groupFound, markUri } from './ews-items.ts';
@@ -11,7 +11,7 @@ import { childOf, escapeXml, type XmlElement } from './xml.ts';
 
 const atOnce = 50;
 
-/** An appointment of the room itself, by the property of each member; in the order of the schema. */
+/** The properties of an appointment of the room itself, in the order of the schema. */
 const membersOf = ({ start, end, subject, isPrivate }: WrittenItem): [property: string, xml: string][] => [
   ['item:Subject', `<t:Subject>${escapeXml(subject)}</t:Subject>`],
   ['item:Sensitivity', `<t:Sensitivity>${isPrivate ? 'Private' : 'Normal'}</t:Sensitivity>`],
@@ -47,7 +47,7 @@ function itemChange(write: Extract<Write, { do: 'Change' }>): string {
 const textOf = (write: Write): string =>
   write.do === 'Create' ? newItem(write.item) : write.do === 'Change' ? itemChange(write) : itemId(write);
 
-/** Nobody is invited, told, or called off. */
+/** The operations send no invitations, updates or cancellations. */
 const operations = {
   Create: (mailbox: string, items: string) =>
     [
@@ -61,7 +61,7 @@ const operations = {
       ' ConflictResolution="NeverOverwrite" SendMeetingInvitationsOrCancellations="SendToNone"',
       `<m:ItemChanges>${changes}</m:ItemChanges>`,
     ] as const,
-  // Exchange heeds no change key here: who calls off a booking calls off what others have made of its item.
+  // Exchange ignores change keys here, so cancelling a booking deletes its item even if others have changed it.
   Remove: (_: string, ids: string) =>
     [
       'DeleteItem',
@@ -71,9 +71,9 @@ const operations = {
 };
 
 export function openEwsWrites(call: CallEws, view: EwsView, origin: string): NonNullable<Connector['writes']> {
-  /** @throws ServerFault for a refusal that is not about this item alone */
+  /** @throws ServerFault for a refusal that concerns more than this item */
   function outcomeOf(write: Write, response: XmlElement | undefined): WriteOutcome {
-    if (!response) throw new ServerFault('Unreadable', `${origin} answers less than it was asked.`);
+    if (!response) throw new ServerFault('Unreadable', `${origin} sends fewer responses than it was asked for.`);
     const code = codeOf(response);
     if (code === 'NoError') {
       if (write.do === 'Remove') return { is: 'Done', at: null };

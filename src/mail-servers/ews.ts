@@ -18,9 +18,9 @@ import { firstSlice, slicePlace } from './slices.ts';
 import { escapeXml, textOf } from './xml.ts';
 
 const events = ['CreatedEvent', 'DeletedEvent', 'ModifiedEvent', 'MovedEvent'];
-/** Views of all items, repeated while others change some meanwhile, as a view may miss an item that moves. */
+/** The most views of all items. A view is repeated if items changed meanwhile, as it may miss an item that moves. */
 const mostViews = 3;
-/** Calls of SyncFolderItems in a row. */
+/** The most calls of SyncFolderItems in a row. */
 const mostRounds = 1_000;
 
 export function openEws(settings: MailServerSettings, log: Log): Connector {
@@ -85,16 +85,16 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
   };
 }
 
-/** How far a reading has come: it asks for changes; if these are not enough, it views all items and asks again. */
+/** The progress of a reading: it asks for changes; if these are not enough, it views all items and asks again. */
 const ewsPlace = z.strictObject({
   /** The state before the last view, which may have missed later changes. */
   viewed: z.string().nullable(),
-  /** The state up to which changes are known, with the rounds since the last view, and whether these ask for another view. */
+  /** The state up to which changes are known, the rounds since the last view, and whether these require another view. */
   state: z.string().nullable(),
   rounds: z.int(),
   hasChanged: z.boolean(),
   views: z.int(),
-  /** The rest of the view under way; null without one. */
+  /** Where the view under way continues; null without one. */
   slice: slicePlace.nullable(),
 });
 type EwsPlace = z.infer<typeof ewsPlace>;

@@ -1,4 +1,4 @@
-/** The faults of a mail server's refusals. */
+/** Turns refusals and failures of mail servers into faults. */
 
 import { AnswerTooLarge } from '../http/safe-fetch.ts';
 import { beginningOf, withoutSecrets } from '../log.ts';
@@ -31,7 +31,7 @@ export class AccountRefused extends ServerFault {
 const [secondMs, hourMs] = [1_000, 3_600_000];
 const longestQuote = 200;
 
-/** The end of a rest of `milliseconds` that a server asks for: at least a second, at most an hour from now. */
+/** When a pause of `milliseconds` that a server asks for is over: at least a second and at most an hour from now. */
 export function restUntil(milliseconds: number): Date {
   return new Date(Date.now() + Math.min(hourMs, Math.max(secondMs, milliseconds)));
 }
@@ -44,7 +44,7 @@ function retryAtOf(headers: Headers): Date | null {
   return Number.isNaN(date) ? null : restUntil(date - Date.now());
 }
 
-/** Makes the words of a mail server fit for a text for people: on one line, short, without secrets. */
+/** Quotes a text of a mail server for people: on one line, short, without secrets. */
 export function quote(text: string): string {
   // Cut first, as the text may have megabytes.
   const beginning = beginningOf(text, 8 * longestQuote).toWellFormed();
@@ -52,7 +52,7 @@ export function quote(text: string): string {
   return cleaned.length > longestQuote ? `${cleaned.slice(0, longestQuote - 1).toWellFormed()}…` : cleaned;
 }
 
-/** The fault of an answer that the caller does not read itself. `words` are the server's own. */
+/** The fault of an answer that the caller does not handle itself. `words` are the server's own. */
 export function faultOf(status: number, headers: Headers, origin: string, words = ''): ServerFault {
   const said = `${origin} answers ${status}${words && `: ${quote(words)}`}`;
   const unreachable = (text: string) => new ServerFault('Unreachable', text, null, status);
@@ -60,14 +60,13 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
   if (status === 403) return new ServerFault('AccessLost', `${said}; may the account read this calendar?`);
   if (status === 429 || status === 503) return new ServerFault('Throttled', said, retryAtOf(headers));
   if (status >= 500) return new ServerFailed(said, status);
-  if (status >= 300 && status < 400)
-    return unreachable(`${said}, which leads elsewhere; is the Url of the settings right?`);
+  if (status >= 300 && status < 400) return unreachable(`${said}, a redirect; is the Url of the settings right?`);
   if (status === 404) return unreachable(`${said}; are the Url of the settings and the mailbox right?`);
   return new ServerFault('Unreadable', said);
 }
 
 /**
- * The fault of a request that was not answered, or not to the end.
+ * The fault of a request that got no answer, or no complete one.
  * @param what names the request and how long it took
  */
 export function networkFault(error: unknown, origin: string, what = ''): ServerFault {

@@ -15,17 +15,17 @@ export type GoogleQuestion = {
   ifMatch?: string | null;
   what: string;
 };
-/** `reason` is Google's word for a refusal; '' without one. */
+/** `reason` is Google's code for a refusal; '' without one. */
 export type GoogleAnswer = { status: number; body: unknown; reason: string; fault: ServerFault | null };
 
 export type GoogleApi = {
   origin: string;
-  /** Resolves also when the answer is 400, 403, 404, 409, 410 or 412, with the fault that it is to most callers. */
+  /** Resolves even if the answer is 400, 403, 404, 409, 410 or 412, with the fault that this means to most callers. */
   call(question: GoogleQuestion, signal: AbortSignal): Promise<GoogleAnswer>;
 };
 
 const refusals = [400, 403, 404, 409, 410, 412, 429];
-/** Google answers 403 to what is asked too often, and to what is not allowed. */
+/** The reasons of a 403 that mean that a quota is used up, rather than that the request is not allowed. */
 const quotas =
   /^(rateLimitExceeded|userRateLimitExceeded|quotaExceeded|dailyLimitExceeded|calendarUsageLimitsExceeded)$/i;
 
@@ -36,7 +36,7 @@ const refusalSchema = z.object({
   }),
 });
 
-/** @returns undefined where the bytes are no JSON */
+/** @returns undefined if the bytes are not JSON */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

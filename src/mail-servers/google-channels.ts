@@ -1,4 +1,4 @@
-/** The channels by which Google Calendar tells that a calendar has changed. They cannot be renewed, listed or asked about. */
+/** The channels over which Google Calendar notifies us of changes. They cannot be renewed, listed or queried. */
 import { randomUUID } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ const [shortestLifeMs, longestLifeMs] = [60_000, 366 * dayLength];
 
 const granted = z.object({ resourceId: z.string().min(1).max(400), expiration: z.union([z.string(), z.number()]) });
 
-/** Google ends a channel by both its ids. */
+/** Google needs both ids of a channel to end it. */
 const externalIdOf = (id: string, resourceId: string) => `${id} ${resourceId}`;
 
 export function openChannels({ call, origin }: GoogleApi): NonNullable<Connector['subscriptions']> {
@@ -34,7 +34,7 @@ export function openChannels({ call, origin }: GoogleApi): NonNullable<Connector
       const { data } = granted.safeParse(answer.body);
       const life = Number(data?.expiration) - Date.now();
       if (!data || !(life > shortestLifeMs && life < longestLifeMs))
-        throw new ServerFault('Unreadable', `${origin} answers with something that is no channel.`);
+        throw new ServerFault('Unreadable', `${origin} answers with something that is not a channel.`);
       const expiresAt = new Date(Date.now() + life);
       return { externalId: externalIdOf(id, data.resourceId), expiresAt, watermark: null };
     },

@@ -1,4 +1,4 @@
-/** Answers invitations in calendars of Google, where the event stays as one that the room has declined. */
+/** Declines invitations in calendars of Google, where the event stays, marked as declined by the room. */
 import type { calendar_v3 } from '@googleapis/calendar';
 import { z } from 'zod';
 import { type DeclineOutcome, type Invitation, type ItemPlace, type RemoteCalendar, ServerFault } from './connector.ts';
@@ -7,7 +7,7 @@ import { readEvent } from './google-events.ts';
 
 const person = z.object({ email: z.string().nullish(), self: z.boolean().nullish() });
 const invited = z.object({ organizer: person.nullish(), attendees: z.array(person).nullish() });
-/** Of a refusal that is about this event, and not about the calendar. */
+/** Reasons of a refusal that concern this event, not the calendar. */
 const ofEvent = /^(forbiddenForNonOrganizer|eventTypeRestriction|cannotChange.*)$/i;
 
 export function openGoogleInvitations({ call, origin }: GoogleApi) {
@@ -17,7 +17,7 @@ export function openGoogleInvitations({ call, origin }: GoogleApi) {
     attendee: calendar_v3.Schema$EventAttendee,
     signal: AbortSignal,
   ): Promise<DeclineOutcome> {
-    // So only the answer of this one is changed, and the others stay as they are.
+    // With `attendeesOmitted`, only the response of this attendee changes.
     const body = { attendeesOmitted: true, attendees: [attendee] } satisfies calendar_v3.Schema$Event;
     const question = { method: 'PATCH', path, query: { sendUpdates: 'all' }, body, ifMatch } as const;
     const { status, reason, fault } = await call({ ...question, what: 'PATCH event' }, signal);
@@ -36,7 +36,7 @@ export function openGoogleInvitations({ call, origin }: GoogleApi) {
     if (found?.read === null) return { is: 'Gone' };
     const { data } = invited.safeParse(body);
     if (!found?.read || !('item' in found.read) || !data)
-      throw new ServerFault('Unreadable', `${origin} answers with something that is no event.`);
+      throw new ServerFault('Unreadable', `${origin} answers with something that is not an event.`);
     const { item } = found.read;
     const isRoom = ({ self, email }: z.output<typeof person>) =>
       self === true || email?.toLowerCase() === mailbox.toLowerCase();

@@ -28,19 +28,19 @@ const properties = {
 const known = z.object(properties);
 type Known = z.output<typeof known>;
 
-/** The members of events that are asked for. */
+/** The members of events that are requested. */
 export const members = [
   ...['id', 'status', 'etag', 'iCalUID', 'updated', 'summary', 'start', 'end', 'originalStartTime'],
   ...['organizer(displayName,email,self)', 'attendees(displayName,email,self,responseStatus)'],
   ...['visibility', 'transparency', 'extendedProperties/private'],
 ].join(',');
 
-/** The private extended property that marks what was written from here. */
+/** The private extended property that marks items that were written from here. */
 export const markName = 'rg';
 
 const stub = z.object({ id: z.string().min(1), status: text });
 
-/** @returns null for an event that is gone, of which there may be nothing but its id; undefined for one without an id */
+/** @returns `read: null` for an event that is gone, which may have no member but its id; undefined for one without an id */
 export function readEvent(event: unknown, mailbox: string): { id: string; read: ReadOfGroup | null } | undefined {
   const { data: named } = stub.safeParse(event);
   if (!named) return undefined;
@@ -48,9 +48,9 @@ export function readEvent(event: unknown, mailbox: string): { id: string; read: 
   if (named.status === 'cancelled') return { id, read: null };
   const { data, error } = known.safeParse(event);
   const unreadable = (why: string) => ({ id, read: { group: id, id, unreadable: why } });
-  if (!data) return unreadable(`The server tells something wrong of an event: ${error.issues[0]?.path.join('.')}.`);
+  if (!data) return unreadable(`The server sends an event with an invalid member: ${error.issues[0]?.path.join('.')}.`);
   const [start, end] = [readMoment(data.start), readMoment(data.end)];
-  if (!start || !end) return unreadable('The start or the end of an event is no date.');
+  if (!start || !end) return unreadable('The start or the end of an event is not a date.');
   const original = readMoment(data.originalStartTime);
   return { id, read: { group: id, id, item: itemOf(data, { start, end, original }, mailbox) } };
 }
@@ -96,7 +96,7 @@ const responses: Readonly<Record<string, RemoteItem['response']>> = {
   declined: 'Declined',
 };
 
-/** The room's response; 'Organizer' where nobody is invited, or the room itself is the organizer. */
+/** The room's response; 'Organizer' if nobody is invited, or the room itself is the organizer. */
 function responseOf({ attendees, organizer }: Known, mailbox: string): RemoteItem['response'] {
   const isRoom = ({ self, email }: z.output<typeof person>) =>
     self === true || email?.toLowerCase() === mailbox.toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * Writes bookings into calendars of Google. The id of an event follows from its origin, so that an attempt whose answer was lost
- * is recognised by the next; a deleted id stays taken.
+ * Writes bookings into calendars of Google. The id of an event is derived from its origin, so that the next attempt finds an
+ * event whose answer was lost. The id of a deleted event stays taken.
  */
 import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
@@ -10,13 +10,13 @@ import { markName, readEvent } from './google-events.ts';
 import { openPace } from './pace.ts';
 import { standingAs } from './standing.ts';
 
-/** The most writes of one call, which run one after another, and the most lookups that run at the same time. */
+/** The most writes of one call, which run one after another, and the most concurrent lookups. */
 const atOnce = 5;
-/** Half of what Google allows an account, which it counts over a minute: the other half is for readings. */
+/** Half of what Google allows an account, counted over a minute; the other half is for readings. */
 const perSecond = 5;
 const silent = { sendUpdates: 'none' };
 
-/** Google allows the digits of base32hex in an id; those of a hash in hexadecimal are among them. */
+/** Google allows the digits of base32hex in an id, which include those of hexadecimal. */
 export const eventIdOf = (origin: string): string => `rg${createHash('sha256').update(origin).digest('hex')}`;
 
 const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
@@ -30,7 +30,7 @@ const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
     extendedProperties: { private: { [markName]: origin } },
   }) satisfies calendar_v3.Schema$Event;
 
-/** Leaves room for readings. */
+/** Limits the rate of requests, which leaves room for readings. */
 export function openPaced(api: GoogleApi): GoogleApi {
   const pace = openPace(perSecond);
   return {
@@ -60,7 +60,7 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     const question = { method: 'POST', path: `${pathOf(mailbox)}/events`, query: silent, body } as const;
     const answer = await call({ ...question, what: 'POST event' }, signal);
     if (answer.status !== 409) return outcomeOf(answer, body.id);
-    // Either the event is there already, or it was deleted and its id stays taken for ever.
+    // Either the event exists already, or it was deleted and its id stays taken for ever.
     return (await find(mailbox, item.origin, signal)) ? { is: 'Changed' } : { is: 'Gone' };
   }
 
@@ -121,7 +121,7 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
   };
 }
 
-/** @throws ServerFault for a refusal that is not about this item alone */
+/** @throws ServerFault for a refusal that concerns more than this item */
 function outcomeOf({ status, body, fault }: GoogleAnswer, id: string): WriteOutcome {
   if (status === 412) return { is: 'Changed' };
   if (status === 400) return { is: 'Refused', reason: fault?.message ?? 'Google refuses it.' };

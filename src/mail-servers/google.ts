@@ -1,6 +1,6 @@
 /**
- * Google Calendar with a service account. Series are listed as their occurrences, each of which counts by itself: a sync token
- * tells which have changed, and which are cancelled.
+ * Google Calendar with a service account. Series are listed as their occurrences, each a group of its own: a sync token returns
+ * those that have changed or were cancelled.
  */
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
@@ -19,7 +19,7 @@ import { readPlace } from './places.ts';
 const pageSize = 500;
 const mostPages = 2_000;
 
-/** How far a reading has come: the token that it asks by (null: for the window), and the next page. */
+/** The progress of a reading: its sync token (null: it reads the window), and the next page. */
 const googlePlace = z.strictObject({ token: z.string().nullable(), page: z.string().nullable(), pages: z.int() });
 type GooglePlace = z.infer<typeof googlePlace>;
 const googleCursor = z.strictObject({ token: z.string() });
@@ -47,7 +47,7 @@ export function openGoogle(settings: MailServerSettings, log: Log): Connector {
         const told = { ...sortEvents(list.items, mailbox, window, api.origin), address, whole };
         if (list.nextPageToken === undefined) {
           if (list.nextSyncToken === undefined)
-            throw new ServerFault('Unreadable', `${api.origin} does not say where its changes go on.`);
+            throw new ServerFault('Unreadable', `${api.origin} sends neither a next page nor a sync token.`);
           yield { ...told, isLast: true, cursor: JSON.stringify({ token: list.nextSyncToken }) };
           return;
         }
@@ -77,22 +77,22 @@ async function listEvents(
   };
   const { status, body, fault } = await call({ path: `${pathOf(mailbox)}/events`, query, what: 'GET events' }, signal);
   if (status === 410 || (status === 400 && (token ?? page) !== null))
-    throw new ServerFault('StateLost', `${origin} does not know any more what we have read.`);
+    throw new ServerFault('StateLost', `${origin} no longer knows our sync token.`);
   if (status === 404)
     throw new ServerFault('AccessLost', `${origin} knows no such calendar; is it shared with the service account?`);
   if (fault) throw fault;
   const { data } = listSchema.safeParse(body);
   if (data) return data;
-  throw new ServerFault('Unreadable', `${origin} answers with something that is no list.`);
+  throw new ServerFault('Unreadable', `${origin} answers with something that is not a list.`);
 }
 
-/** The events of a page; those outside of the window count as gone, as a token tells of all. */
+/** The events of a page. Those outside of the window count as gone, as a sync token returns changes at any time. */
 function sortEvents(events: readonly unknown[], mailbox: string, window: ReadingWindow, origin: string) {
   const reads = new Map<string, ReadOfGroup>();
   const removed = new Set<string>();
   for (const event of events) {
     const found = readEvent(event, mailbox);
-    if (!found) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    if (!found) throw new ServerFault('Unreadable', `${origin} sends an event without an id.`);
     const { id, read } = found;
     reads.delete(id);
     removed.delete(id);
@@ -102,7 +102,7 @@ function sortEvents(events: readonly unknown[], mailbox: string, window: Reading
   return { groups: groupItems([...reads.values()]), removed: [...removed] };
 }
 
-/** With a day more at both sides, as whole days begin by the clocks of the room. */
+/** Whether an item is outside of the window, with a margin of a day, as whole days begin at midnight in the zone of the room. */
 const isOutside = (read: ReadOfGroup, { start, end }: ReadingWindow): boolean =>
   'item' in read &&
   (read.item.start.getTime() > end.getTime() + dayLength || read.item.end.getTime() < start.getTime() - dayLength);

@@ -14,7 +14,7 @@ export type GraphQuestion = {
   deadlineMs?: number;
   /** Whether the address is a cursor, which Graph may no longer accept. */
   isCursor?: boolean;
-  /** Whether the id may be of another kind of resource: then 400 counts as 404. */
+  /** Whether the id may belong to another kind of resource: then 400 counts as 404. */
   isGuess?: boolean;
 };
 export type GraphAnswer = { status: number; body: unknown };
@@ -26,22 +26,22 @@ export type GraphStep = {
   headers: Record<string, string>;
   body?: object;
 };
-/** `code` is Graph's word for a refusal, '' without one; `fault` is what the refusal means to most callers. */
+/** `code` is Graph's code for a refusal, '' without one; `fault` is what the refusal means to most callers. */
 export type GraphStepAnswer = GraphAnswer & { code: string; fault: ServerFault | null };
 
 export type GraphApi = {
   origin: string;
   /** Resolves with 404 for a missing resource; every other refusal is a fault. */
   call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer>;
-  /** Sends at most 20 requests together. Each is answered by itself, in their order; all may be done without any answer. */
+  /** Sends at most 20 requests together. Each gets its own answer, in order. If the call fails, some may have been done. */
   batch(steps: readonly GraphStep[], signal: AbortSignal): Promise<GraphStepAnswer[]>;
-  /** Reads a page, with a smaller `pageSize` if it has too many bytes. `page` is undefined when it is missing (404). */
+  /** Reads a page, again with a smaller `pageSize` if it has too many bytes. `page` is undefined when it is missing (404). */
   readPage(
     question: GraphQuestion & { pageSize: number },
     signal: AbortSignal,
   ): Promise<{ page: GraphPage | undefined; pageSize: number }>;
   /**
-   * Reads pages along nextLink; `take` gets the values of each page, and returns whether it wants another.
+   * Reads pages by following nextLink. `take` gets the values of each page, and returns whether it wants another.
    * @returns the last page, or undefined when the first is missing (404)
    */
   readPages(
@@ -78,7 +78,7 @@ const mostPages = 2_000;
 /** Statuses whose bodies are read here, as Graph's error codes say more than the status. */
 const read = [400, 403, 404, 409, 410, 429];
 const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*|ErrorInvalidSyncState.*)$/i;
-/** Codes for a mailbox that is missing or closed to us. The caller knows what else may be missing. */
+/** Codes for a mailbox that is missing or that we may not read. The caller knows what else may be missing. */
 const lostMailboxes =
   /^(ErrorInvalidUser|ErrorNonExistentMailbox|MailboxNotEnabledForRESTAPI|MailboxNotSupportedForRESTAPI|ErrorAccessDenied|OrganizationFromTenantGuidNotFound)$/i;
 
@@ -125,7 +125,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
     const fault = faultOf(status, headers, origin, words);
     if (status === 410 || lostStates.test(code) || (isCursor && status === 400))
       throw new ServerFault('StateLost', fault.message);
-    // A missing subscription is no missing mailbox, whatever the code.
+    // A missing subscription does not mean a missing mailbox, whatever the code.
     if (status === 404 && address.startsWith('/subscriptions/')) return { status, body: undefined };
     if (lostMailboxes.test(code)) throw new ServerFault('AccessLost', fault.message);
     if (status === 404 || (isGuess && status === 400)) return { status: 404, body: undefined };
@@ -136,7 +136,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
     const requests = steps.map(({ path, ...step }, at) => ({ id: String(at), url: path, ...step }));
     const { body } = await call({ method: 'POST', address: '/$batch', body: { requests } }, signal);
     const { data } = batchSchema.safeParse(body);
-    if (!data) throw new ServerFault('Unreadable', `${origin} answers a batch with something that is none.`);
+    if (!data) throw new ServerFault('Unreadable', `${origin} answers a batch with something that is not a batch.`);
     const answers = new Map(data.responses.map((answer) => [answer.id, answer]));
     return requests.map(({ id }) => {
       const { status = 0, headers, body: told } = answers.get(id) ?? {};
@@ -158,7 +158,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
       if (status === 404) return { page: undefined, pageSize };
       const page = pageSchema.safeParse(body);
       if (page.success) return { page: page.data, pageSize };
-      throw new ServerFault('Unreadable', `${origin} answers with something that is no list.`);
+      throw new ServerFault('Unreadable', `${origin} answers with something that is not a list.`);
     } catch (error) {
       if (!(error instanceof ServerFault) || error.fault !== 'TooLarge' || pageSize === 1) throw error;
       return readPage({ ...question, pageSize: Math.ceil(pageSize / 8) }, signal);
@@ -178,7 +178,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
         const answer = await readPage({ ...question, address, pageSize }, signal);
         pageSize = answer.pageSize;
         const { page } = answer;
-        if (!page && pages > 0) throw new ServerFault('Unreadable', `${origin} names a page that is not there.`);
+        if (!page && pages > 0) throw new ServerFault('Unreadable', `${origin} names a page that does not exist.`);
         if (!page || !take(page.value)) return page;
         const next = page['@odata.nextLink'];
         if (!next) return page;
@@ -190,7 +190,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
   };
 }
 
-/** @returns undefined where the bytes are no JSON */
+/** @returns undefined if the bytes are not JSON */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -1,4 +1,4 @@
-/** Answers invitations in calendars of Microsoft 365, which then take the event out of the calendar. */
+/** Declines invitations in calendars of Microsoft 365, which then removes the event from the calendar. */
 import { z } from 'zod';
 import type { DeclineOutcome, Invitation, ItemPlace, RemoteCalendar } from './connector.ts';
 import { ServerFault } from './connector.ts';
@@ -9,7 +9,7 @@ import { pathOf } from './graph-subscriptions.ts';
 const organized = z.object({ isOrganizer: z.boolean().nullish() });
 
 export function openGraphInvitations({ batch, origin }: GraphApi) {
-  /** @throws ServerFault for a refusal that is not about this event alone */
+  /** @throws ServerFault for a refusal that concerns more than this event */
   async function send(step: GraphStep, signal: AbortSignal): Promise<GraphStepAnswer> {
     const [answer] = (await batch([step], signal)) as [GraphStepAnswer];
     const { status, code, fault } = answer;
@@ -34,17 +34,17 @@ export function openGraphInvitations({ batch, origin }: GraphApi) {
     const path = `/${pathOf(mailbox)}/events/${encodeURIComponent(id)}`;
     const question = { method: 'GET', path: `${path}?${selected}`, headers: { prefer: inUtc } } as const;
     const { fault, body } = await send(question, signal);
-    // An id that is none any more is refused with 400.
+    // Graph refuses an id that no longer exists with 400.
     if (fault) return { is: 'Gone' };
     const stub = readStub(body);
     const read = stub && readEvent(body, stub);
     if (!read || !('item' in read))
-      throw new ServerFault('Unreadable', `${origin} answers with something that is no event.`);
+      throw new ServerFault('Unreadable', `${origin} answers with something that is not an event.`);
     const { item } = read;
     if (item.isCancelled) return { is: 'Gone' };
     if (item.response === 'Declined') return { is: 'Declined' };
     if (item.response === 'Organizer' || organized.safeParse(body).data?.isOrganizer === true)
-      return { is: 'Nobody', reason: 'It was made in the calendar of the room itself.' };
+      return { is: 'Nobody', reason: 'It was created in the calendar of the room itself.' };
     return { is: 'Open', item, decline: (comment, within) => decline(path, comment, within) };
   };
 }

@@ -9,7 +9,7 @@ import { readDay } from './whole-days.ts';
 const text = z.string().nullish();
 const moment = z.object({ dateTime: text, timeZone: text }).nullish();
 
-/** The members that every list of events has; a delta has no others for occurrences. */
+/** The members that every list of events has. A delta has no other members for occurrences. */
 const stubSchema = z.object({
   id: z.string().min(1),
   seriesMasterId: text,
@@ -42,13 +42,13 @@ const properties = {
 } satisfies Partial<Record<keyof Event, z.ZodType>>;
 const known = z.object(properties);
 type Known = z.output<typeof known>;
-/** What readings prefer, whatever they ask for. */
+/** The header `Prefer` of all readings. */
 export const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
 export const selected = `$select=${Object.keys(properties).join(',')}`;
 
 /**
- * The extended property that marks what was written from here. It is found by a filter, but no delta tells it: there the
- * transactionId says the same, which Graph takes once, when an event is created.
+ * The extended property that marks items that were written from here. A filter finds it, but a delta does not return it. A delta
+ * returns the transactionId, which has the same value and can only be set when an event is created.
  */
 export const markId = 'String {3aa6b3e6-2c18-457d-ab1a-a802c77a44a9} Name roomgate';
 
@@ -57,12 +57,12 @@ export function readStub(event: unknown): EventStub | undefined {
   return stubSchema.safeParse(event).data;
 }
 
-/** The id of the series, or of an event without one. */
+/** The id of the series, or of the event if it is not part of one. */
 export function groupOf({ id, seriesMasterId }: { id: string; seriesMasterId?: string | null | undefined }): string {
   return seriesMasterId || id;
 }
 
-/** Whether an event is, or belongs to, a series, of which a delta has few members. */
+/** Whether an event is a series or belongs to one, for which a delta has only a few members. */
 export function isOfSeries({ seriesMasterId, type }: EventStub): boolean {
   return Boolean(seriesMasterId) || (type ?? 'singleInstance') !== 'singleInstance';
 }
@@ -79,14 +79,14 @@ function readKnown(event: unknown, { seriesMasterId, '@odata.etag': changeKey }:
   const { data, error } = known.safeParse(event);
   if (!data)
     return {
-      unreadable: `The server tells something wrong of an event: ${error.issues[0]?.path.join('.')}.`,
+      unreadable: `The server sends an event with an invalid member: ${error.issues[0]?.path.join('.')}.`,
     };
   const zone = [data.start, data.end]
     .map((one) => one?.timeZone ?? 'UTC')
     .find((name) => !/^(Etc\/)?(UTC|GMT)$/.test(name));
-  if (zone !== undefined) return { unreadable: 'An event is not told in UTC, although it was asked for.' };
+  if (zone !== undefined) return { unreadable: 'The server does not send the times of an event in UTC, as requested.' };
   const [start, end] = [readInstant(data.start?.dateTime), readInstant(data.end?.dateTime)];
-  if (!start || !end) return { unreadable: 'The start or the end of an event is no date.' };
+  if (!start || !end) return { unreadable: 'The start or the end of an event is not a date.' };
   const place = seriesMasterId ? (readInstant(data.originalStart) ?? start) : null;
   const occurrence = place?.toISOString() ?? '';
   return { item: itemOf(data, { start, end, occurrence, changeKey: changeKey ?? null }) };
@@ -129,7 +129,7 @@ function responseOf({ responseStatus, isOrganizer }: Known): RemoteItem['respons
   return responses[responseStatus?.response ?? ''] ?? (isOrganizer ? 'Organizer' : 'None');
 }
 
-/** Out of office and working elsewhere occupy a room, too. */
+/** "Out of office" and "working elsewhere" occupy a room too. */
 function shownAs(status: string | null | undefined): RemoteItem['shownAs'] {
   return status === 'free' ? 'Free' : status === 'tentative' ? 'Tentative' : 'Busy';
 }

@@ -25,7 +25,7 @@ export function openGraphSubscriptions({ call, readPages, origin }: GraphApi): N
     const { data } = granted.safeParse(body);
     const expiresAt = readInstant(data?.expirationDateTime);
     if (data && expiresAt) return { id: data.id, expiresAt };
-    throw new ServerFault('Unreadable', `${origin} answers with something that is no subscription.`);
+    throw new ServerFault('Unreadable', `${origin} answers with something that is not a subscription.`);
   }
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Writes bookings into calendars of Microsoft 365, many by one request. The transactionId keeps a creation that comes twice from
- * making two events; the extended property finds what was written when its answer was lost.
+ * Writes bookings into calendars of Microsoft 365, many with one request. Because of the transactionId, a repeated creation makes
+ * only one event; the extended property finds events whose answer was lost.
  */
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
@@ -10,18 +10,18 @@ import { inUtc, markId, readEvent, readStub, selected } from './graph-events.ts'
 import { pathOf } from './graph-subscriptions.ts';
 
 const atOnce = 20;
-/** Graph hands four requests of a batch at a time to a mailbox; where it does not, the mailbox refuses all others. */
+/** Graph passes four requests of a batch to a mailbox at a time. If it does not, the mailbox refuses the others, and batches stay small for a while. */
 const fewAtOnce = 4;
 const fewMs = 10 * 60_000;
-/** Copies of one event that are looked at. */
+/** The most copies of one event that are read. */
 const mostCopies = 50;
-/** Graph refuses the event, not the application. */
+/** Statuses that refuse the event, not the application. */
 const ofEvent = [400, 413, 422];
 
 const inJson = { 'content-type': 'application/json' };
 const moment = (at: Date) => ({ dateTime: at.toISOString().slice(0, 19), timeZone: 'UTC' });
 
-/** An appointment of the room itself: nobody is invited, and nobody is reminded. */
+/** An appointment of the room itself, without attendees and reminders. */
 const bodyOf = ({ start, end, subject, isPrivate }: WrittenItem) =>
   ({
     subject,
@@ -44,7 +44,7 @@ function stepOf(mailbox: string, write: Write): GraphStep {
   const path = `${events}/${encodeURIComponent(write.at.id)}`;
   const condition: Record<string, string> = write.at.changeKey === null ? {} : { 'if-match': write.at.changeKey };
   if (write.do === 'Remove') return { method: 'DELETE', path, headers: condition };
-  // Somebody may have made a series of it.
+  // Somebody may have turned the event into a series.
   const body = { ...bodyOf(write.item), recurrence: null } satisfies Event;
   return { method: 'PATCH', path, headers: { ...inJson, ...condition }, body };
 }
@@ -64,7 +64,7 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
   let fewUntil = 0;
   const mostNow = () => (Date.now() < fewUntil ? fewAtOnce : atOnce);
 
-  /** Sends requests for one mailbox, up to the first that is too many for it. */
+  /** Sends requests for one mailbox, up to the first that the mailbox refuses as too many. */
   async function send(steps: readonly GraphStep[], signal: AbortSignal): Promise<GraphStepAnswer[]> {
     const size = mostNow();
     const answers: GraphStepAnswer[] = [];
@@ -80,7 +80,7 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
 
   const noCalendar = () => new ServerFault('AccessLost', `${server} knows no such mailbox or calendar.`);
 
-  /** @returns a ServerFault for a refusal that is not about this event alone */
+  /** @returns a ServerFault for a refusal that concerns more than this event */
   function outcomeOf(write: Write, { status, code, body, fault }: GraphStepAnswer): WriteOutcome | ServerFault {
     if (code === 'ErrorDuplicateTransactionId' || status === 409 || status === 412) return { is: 'Changed' };
     if (status === 403)
@@ -101,18 +101,18 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
     return { is: 'Done', at: { id: data.id, changeKey: data['@odata.etag'] ?? null } };
   }
 
-  /** The events of an answer to `questionOf`, as they stand there. */
+  /** The events of an answer to `questionOf`. */
   function foundOf(origin: string, { status, body, fault }: GraphStepAnswer) {
     if (status === 404 && fault?.fault !== 'AccessLost') throw noCalendar();
     if (fault) throw fault;
     const { data } = listSchema.safeParse(body);
-    if (!data) throw new ServerFault('Unreadable', `${server} answers with something that is no list.`);
+    if (!data) throw new ServerFault('Unreadable', `${server} answers with something that is not a list.`);
     return data.value.flatMap((event) => {
       const stub = readStub(event);
       if (!stub) return [];
       const read = readEvent(event, stub);
       const item = 'item' in read ? read.item : undefined;
-      // What is no appointment that takes the room differs from all that is written.
+      // Anything but a single appointment that occupies the room differs from every item that we write.
       const isSingle = stub.type === 'singleInstance' && item?.days === null;
       const stands = isSingle && !item.isCancelled && item.shownAs === 'Busy';
       const { start = new Date(0), end = start, isPrivate = false } = item ?? {};
@@ -124,7 +124,7 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
   }
 
   return {
-    // What one request has done is kept before the next is sent, which may be refused.
+    // The outcome of each request is stored before the next is sent, which may be refused.
     mayDouble: false,
     get atOnce() {
       return mostNow();
@@ -136,7 +136,7 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
         const outcome = outcomeOf(writes[at]!, answer);
         if (!(outcome instanceof ServerFault)) outcomes.push(outcome);
         else if (at === 0) throw outcome;
-        // Of what comes after it more may be done: it is looked up.
+        // Later requests of the batch may have been done too: they are looked up.
         else break;
       }
       return outcomes;

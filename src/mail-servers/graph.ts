@@ -16,22 +16,22 @@ import { readPlace } from './places.ts';
 import { firstSlice, readSlices, type SlicePlace, slicePlace, type TimeSlice } from './slices.ts';
 import { boundId } from './values.ts';
 
-/** Page sizes: a delta returns whole events with their bodies, a view only the selected members. */
+/** Page sizes. A delta returns whole events with their bodies, a view only the selected members. */
 const [deltaPage, viewPage] = [100, 500];
-/** Pages of changes in a row. */
+/** The most pages of changes in a row. */
 const mostPages = 2_000;
 /** The longest id that fits into a URL. */
 const longestId = 1_000;
-/** Series that are read one by one; when more have changed the whole window is read at once. */
+/** The most series that are read one by one; if more have changed, the whole window is read instead. */
 const mostSeries = 8;
 /** Graph allows four concurrent requests for a mailbox. */
 const seriesAtOnce = 3;
-/** Views of the whole window, repeated while changes come meanwhile, as a view may miss an event that moves. */
+/** The most views of the whole window. A view is repeated if changes come meanwhile, as it may miss an event that moves. */
 const mostViews = 3;
 
-/** How far a reading has come: it asks for changes; if many series have changed, it views all events and asks again. */
+/** The progress of a reading: it asks for changes; if many series have changed, it views all events and asks again. */
 const graphPlace = z.strictObject({
-  /** The next page of changes; null when all are read, and later ones begin at `told`. */
+  /** The next page of changes; null when all are read: later changes begin at `told`. */
   link: z.string().nullable(),
   told: z.string().nullable(),
   /** The number of pages since the last view, and the size of the next. */
@@ -39,13 +39,13 @@ const graphPlace = z.strictObject({
   pageSize: z.int().positive(),
   /** Whether something has changed since the last view. */
   hasChanged: z.boolean(),
-  /** Graph's ids of changed series, and of removed events: at most one more than are read one by one. */
+  /** Graph's ids of changed series and of removed events, of each at most one more than are read one by one. */
   series: z.array(z.string()),
   removed: z.array(z.string()),
   /** The deltaLink before the last view, which may have missed later changes. */
   viewed: z.string().nullable(),
   views: z.int(),
-  /** The rest of the view under way; null without one. */
+  /** Where the view under way continues; null without one. */
   slice: slicePlace.nullable(),
 });
 type GraphPlace = z.infer<typeof graphPlace>;
@@ -125,7 +125,7 @@ function checkLinks<Kept extends { link?: string | null; told?: string | null; d
 ): Kept | null {
   for (const link of [kept?.link, kept?.told, kept?.deltaLink])
     if (link && !link.startsWith('/') && URL.parse(link)?.origin !== origin)
-      throw new ServerFault('StateLost', 'What was kept of the reading is of another server.');
+      throw new ServerFault('StateLost', 'The stored links of the last reading belong to another server.');
   return kept;
 }
 
@@ -161,7 +161,7 @@ async function* readChanges(
     const next = page['@odata.nextLink'] ?? null;
     const told = next === null ? (page['@odata.deltaLink'] ?? null) : null;
     if (next === null && told === null)
-      throw new ServerFault('Unreadable', `${origin} does not say where its changes go on.`);
+      throw new ServerFault('Unreadable', `${origin} sends neither a nextLink nor a deltaLink.`);
     if (next !== null && (seen.has(next) || place.pages + 1 === mostPages))
       throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
     const some = (ids: string[]) => [...new Set(ids)].slice(0, mostSeries + 1);
@@ -180,8 +180,8 @@ async function* readChanges(
 }
 
 function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFault {
-  if (isCursor) return new ServerFault('StateLost', `${origin} does not know the cursor any more.`);
-  if (isLater) return new ServerFault('Unreadable', `${origin} names a page that is not there.`);
+  if (isCursor) return new ServerFault('StateLost', `${origin} no longer knows the cursor.`);
+  if (isLater) return new ServerFault('Unreadable', `${origin} names a page that does not exist.`);
   return new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
 }
 
@@ -203,7 +203,7 @@ function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 
   return { singles: [...singles.values()], series: [...series], removed: [...removed] };
 }
 
-/** Reads the changed series, and the ids that may be of some. */
+/** Reads the changed series, and the removed ids that may belong to series. */
 async function readAllSeries(
   api: GraphApi,
   { room, window, series, doubtful }: { room: string; window: ReadingWindow; series: string[]; doubtful: string[] },
@@ -219,7 +219,7 @@ async function readAllSeries(
 
 /**
  * Reads all occurrences of a series in the window, as a delta has neither all of them nor all their members.
- * @param isGuess whether the id may be of no series, or of one that is gone
+ * @param isGuess whether the id may not belong to a series, or to one that is gone
  * @returns undefined when the series is missing
  */
 async function readSeries(

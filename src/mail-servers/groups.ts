@@ -6,7 +6,7 @@ export type ReadItem = { item: RemoteItem } | { unreadable: string };
 /** `group` and `id` as they are stored. */
 export type ReadOfGroup = { group: string; id: string } & ReadItem;
 
-/** Occurrences of one series in a window. */
+/** The most occurrences of one series in a window. */
 export const mostOccurrences = 5_000;
 
 /**

@@ -17,15 +17,15 @@ export type ServerQuestion = {
   address: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Statuses besides 2xx (never 401) whose answers the caller reads itself; every other one is a fault. */
+  /** Statuses besides 2xx (never 401) whose answers the caller handles itself; every other one is a fault. */
   reads?: readonly number[];
-  /** Reads the server's own words on a refused account. */
+  /** Extracts the server's own explanation of a refused account. */
   words?: (bytes: Buffer) => string;
-  /** Whether a redirect is followed though the method changes something: where it was redirected, nothing was changed. */
+  /** Whether a redirect is followed even though the method writes. The redirecting server has not written anything. */
   isFollowed?: boolean;
   /** Names the request in messages about timeouts. */
   what?: string;
-  /** 15 s if it is left out. */
+  /** 15 s if left out. */
   deadlineMs?: number;
 };
 
@@ -34,7 +34,7 @@ export type AskServer = (question: ServerQuestion, signal: AbortSignal) => Promi
 
 const mostBytes = 16 * 1_048_576;
 const usualDeadlineMs = 15_000;
-/** For requests that read many items, which a server may be slow to find. */
+/** The deadline of requests that read many items, which a server may be slow to find. */
 export const readDeadlineMs = 30_000;
 /** Concurrent requests to one mail server; Exchange allows an account 27. */
 const mostAtOnce = 8;
@@ -53,7 +53,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   function pinned(address: string, from: URL): URL {
     const url = URL.parse(address, from);
     if (url?.origin !== base.origin || url.username || url.password)
-      throw new ServerFault('Unreadable', `${base.origin} leads to another place than its own, which is not followed.`);
+      throw new ServerFault('Unreadable', `${base.origin} names a URL of another server, which is not followed.`);
     return url;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Writes the answer of a room into the calendar object of an invitation: its ATTENDEE has declined. Nothing else is touched, as
- * servers refuse more to those who are invited (RFC 6638, 3.2.2.1).
+ * Writes the answer of a room into the calendar object of an invitation: its ATTENDEE is set to declined. Nothing else is
+ * changed, as servers refuse other changes by attendees (RFC 6638, 3.2.2.1).
  */
 import {
   type IcalComponent,
@@ -15,7 +15,7 @@ import { foldLine } from './ical-fold.ts';
 import { type IcalMoment, instantOf, readLength, readMoment, readOriginal, spanOf } from './ical-times.ts';
 import { type IcalZones, readZones } from './ical-zones.ts';
 
-/** The unfolded lines of a VEVENT, from its BEGIN to its END, and what they say. */
+/** The range of the unfolded lines of a VEVENT, from its BEGIN to its END, and its content. */
 type Block = { from: number; to: number; event: IcalComponent };
 
 function blocksOf(lines: readonly string[], calendar: IcalComponent): Block[] {
@@ -43,7 +43,7 @@ const isRoom =
   ({ value, parameters }: IcalProperty) =>
     addressOf(value, parameters) === mailbox.toLowerCase();
 
-/** Has the room decline in the lines of one VEVENT. */
+/** Sets the ATTENDEE of the room to declined in the lines of one VEVENT. */
 function decline(lines: readonly string[], event: IcalComponent, mailbox: string): string[] {
   const attendees = propertiesOf(event, 'ATTENDEE');
   let seen = 0;
@@ -96,8 +96,8 @@ function exceptionOf(lines: readonly string[], master: IcalComponent, original: 
 
 /**
  * @param occurrence '' or the original start of an occurrence, as in `RemoteItem`
- * @returns undefined where nobody else has invited the room to it
- * @throws Unreadable where it cannot be answered by itself
+ * @returns undefined if nobody else has invited the room to it
+ * @throws Unreadable when it cannot be answered by itself
  */
 export function declineObject(text: string, occurrence: string, reader: ObjectReader): string | undefined {
   const calendar = readComponents(text);

@@ -22,7 +22,7 @@ function minutesOf(value: string): number | null {
   return ((weeks! * 7 + days!) * 24 + hours!) * 60 + minutes! + Math.ceil(seconds! / 60);
 }
 
-/** What differs in each copy of the same calendar: when it was made. */
+/** The time at which a copy of the calendar was made, which differs even if nothing has changed. */
 const stamps = /^DTSTAMP[;:][^\r\n]*/gim;
 export const fingerprintOf = (text: string): string =>
   createHash('sha256').update(text.replace(stamps, '')).digest('base64url');
@@ -32,7 +32,7 @@ type Part = { lines: string[]; uid: string | null };
 const contentOf = (line: string) => line.slice(line.indexOf(':') + 1).trim();
 const wrap = (parts: readonly string[]) => ['BEGIN:VCALENDAR', ...parts, 'END:VCALENDAR'].join('\r\n');
 
-/** @throws Unreadable for text that is no iCalendar, or not all of it */
+/** @throws Unreadable for text that is not iCalendar, or is incomplete */
 export async function splitFeed(text: string): Promise<IcalFeed> {
   const events = new Map<string, string[]>();
   const zones: string[] = [];

@@ -67,14 +67,14 @@ export function readLength(component: IcalComponent, start: IcalMoment, zones: I
   return duration === undefined ? null : readDuration(duration);
 }
 
-/** Adds a length to a start: its days are local days, the rest is exact (3.8.5.3). */
+/** Adds a length to a start: its days are local days, the rest is exact (RFC 5545, 3.8.5.3). */
 export function spanOf(start: IcalMoment, length: IcalLength | null): IcalSpan {
   const { days, exact } = length ?? { days: start.zone === null ? 1 : 0, exact: 0 };
   const end = instantOf({ ...start, wall: start.wall + days * dayLength }) + exact;
   return { start: instantOf(start), end };
 }
 
-/** Converts a moment to the type of the series: to a date in a series of dates, else to a local time. */
+/** Converts a moment to the type of the series: to a date in a series of dates, otherwise to a local time. */
 function alignTo(series: IcalMoment, moment: IcalMoment): IcalMoment {
   if (series.zone === null) return { ...series, wall: dayOfWall(moment.wall) * dayLength };
   if (moment.zone === null) return { ...series, wall: moment.wall + timeOfWall(series.wall) };
@@ -94,13 +94,13 @@ export function readOriginal(
   return { original: series ? alignTo(series, moment) : moment, isRange: range !== undefined };
 }
 
-/** The local time of a moment in `zone`; its date where `zone` is null. */
+/** The local time of a moment in `zone`; its date if `zone` is null. */
 function wallIn(zone: Zone | null, moment: IcalMoment): Wall {
   if (zone === null) return dayOfWall(moment.wall) * dayLength;
   return moment.zone === null || moment.zone === zone ? moment.wall : zone.wallOf(instantOf(moment));
 }
 
-/** Moves an occurrence by as much local time as another one was moved, from `from` to `to`. */
+/** Moves an occurrence by the local time by which another one was moved, from `from` to `to`. */
 export function moveAlike(occurrence: IcalMoment, from: IcalMoment, to: IcalMoment): IcalMoment {
   return { ...to, wall: wallIn(to.zone, occurrence) + to.wall - wallIn(to.zone, from) };
 }
@@ -144,7 +144,7 @@ function readUntil(rule: Rule, start: IcalMoment): { wall: Wall; instant: number
   return rule.until.endsWith('Z') ? { wall: never, instant: wall } : { wall, instant: never };
 }
 
-/** Reads EXDATE. @returns a function that says whether the series leaves out the occurrence of an original start */
+/** Reads EXDATE. @returns a function that says whether the series excludes the occurrence with this original start */
 export function readExcluded(
   component: IcalComponent,
   start: IcalMoment,
@@ -176,8 +176,8 @@ const mostOccurrences = 3_000;
 const firstYear = Date.UTC(1900, 0);
 
 /**
- * Lists the occurrences of a series that originally begin between the local times `from` and `to`, including those that
- * exceptions replace or EXDATE leaves out.
+ * Lists the occurrences of a series that originally begin between the local times `from` and `to`, including those that are
+ * replaced by exceptions or excluded by EXDATE.
  */
 export function listOccurrences(
   component: IcalComponent,

@@ -1,4 +1,4 @@
-/** The zones of iCalendar's local times: those of this machine, those of Windows, and those that a text defines. */
+/** The time zones of iCalendar's local times: IANA zones, Windows zones, and zones that a text defines. */
 import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } from '../time/days.ts';
 import { contentOf, type IcalComponent, propertiesOf, readText, Unreadable } from '../time/ical-lines.ts';
 import { listDays, readRule } from '../time/rule.ts';
@@ -14,7 +14,7 @@ export type IcalZones = (tzid: string | null) => Zone;
 type Onset = { at: number; from: number; to: number };
 
 const mostObservances = 100;
-/** Zones that an appointment may name. */
+/** The most zones that an appointment may name. */
 const usualZones = 20;
 const year = 366 * dayLength;
 
@@ -41,7 +41,7 @@ function repeated(text: string, start: Wall, window: ReadingWindow): Wall[] {
   if (rule.frequency !== 'YEARLY' || rule.count !== null || rule.months.size !== 1)
     throw new Unreadable('its VTIMEZONE does not repeat once a year');
   const until = rule.until === null ? Number.POSITIVE_INFINITY : readWall(rule.until.replace('Z', ''));
-  // The end stays the same for ten years, so that later items keep their instants from reading to reading.
+  // The end changes only every ten years, so that later items keep their instants between readings.
   const end = Math.ceil((window.end.getTime() + 2 * year) / (10 * year)) * 10 * year;
   const last = Math.min(end, until);
   const first = Math.min(last, window.start.getTime()) - 2 * year;
@@ -57,7 +57,7 @@ function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
     .sort((one, other) => one.at - other.at);
   const [first] = onsets;
   if (!first) throw new Unreadable('its VTIMEZONE is empty');
-  // No zone changes its offset twice within a day, so the later change counts.
+  // No zone changes its offset twice within a day, so only the later of such changes counts.
   const changes = onsets.filter(({ at }, index) => !((onsets[index + 1]?.at ?? Number.NaN) - at < dayLength));
   return makeZone((instant) => {
     let [low, high] = [0, changes.length];
@@ -81,7 +81,7 @@ export function readWall(text: string): Wall {
   return wall;
 }
 
-/** Normalises a zone's name, which is a TEXT in one place and a parameter in another, in varying case and quotes. */
+/** Normalises the name of a zone, which is a TEXT in some places and a parameter in others, in varying case and quotes. */
 function nameOf(tzid: string): string {
   return readText(tzid)
     .replace(/["\s]+/g, ' ')
@@ -96,12 +96,12 @@ function findWindowsZone(name: string): Zone | undefined {
   return findZone(windowsZonesByName.get(name) ?? '');
 }
 
-/** Finds a zone by Exchange's name. */
+/** Finds a zone by the name that Exchange uses. */
 export function findZoneOfExchange(name: string): Zone | undefined {
   return findWindowsZone(nameOf(name)) ?? findZone(name);
 }
 
-/** Finds a zone of this machine by the end of a name such as `/mozilla.org/20050126_1/Europe/Berlin`. */
+/** Finds an IANA zone by the end of a name such as `/mozilla.org/20050126_1/Europe/Berlin`. */
 function findByEnd(name: string): Zone | undefined {
   const parts = name.split('/', 12);
   if (parts.length < 3) return undefined;
@@ -109,9 +109,9 @@ function findByEnd(name: string): Zone | undefined {
 }
 
 /**
- * Reads the zones of a VCALENDAR. A zone that this machine knows by name precedes the text's own definition.
+ * Reads the zones of a VCALENDAR. A zone that is known by its name takes precedence over the text's own definition.
  * @param floating the room's zone, for times without one; null where it is unknown
- * @param mostZones that may be asked for
+ * @param mostZones the most different zones that may be used
  * @throws Unreadable for a VTIMEZONE of more than 100 observances
  */
 export function readZones(

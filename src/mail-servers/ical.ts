@@ -1,6 +1,6 @@
 /**
  * Reads one calendar object of a CalDAV server (RFC 4791, 4.1), an appointment or a series with its exceptions, as the items of
- * a window. Any sender of an invitation writes it, so its expansion is bounded.
+ * a window. Anyone can send an invitation, so the expansion of a series is bounded.
  */
 import { dayLength } from '../time/days.ts';
 import {
@@ -36,14 +36,14 @@ export type ObjectReader = {
   mailbox: string;
   /** The room's zone, for times without one; null: such times are unreadable. */
   timeZone: string | null;
-  /** The zones that times name; left out: those of the object itself. */
+  /** The zones that times may name; those of the object itself if left out. */
   zones?: IcalZones;
 };
 
 const mostItems = 5_000;
 
 /**
- * Reads the items of a calendar object that overlap the window. An unreadable object is a group with a reason, no error.
+ * Reads the items of a calendar object that overlap the window. An unreadable object is a group with a reason, not an error.
  * @param id the server's id
  */
 export function readCalendarObject(id: string, text: string, reader: ObjectReader): RemoteGroup {
@@ -70,7 +70,7 @@ function readItems(id: string, text: string, reader: ObjectReader): RemoteItem[]
 
 type Part = { event: IcalComponent; occurrence: string; span: IcalSpan; isDate: boolean };
 
-/** Dates get a margin of a day, as the room's days begin and end up to half a day away from those of UTC. */
+/** Dates get a margin of a day, as the room's days begin and end up to half a day before or after those of UTC. */
 function overlaps({ start, end }: IcalSpan, isDate: boolean, window: ReadingWindow): boolean {
   const margin = isDate ? dayLength : 0;
   const [from, to] = [window.start.getTime() - margin, window.end.getTime() + margin];
@@ -145,7 +145,7 @@ type Series = {
   isOwn: (original: number) => boolean;
 };
 
-/** Lists what is no exception: a single appointment, or the occurrences that may reach into the window. */
+/** Lists everything but exceptions: a single appointment, or the occurrences that may reach into the window. */
 function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iterable<Part> {
   const { event, start, length, ranges, isOwn } = series;
   const isDate = start.zone === null;
@@ -241,7 +241,7 @@ const responses: Readonly<Record<string, RemoteItem['response']>> = {
   DECLINED: 'Declined',
 };
 
-/** Reads the room's response; 'Organizer' where nobody is invited, or the room itself is the organizer. */
+/** Reads the room's response; 'Organizer' if nobody is invited, or the room itself is the organizer. */
 function readResponse(event: IcalComponent, mailbox: string): RemoteItem['response'] {
   const invited = propertiesOf(event, 'ATTENDEE');
   const own = invited.find(({ value, parameters }) => addressOf(value, parameters) === mailbox);

@@ -1,4 +1,4 @@
-/** Pauses after a mail server has refused the account, as further attempts might make the server lock the account. */
+/** Sends nothing for a while after a mail server has refused the account, as further attempts might lock the account. */
 import type { MailServerSettings } from '../config.ts';
 import { AccountRefused } from './faults.ts';
 
@@ -12,7 +12,7 @@ export type Lockout = {
 };
 
 const [firstPauseMs, longestPauseMs] = [60_000, 900_000];
-/** How long the first request after a pause holds back all others, unless it is answered before. */
+/** How long the first request after a pause holds back all others, unless it is answered earlier. */
 const trialMs = 15_000;
 
 /** The lockout of one connector, in this process only. */

@@ -1,4 +1,4 @@
-/** Lets requests begin one after another, at most so many a second. */
+/** Limits how many requests begin in a second. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** @returns a function that resolves when its caller may begin; at once when the signal aborts */
@@ -8,7 +8,7 @@ export function openPace(perSecond: number): (signal: AbortSignal) => Promise<vo
     const now = performance.now();
     const begin = Math.max(next, now);
     next = begin + 1_000 / perSecond;
-    // Whoever gives up hears so of the request itself.
+    // An aborted caller gets the error from its request.
     if (begin > now) await sleep(begin - now, undefined, { signal }).catch(() => {});
   };
 }

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { ServerFault } from './connector.ts';
 
-/** @throws ServerFault StateLost where `kept` does not match `form` */
+/** @throws ServerFault StateLost when `kept` does not match `form` */
 export function readPlace<Place>(form: z.ZodType<Place>, kept: string | null): Place | null {
   if (kept === null) return null;
   try {

@@ -1,6 +1,6 @@
 /**
- * Calendars that are published as iCalendar at an address. Each reading is a whole one; nothing is asked for that has not
- * changed. The address is a secret: only its origin is told.
+ * Calendars that are published as iCalendar at an address. Every reading is complete, but an unchanged calendar is not sent or
+ * processed again. The address is a secret: messages contain only its origin.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -22,13 +22,13 @@ import { boundId } from './values.ts';
 const mostBytes = 10 * 1_048_576;
 const deadlineMs = 15_000;
 const mostRedirects = 5;
-/** Of a reading, as `mail/steps.ts` takes no more. */
+/** The most items of a reading; `mail/steps.ts` has the same limit. */
 const mostItems = 20_000;
 const mostZones = 200;
 const longestTag = 1_000;
 const [usualMinutes, longestMinutes] = [15, 24 * 60];
 
-/** What was read last: of which address (its hash), by which validators, and the hash of what was there. */
+/** The last reading: the hash of the address, the validators of its answer, and the hash of the content. */
 const publishedPlace = z.strictObject({
   of: z.string(),
   etag: z.string().nullable(),
@@ -86,7 +86,7 @@ function addressOf(settings: MailServerSettings, { mailbox }: RemoteCalendar): U
   return new URL(address);
 }
 
-/** A validator as it is sent back; null for none, or one that cannot be. */
+/** A validator to send back; null if there is none, or it cannot be sent. */
 function tagOf(headers: Headers, name: string): string | null {
   const tag = headers.get(name);
   return tag !== null && tag.length <= longestTag && /^[\x20-\x7e]+$/.test(tag) ? tag : null;
@@ -99,7 +99,7 @@ async function fetchFeed(
   signal: AbortSignal,
 ): Promise<FetchedAnswer> {
   const { origin } = address;
-  // Whoever publishes a calendar may lead anywhere: what the settings trust is this address.
+  // A redirect may lead anywhere: the settings trust this address only.
   let own = trusted.filter((one) => one === origin);
   const headers = {
     accept: 'text/calendar',
@@ -118,7 +118,7 @@ async function fetchFeed(
       if (!location) throw faultOf(status, answer.headers, origin);
       const next = URL.parse(location, url);
       if (!next || redirects === mostRedirects)
-        throw new ServerFault('Unreachable', `${origin} leads on and on, and to no calendar.`);
+        throw new ServerFault('Unreachable', `${origin} redirects too many times.`);
       if (next.origin !== origin) own = [];
       url = next;
     }
@@ -128,20 +128,20 @@ async function fetchFeed(
         'Unreachable',
         url.origin === origin
           ? `${quote(error.message)}; name ${origin} in TrustedOrigins if it is yours.`
-          : `${quote(error.message)}, and ${origin} leads there; give the address that it leads to.`,
+          : `${quote(error.message)}, and ${origin} redirects there; give the address that it redirects to.`,
       );
     throw networkFault(error, origin);
   }
 }
 
-/** Splits a feed, and reads its zones once for all that is in it. */
+/** Splits a feed, and reads its zones once for all of its objects. */
 async function readFeed(text: string, { window, timeZone }: ObjectReader, { origin }: URL) {
   try {
     const feed = await splitFeed(text);
     return { ...feed, zones: readZones(readComponents(feed.zones), window, timeZone, mostZones) };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    throw new ServerFault('Unreadable', `What ${origin} publishes is not taken: ${error.message}.`);
+    throw new ServerFault('Unreadable', `The calendar that ${origin} publishes cannot be read: ${error.message}.`);
   }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Mail servers and their protocols; without the database, and without other rooms.
+ * Mail servers and their protocols. This room uses neither the database nor other rooms.
  *
  * Terms: a **connector** is the client of one mail server, with the account of its settings. A **page** is a part of a reading
- * that may be kept; a **group** is an appointment or a series with all its occurrences in the window that is read; a **cursor**
- * marks where the next reading asks for changes.
+ * that may be stored; a **group** is an appointment or a series with all its occurrences in the window that is read; a **cursor**
+ * says from where on the next reading asks for changes.
  *
  * Invariants:
- * - A mail server is asked at the origin of its settings alone, within bounds of time and size.
+ * - Requests go only to the origin of the settings, within bounds of time and size.
  * - Every failure is a `ServerFault`, whose text holds no secrets.
- * - The contents of requests and answers are not logged.
+ * - The contents of requests and answers are never logged.
  */
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -47,7 +47,7 @@ export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from 
 
 const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav, Google: openGoogle, ICalendar: openPublished };
 
-/** Opens connectors; the same settings always get the same one, as it keeps a token. Sends no request yet. */
+/** Opens connectors. The same settings always get the same connector, as it caches a token. Sends no request yet. */
 export function openConnectors({ log }: { log: Log }): (settings: MailServerSettings) => Connector {
   const opened = new Map<MailServerSettings, Connector>();
   return (settings) => {
@@ -60,7 +60,7 @@ export function openConnectors({ log }: { log: Log }): (settings: MailServerSett
   };
 }
 
-/** The part of the settings that decides which calendars there are, and where. */
+/** The part of the settings that defines which calendars there are, and where. */
 export const calendarSettings = ({ MailServer }: Config) =>
   Object.entries(MailServer)
     .map(([mandator, { Kind, Url, Calendars }]) => [mandator, Kind, Url, Calendars] as const)

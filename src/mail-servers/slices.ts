@@ -1,4 +1,4 @@
-/** Reads a window in slices of time, as servers cut off long views, or are slow to return them. */
+/** Reads a window in slices of time, as servers truncate long views or are slow to return them. */
 import { z } from 'zod';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
@@ -6,7 +6,7 @@ import { TimedOut } from './faults.ts';
 
 const [longest, least, slowest] = [61 * dayLength, 15 * 60_000, dayLength];
 
-/** Where the reading of a window goes on, the length of the next slice, and its maximum; in milliseconds. */
+/** Where the reading of a window continues, the length of the next slice, and its maximum; in milliseconds. */
 export const slicePlace = z.strictObject({ at: z.number(), length: z.number(), most: z.number() });
 export type SlicePlace = z.infer<typeof slicePlace>;
 
@@ -21,7 +21,7 @@ export const firstSlice = ({ start }: ReadingWindow): SlicePlace => ({
 /**
  * Reads the slices of a window from `place` on; an item in two slices comes with both. `read` returns undefined for a slice with
  * more items than the server returns at once; that slice is halved. A slice that times out is halved too, but only for the next
- * attempt: this one ends, as a server that does not answer at all must not be waited for repeatedly.
+ * attempt: this one ends, so that nobody waits again for a server that may not answer at all.
  * @param mostItems the items that the server returns at once
  * @throws ServerFault TooLarge
  */

@@ -1,7 +1,7 @@
-/** Bounds the values of mail servers, which any sender of an invitation may have written. */
+/** Bounds values from mail servers, which any sender of an invitation may have written. */
 import { createHash } from 'node:crypto';
 
-/** The limit of bookings. */
+/** As long as a subject of a booking may be. */
 const longestText = 200;
 const longestAddress = 254;
 const longestId = 512;
@@ -20,7 +20,7 @@ export function cutText(text: string | null | undefined, most = longestText): st
   );
 }
 
-/** @returns null where the text is no e-mail address, such as an X.500 name of Exchange */
+/** @returns null if the text is not an e-mail address, such as an X.500 name of Exchange */
 export function readAddress(text: string | null | undefined): string | null {
   const address = (text ?? '').slice(0, longestAddress + 1).trim();
   return address.length <= longestAddress && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)
@@ -34,7 +34,7 @@ export function boundId(id: string): string {
   return `sha256:${createHash('sha256').update(id).digest('hex')}`;
 }
 
-/** Reads `2026-11-20T09:00:00.0000000Z`, with an offset or none (UTC); undefined for no date, or one not in 1900 to 2199. */
+/** Reads `2026-11-20T09:00:00.0000000Z`, with an offset or without (UTC); undefined if it is not a date of the years 1900 to 2199. */
 export function readInstant(text: string | null | undefined): Date | undefined {
   const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,3})?\d{0,9}(Z|[+-]\d\d:\d\d)?$/.exec(text ?? '');
   if (!parts) return undefined;

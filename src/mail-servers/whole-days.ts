@@ -3,8 +3,8 @@ import { hour } from '../time/durations.ts';
 import { findZoneOfExchange } from './ical-zones.ts';
 
 /**
- * The local date of a whole-day item's midnight, which the server sends as an instant: in the item's zone, where the server
- * names it, or else at the offset from -11:00 to +13:00 at which it is midnight.
+ * The local date of a whole-day item, whose midnight the server sends as an instant: in the item's zone if the server names it,
+ * otherwise at the offset from -11:00 to +13:00 at which it is midnight.
  */
 export function readDay(midnight: Date, zone: string | null | undefined): string {
   const wall = findZoneOfExchange(zone ?? '')?.wallOf(midnight.getTime());

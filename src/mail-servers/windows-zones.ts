@@ -3,7 +3,7 @@ import cldr from 'cldr-core/supplemental/windowsZones.json' with { type: 'json' 
 
 const { mapTimezones } = cldr.supplemental.windowsZones;
 
-/** IANA zones by Windows name. Where a name has several, the zone of territory 001 counts, which is no country's. */
+/** IANA zones by Windows name. If a name has several, that of territory 001 counts, which stands for the world. */
 export const windowsZones: Readonly<Record<string, string>> = Object.fromEntries(
   mapTimezones
     .filter(({ mapZone }) => mapZone._territory === '001')

@@ -25,7 +25,7 @@ export class XmlFault extends Error {}
 
 const deepest = 32;
 const mostAttributes = 64;
-/** In characters; bounded, as namespaces are compared with each use. */
+/** In characters; bounded, as each use of a namespace compares it. */
 const longestNamespace = 256;
 const byteOrderMark = '\uFEFF';
 const noAttributes: ReadonlyMap<string, string> = new Map();
@@ -33,7 +33,7 @@ const xmlnsNamespace = 'http://www.w3.org/2000/xmlns/';
 
 const [lessThan, ampersand, bracket, carriageReturn] = Buffer.from('<&]\r');
 
-/** Counts tags, comments, entities, ends of CDATA and of lines before the parser runs, as they cost it most. */
+/** Counts tags, comments, entities, ends of CDATA and lines before the parser runs, as these are what costs it most. */
 function checkMarkup(bytes: Buffer, most: number): void {
   let count = 0;
   // A loop with `of` takes five times as long.
@@ -49,7 +49,7 @@ const endsOfProlog: readonly [start: string, end: string][] = [
   ['<!--', '-->'],
 ];
 
-/** Refuses a DOCTYPE at its beginning, as the parser reports it only at its end, which may be far or missing. */
+/** Refuses a DOCTYPE at its beginning: the parser reports it only at its end, which may be far away or missing. */
 function checkDoctype(text: string): void {
   const space = /[ \t\r\n]*/y;
   let at = 0;
@@ -66,7 +66,7 @@ function checkDoctype(text: string): void {
 }
 
 function refuseDoctype(): never {
-  throw new XmlFault('The XML has a DOCTYPE, which is not taken.');
+  throw new XmlFault('The XML has a DOCTYPE, which is not allowed.');
 }
 
 function decode(bytes: Buffer): string {
@@ -103,8 +103,8 @@ export function readXml(bytes: Buffer, most: number): XmlElement {
     if (element) element.text += text;
   }
 
-  // With a seventh handler V8 turns the parser into a dictionary, four times as slow. So there is no handler for errors, which
-  // the parser throws then, nor for the declaration.
+  // With a seventh handler, V8 turns the parser object into a dictionary, which is four times as slow. So there is no handler for
+  // errors, which the parser then throws, nor for the declaration.
   parser.on('doctype', refuseDoctype);
   parser.on('attribute', ({ name, prefix, value }) => {
     countOne();

@@ -394,12 +394,12 @@ describe('faults', () => {
         : undefined;
     await expect(read(open())).rejects.toMatchObject({
       fault: 'Unreadable',
-      message: expect.stringContaining('another place'),
+      message: expect.stringContaining('another server'),
     });
     script = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
     await expect(read(open())).rejects.toMatchObject({
       fault: 'Unreadable',
-      message: expect.stringContaining('another place'),
+      message: expect.stringContaining('another server'),
     });
   });
 

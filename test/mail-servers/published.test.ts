@@ -135,7 +135,7 @@ describe('what is published is read', () => {
     server.answer(hops(6));
     expect(await faultOf(open()())).toMatchObject({
       fault: 'Unreachable',
-      message: expect.stringContaining('on and on'),
+      message: expect.stringContaining('redirects too many times'),
     });
     expect(server.asked).toHaveLength(6);
   });
@@ -240,7 +240,7 @@ describe('what is no calendar is a fault, which tells nothing of the address but
       'a place inside',
       { status: 302, headers: { location: 'http://169.254.169.254/meta' } },
       'Unreachable',
-      /169\.254\.169\.254 is no https address, and http:\/\/127\.0\.0\.1:\d+ leads there; give the address/,
+      /169\.254\.169\.254 is no https address, and http:\/\/127\.0\.0\.1:\d+ redirects there; give the address/,
     ],
     [
       'a name that leads inside',
@@ -262,7 +262,7 @@ describe('what is no calendar is a fault, which tells nothing of the address but
     elsewhere.answer(() => ({ body: one }));
     expect(await faultOf(open()())).toMatchObject({
       fault: 'Unreachable',
-      message: expect.stringContaining('leads there; give the address that it leads to'),
+      message: expect.stringContaining('redirects there; give the address that it redirects to'),
     });
     expect(elsewhere.asked).toHaveLength(0);
   });

@@ -183,7 +183,7 @@ describe('what is read', () => {
       async () => {},
       { ServiceAccountKey: { client_email: 'other@x.example', private_key: '' } },
       'AccessLost',
-      /^(?!.*BEGIN).*(no key|gives no token)/,
+      /^(?!.*BEGIN).*(not a valid key|gives no token)/,
     ],
   ])('%s is a fault', async (_, prepare, more, fault, words) => {
     await prepare();

@@ -290,7 +290,7 @@ describe('an item becomes a booking', () => {
     expect(first.unreadable).toEqual(
       expect.arrayContaining([
         { uid: 'uid-y', itemId: 'y', reason: 'It ends before it begins.', since },
-        { uid: null, itemId: 'x', reason: 'The start or the end of an event is no date.', since },
+        { uid: null, itemId: 'x', reason: 'The start or the end of an event is not a date.', since },
       ]),
     );
     expect(JSON.stringify(first)).not.toContain(subject);
