@@ -12,7 +12,7 @@ export type CallbackSettings = Pick<
   'IdpUrl' | 'RoomsHost' | 'MailServerPushNotificationEndpointUrl' | 'MailServerPushNotificationUseLegacyEndpoint'
 >;
 
-/** The callback URL of a tenant, by the specification's precedence, without the secret of a subscription. */
+/** The callback URL of a tenant, chosen by the specification's precedence, without the secret of a subscription. */
 export function callbackUrl(settings: CallbackSettings, mandator: string): string {
   const { IdpUrl, RoomsHost, MailServerPushNotificationEndpointUrl: own } = settings;
   if (own !== undefined) return own;
@@ -23,7 +23,7 @@ export function callbackUrl(settings: CallbackSettings, mandator: string): strin
 
 /**
  * The callback URL of one subscription. A fragment is left out, as HTTP clients do not send it.
- * @param secret of `openSecrets`; needs no encoding
+ * @param secret a secret of `openSecrets`, which needs no encoding
  */
 export function withSecret(callback: string, secret: string): string {
   const [url = ''] = callback.split('#', 1);

@@ -1,4 +1,4 @@
-/** `due_at`, by the database's clock: when a subscription is checked next or, after a failed attempt, when the next one is made. */
+/** `due_at`, by the database's clock: when a subscription is checked next; after a failed attempt, when the next one is made. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Fault } from '../mail-servers/service.ts';
@@ -37,7 +37,7 @@ export const deathsInARow = (row: string) =>
     sql`(state in ${standing} or (state in ('Dead', 'Replaced', 'Disabled') and not (${diedYoung('one')})))`,
   );
 
-/** The next check: before the subscription is silent for too long, is to be renewed or probed, or expires. */
+/** The time of the next check: when a subscription would be silent for too long, is to be renewed or probed, or expires. */
 const nextLook = sql`greatest(now() + interval '10 seconds', case
   when calendar_id is null then now() + interval '1 day'
   when heartbeat_minutes is not null and state = 'Suspect'
@@ -64,7 +64,7 @@ async function setDue(
 export const lookLater = (db: Database | Transaction, mandatorId: number, which: RawBuilder<unknown>) =>
   setDue(db, mandatorId, which, nextLook);
 
-/** Makes a subscription due at once, as its check was interrupted. */
+/** Makes a subscription due at once, because its check was interrupted. */
 export const lookAgain = (db: Database, mandatorId: number, id: number) =>
   setDue(db, mandatorId, sql`id = ${id} and state in ${standing}`, sql`now()`);
 
@@ -73,8 +73,8 @@ const isNewest = sql`not exists (
   where newer.mandator_id = one.mandator_id and newer.calendar_id = one.calendar_id and newer.id > one.id)`;
 
 /**
- * Makes the next attempt after a failed one due now, as the mail server answers again or an operator has mended something.
- * A throttled attempt keeps its time, as the mail server has set it.
+ * Makes the next attempt after a failed one due now, because the mail server answers again or an operator may have fixed the
+ * cause. An attempt after Throttled keeps its time, which the mail server has set.
  */
 export async function attemptSoon(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
   const which = sql`calendar_id = any (${calendarIds}::integer[]) and state = 'Failed' and due_at > now()
@@ -83,8 +83,8 @@ export async function attemptSoon(trx: Transaction, mandatorId: number, calendar
 }
 
 /**
- * Ends the waits of a tenant's other calendars (readings, attempts to subscribe, renewals) after `fault`, once one calendar
- * has overcome it. Throttled work keeps its time, as the mail server has set it.
+ * Ends the waits of a tenant's other calendars (readings, attempts to subscribe, renewals) after `fault`, once one calendar has
+ * recovered from it. Work after Throttled keeps its time, which the mail server has set.
  */
 export async function endOthersWaits(
   trx: Transaction,

@@ -1,7 +1,7 @@
 /**
- * MailSubscriptionManagement (specification 6): keeps a subscription that pushes for every calendar of the settings. A sweep
- * queues the work that is due. Statements of the database decide what follows from the time alone; a worker asks the mail
- * server only about rows that it has taken for the next minutes.
+ * MailSubscriptionManagement (specification 6): keeps a working subscription for every calendar of the settings. A sweep queues
+ * the work that is due. State changes that follow from the time alone are made by SQL statements; a worker asks the mail server
+ * only about rows that it has reserved for the next minutes.
  */
 import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
@@ -33,7 +33,7 @@ export const followedSettings = calendarSettings;
 export const manageTask = 'MailSubscriptionManagement';
 
 const mostAtOnce = 4;
-/** After this time a job leaves the rest to the next job. */
+/** The time after which a job leaves the rest to the next one. */
 const askWithinMs = 3_000;
 
 const hasServers = ({ MailServer }: Config) => Object.keys(MailServer).length > 0;
@@ -51,7 +51,7 @@ export async function sweepSubscriptions({ work, config }: Pick<MailWork, 'work'
   await queueManagement(work, config);
 }
 
-/** Disables subscriptions whose calendar the settings have dropped, or given another server, kind or mailbox. */
+/** Disables subscriptions whose calendar is no longer in the settings, or has another server, kind or mailbox there. */
 async function disableUnwanted(db: Database, config: Config): Promise<void> {
   await move(db, {
     mandatorId: null,
@@ -67,7 +67,7 @@ async function disableUnwanted(db: Database, config: Config): Promise<void> {
   });
 }
 
-/** Queues one job per tenant at a time, so that a mail server that does not answer delays its own tenant alone. */
+/** Queues one job per tenant at a time, so that a mail server that does not answer delays only its own tenant. */
 async function queueManagement(db: Database, config: Config): Promise<void> {
   await sql`
     select graphile_worker.add_job(${manageTask}, json_build_object('mandatorId', mandator_id),
@@ -110,11 +110,11 @@ async function askServer(context: MailWork, turn: Turn, server: MailTenant, conn
 }
 
 const isDue = sql`due_at <= now()`;
-/** A subscription with a heartbeat has been silent for `minutes`. */
+/** Whether a subscription with a heartbeat has been silent for `minutes`. */
 const isSilent = (minutes: RawBuilder<unknown>) => sql`${isDue} and heartbeat_minutes is not null
   and coalesce(seen_at, created_at) <= now() - make_interval(mins => ${minutes})`;
 
-/** Moves subscriptions whose time has run out: unfinished attempts, a missing first push, silence, expiry. */
+/** Moves subscriptions whose time has run out: an unfinished attempt, no first notification, silence, or expiry. */
 async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: MailTenant): Promise<void> {
   const { lost, unheard } = await db.transaction().execute(async (trx) => {
     const failed = {
@@ -159,7 +159,7 @@ async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: Mai
       from: ['Suspect'],
       which: sql`${isDue} and heartbeat_minutes is null and calendar_id is not null
         and state_since <= now() - interval '20 minutes'`,
-      text: 'Nothing has come since a change that was not pushed.',
+      text: 'No notification has arrived since a change that was not pushed.',
     });
     const isUnasked = sql`(heartbeat_minutes is not null or calendar_id is null)`;
     await lookLater(trx, mandatorId, sql`${isLive('one')} and state <> 'Provisioning' and ${isDue} and ${isUnasked}`);
@@ -170,7 +170,10 @@ async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: Mai
   });
   if (lost.length > 0) log.warn({ mandator, ...named(lost) }, 'mail subscriptions are dead; new ones are requested');
   if (unheard.length > 0)
-    log.warn({ mandator, ...named(unheard) }, 'mail server pushes nothing: look at its proxy and the firewalls');
+    log.warn(
+      { mandator, ...named(unheard) },
+      'the mail server sends no notifications: check its proxy and the firewalls',
+    );
 }
 
 const named = (moved: readonly MovedSubscription[]) => ({

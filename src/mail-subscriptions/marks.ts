@@ -1,15 +1,15 @@
-/** Marks calendars as dirty. Functions of the database do so, and queue the readings in the same transaction. */
+/** Marks calendars as dirty. SQL functions do this, and queue the readings in the same transaction. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Fault } from '../mail-servers/service.ts';
 import { hasBegun, isDue } from '../worker/queue.ts';
 
-/** What said that a calendar may have changed. */
+/** Why a calendar was marked: a notification, a poll, or a request. */
 export type DirtyBy = 'Push' | 'Poll' | 'Request';
 
 /**
- * Marks calendars that may have changed: each is read soon, and once however often it is marked.
- * @param spreadSeconds the time over which the readings begin
+ * Marks calendars that may have changed: each is read soon, and only once, however often it is marked.
+ * @param spreadSeconds the time over which the readings are spread
  */
 export async function markCalendars(
   db: Database | Transaction,
@@ -22,12 +22,12 @@ export async function markCalendars(
 }
 
 /**
- * Marks all calendars, as notifications may have been missed: after a start, or while nothing could be recorded. Those whose
- * reading is about to begin are left alone, as a mark would put it off; those whose reading had begun come at once.
+ * Marks all calendars, because notifications may have been missed: before a start, or while none could be recorded. A calendar
+ * whose reading is about to begin is left alone, as a mark would delay it; one whose reading has begun is read again at once.
  */
 export async function markAllCalendars(db: Database): Promise<void> {
   const job = sql`'mail calendar ' || calendar.id`;
-  // Readings begin at ten a second, or faster where that would take longer than ten seconds.
+  // Ten readings begin per second, or more if that would take longer than ten seconds.
   await sql`
     select mark_mail_calendars(array_agg(id), 'Poll', case when "hasBegun" then 0 else least(count(*) / 10, 10)::integer end)
     from (select calendar.id, dirty_since is not null and ${hasBegun(job)} as "hasBegun" from mail_calendar as calendar
@@ -35,7 +35,7 @@ export async function markAllCalendars(db: Database): Promise<void> {
     group by "hasBegun"`.execute(db);
 }
 
-/** Has all calendars of a tenant that wait after `fault` read now, except `calendarId`. */
+/** Makes all calendars of a tenant that wait after `fault` due now, except `calendarId`. */
 export async function releaseCalendars(
   trx: Transaction,
   mandatorId: number,

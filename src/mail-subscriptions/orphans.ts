@@ -1,4 +1,4 @@
-/** Orphans: subscriptions that a mail server holds for us but we do not keep. They push in vain until they expire. */
+/** Orphans: subscriptions that exist on a mail server but not here. They send useless notifications until they expire. */
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
@@ -41,8 +41,8 @@ export async function endListing(db: Database, mandatorId: number, triedAt: Date
 }
 
 /**
- * Ends the earlier subscriptions of a calendar where the mail server cannot list them (Google): they would push until they
- * expire. What fails is left to that.
+ * Ends the earlier subscriptions of a calendar if the mail server cannot list them (Google): they would push until they expire.
+ * A failure is ignored, as they do expire.
  */
 export async function endOlder(
   db: Database,
@@ -68,7 +68,7 @@ type KnownSubscription = { id: number; mandatorId: number; externalId: string | 
 /**
  * Finds the orphans among the subscriptions that a mail server lists. One with our present callback URL is ours, and an orphan
  * unless a live row claims it (the row of an attempt under way has no external id yet). One with another callback URL may
- * belong to another installation, so it is an orphan only where an ended row has its external id.
+ * belong to another installation, so it is an orphan only if an ended row has its external id.
  */
 export async function findOrphans(
   db: Database,

@@ -1,6 +1,6 @@
 /**
  * ProvisionMailSubscription (specification 6): asks the mail server for a subscription of a calendar that has none, or whose
- * subscription is to be replaced. The rows alone say whether an attempt is due, so a worker may end at any line.
+ * subscription is to be replaced. The rows alone say whether an attempt is due, so a worker may die at any line.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -24,17 +24,17 @@ import { serversOf } from './tenant-wide.ts';
 
 export const provisionTask = 'ProvisionMailSubscription';
 
-/** Attempts for one tenant at a time. While its mail server refuses them, one at a time is made, when it is due. */
+/** The most concurrent attempts for one tenant. While its mail server refuses them, only one at a time is made, when it is due. */
 const mostAtOnce = 4;
 const heartbeatMinutes = 10;
-/** The lifetime of a subscription that cannot be renewed: then another one replaces it. */
+/** The lifetime of a subscription that cannot be renewed; after it another one replaces it. */
 const lifetime = sql`(interval '7 days' + random() * interval '12 hours')`;
 
-/** A failed request to a mail server, as its row stores it; `fault` is null when the failure is ours. */
+/** A failed request to a mail server, as its row stores it; `fault` is null for an internal error. */
 type StoredFault = { fault: Fault | null; text: string; retryAt: Date | null };
 
 /**
- * Selects the calendars that need a subscription and for which none is coming, with the time of the next attempt: the `due_at`
+ * Selects the calendars that need a subscription and have no attempt under way, with the time of the next attempt: the `due_at`
  * of the attempt that failed, or a growing pause after subscriptions that died young.
  */
 const wanting = (servers: RawBuilder<unknown>) => sql`
@@ -67,7 +67,7 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
         -- Workers with different settings, as during a deployment, must not keep replacing each other's subscriptions.
         and (good.callback_url = server.callback_url or good.state_since > now() - interval '1 minute'))`;
 
-/** Tenants whose mail server refused last, until it grants a subscription or answers a reading; with the end of their wait. */
+/** The tenants whose mail server refused the last attempt, with the end of their wait; until it grants one or answers a reading. */
 const refused = sql`
   select mandator_id, last.due_at
   from server cross join lateral (
@@ -112,11 +112,11 @@ type Attempt = {
   mailbox: string;
   address: string | null;
   callbackUrl: string;
-  /** The fault of the attempt before, if that failed. */
+  /** The fault of the previous attempt, if that failed. */
   faultBefore: Fault | null;
 };
 
-/** @returns undefined when the calendar needs none, none is due yet, or another worker is asking for one */
+/** @returns undefined when the calendar needs no subscription, no attempt is due yet, or another worker makes one */
 async function beginAttempt(
   db: Database,
   config: Config,
@@ -189,8 +189,8 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
 }
 
 /**
- * Deletes an attempt that was cut short to make room for other tenants. Should the mail server grant it all the same, that
- * subscription is an orphan.
+ * Deletes an attempt that was cut short in favour of other tenants. If the mail server grants the subscription nevertheless, it is
+ * an orphan.
  */
 async function withdraw(db: Database, { mandatorId, id }: Attempt): Promise<void> {
   await sql`
@@ -201,10 +201,10 @@ async function withdraw(db: Database, { mandatorId, id }: Attempt): Promise<void
 export function storedFault(error: unknown): StoredFault {
   if (error instanceof ServerFault)
     return { fault: error.fault, text: faultText(error.message), retryAt: error.retryAt };
-  return { fault: null, text: 'An internal fault; the log has it.', retryAt: null };
+  return { fault: null, text: 'An internal error; see the log of the service.', retryAt: null };
 }
 
-/** The message of a mail server's fault, without our secrets, which the mail server may have echoed. */
+/** The message of a mail server's fault, without our secrets, which the server may have echoed. */
 function faultText(message: string): string {
   return withoutSecrets(beginningOf(message, 4_000))
     .toWellFormed()
@@ -213,7 +213,7 @@ function faultText(message: string): string {
     .toWellFormed();
 }
 
-/** @param hasHeartbeat whether the subscription becomes Active only with its first push */
+/** @param hasHeartbeat whether the subscription becomes Active only with its first notification */
 async function storeGranted(
   db: Database,
   log: Log,
@@ -225,7 +225,7 @@ async function storeGranted(
     const [granted] = await move(trx, {
       mandatorId,
       from: ['Provisioning'],
-      // A push may come before this answer is stored.
+      // A notification may arrive before this answer is stored.
       to: sql`case when ${hasHeartbeat}::boolean and moved.seen_at is null then 'AwaitingFirstPush' else 'Active' end`,
       which: sql`id = ${id}`,
       waits: true,
@@ -239,18 +239,18 @@ async function storeGranted(
     await lookLater(trx, mandatorId, sql`id = ${id} and state = 'Active'`);
     await replaceOlder(trx, mandatorId);
     await endOthersWaits(trx, mandatorId, calendarId, faultBefore);
-    // No push has reported the changes since the last reading.
+    // No notification has reported the changes since the last reading.
     await markCalendars(trx, [calendarId], 'Poll');
     return granted.state;
   });
-  // One that came too late is an orphan: a listing finds it, or its first notification is answered with its end.
+  // A subscription that was granted too late is an orphan: a listing finds it, or the answer to its first notification ends it.
   log.info({ mandator, mailbox, state: state ?? 'too late' }, 'mail subscription granted');
 }
 
-/** Half of the time until then, or a little less, so that subscriptions granted together are not renewed together. */
+/** Half of the time until `expiresAt`, or a little less, so that subscriptions granted together are not renewed together. */
 export const halfOf = (expiresAt: Date) => sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
 
-/** `own`, or the mail server's `retryAt` where that is later, within a day; by the database's clock. */
+/** `own`, or the mail server's `retryAt` if that is later, but within a day; by the database's clock. */
 export function notBefore(own: RawBuilder<unknown>, retryAt: Date | null): RawBuilder<unknown> {
   if (retryAt === null) return own;
   const seconds = Math.min((retryAt.getTime() - Date.now()) / 1_000, 86_400);
@@ -279,10 +279,10 @@ async function failAttempt(
   log[level]({ mandator, mailbox, fault, text, again: failed.dueAt }, 'mail subscription was not granted');
 }
 
-/** Newest attempts that are kept: the pause before the next one doubles with each. */
+/** The number of newest attempts that are kept: the pause before the next one doubles with each. */
 const keptAttempts = 20;
 
-/** Deletes a calendar's failed attempts except the newest and those of a day: where push is blocked, many come for weeks. */
+/** Deletes a calendar's failed attempts except the newest and those of the last day: if push is blocked, many accumulate for weeks. */
 async function forgetAttempts(db: Database, mandatorId: number, calendarId: number): Promise<void> {
   const own = sql`mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
   await sql`

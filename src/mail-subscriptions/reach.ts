@@ -1,4 +1,4 @@
-/** Checks whether mail servers can reach the callback URL, as far as that can be told from here. */
+/** Checks whether mail servers can reach the callback URL, as far as that can be checked from here. */
 import { BlockList, isIPv6 } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Finding } from '../finding.ts';
@@ -25,10 +25,10 @@ inner.addSubnet('fe80::', 10, 'ipv6');
 
 type Reach = 'this machine' | 'a private network' | 'anywhere';
 
-/** Mail servers that send from the internet, and only over https. */
+/** Mail servers that send from the internet, and only to https URLs. */
 const clouds: Partial<Record<ServerKind, string>> = { Graph: 'Microsoft 365', Google: 'Google' };
 
-/** The reach of a host by its name alone, as the name may resolve to another address on other machines. */
+/** The reach of a host by its name alone, as other machines may resolve the name to another address. */
 function reachOf({ hostname }: URL): Reach {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIPv6(host) ? 'ipv6' : 'ipv4';
@@ -42,7 +42,7 @@ function settingOf(settings: CallbackSettings): string {
   return settings.MailServerPushNotificationUseLegacyEndpoint ? 'RoomsHost' : 'IdpUrl';
 }
 
-/** What is wrong with a callback URL by its spelling; undefined for nothing. */
+/** What is wrong with a callback URL, judged by its text alone; undefined for nothing. */
 function judge(
   callback: URL,
   setting: string,

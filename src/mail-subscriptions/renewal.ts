@@ -8,7 +8,7 @@ import { markCalendars } from './marks.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
 import { type MailTenant, type MailWork, move, standing } from './states.ts';
 
-/** Rows that are taken at a time: few enough to ask about all of them within five minutes. */
+/** The most rows that are taken at a time: few enough to ask about all of them within five minutes. */
 const mostTaken = 16;
 
 export type DueSubscription = {
@@ -22,7 +22,7 @@ export type DueSubscription = {
   fault: Fault | null;
 };
 
-/** Takes some subscriptions that are due. Should this worker end meanwhile, another takes them after five minutes. */
+/** Takes some subscriptions that are due. If this worker dies, another one takes them after five minutes. */
 export async function takeDue(db: Database, mandatorId: number): Promise<DueSubscription[]> {
   const { rows } = await sql<DueSubscription>`
     update mail_subscription set due_at = now() + interval '5 minutes'
@@ -73,7 +73,7 @@ async function buryGone(
       from: ['Active', 'Suspect'],
       to: 'Dead',
       which: sql`id = ${row.id}`,
-      text: 'The mail server does not know it any more.',
+      text: 'The mail server no longer knows it.',
     });
     if (moved.length > 0) await markCalendars(trx, [row.calendarId], 'Poll');
     return moved.length > 0;

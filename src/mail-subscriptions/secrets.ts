@@ -11,11 +11,11 @@ type Purpose = 'callback' | 'client state';
 export type Secrets = {
   /** `<id>.<43 characters>`, fit for a query string. */
   make(purpose: Purpose, subscriptionId: number): string;
-  /** The subscription that a secret proves; undefined for every other text. */
+  /** The id of the subscription that the secret belongs to; undefined for every other text. */
   read(purpose: Purpose, secret: string): number | undefined;
 };
 
-/** Keep the result where many secrets are checked, as the derivation of a key costs more than a check. */
+/** Keep the result if many secrets are checked: to derive a key costs more than a check. */
 export function openSecrets(config: Config): Secrets {
   const keys: Partial<Record<Purpose, KeyObject>> = {};
   const keyOf = (purpose: Purpose) =>

@@ -1,5 +1,5 @@
 /**
- * The subscriptions of calendars: how they are asked for, kept alive, and replaced.
+ * The subscriptions of calendars: how they are requested, kept alive, and replaced.
  *
  * Terms: a **subscription** is a mail server's promise to notify us of a calendar; each attempt to get one is a row of its own.
  * It is **coming** (Provisioning, AwaitingFirstPush), **standing** (Active, Suspect) or has ended. Its **callback URL** is where
@@ -7,9 +7,9 @@
  *
  * Invariants:
  * - A calendar has at most one coming subscription; the standing one is Replaced only when the new one has become Active.
- * - A subscription changes its state by `move` alone, or by `moveHeard` for what its notifications say. The guard in the
- *   database refuses transitions that are not allowed.
- * - The rows alone say what is due, so that a worker may end at any line.
+ * - Only `move` changes the state of a subscription, and `moveHeard` when its notifications arrive. A trigger in the database
+ *   refuses transitions that are not allowed.
+ * - The rows alone say what is due, so a worker may die at any line.
  * - No secret is stored: all are derived from the pepper.
  */
 export { type CallbackQuery, callbackPaths, callbackUrl, readCallbackQuery } from './callback-url.ts';

@@ -46,14 +46,14 @@ type Move = {
   mandatorId: number | null;
   from: readonly SubscriptionState[];
   to: SubscriptionState | RawBuilder<unknown>;
-  /** A condition on columns of `moved`. */
+  /** The condition on columns of `moved` that selects the subscriptions. */
   which: RawBuilder<unknown>;
   /** The reason, for people. */
   text: string | null | RawBuilder<unknown>;
   fault?: Fault | null;
   /** See `due.ts`. */
   dueAt?: RawBuilder<unknown>;
-  /** More assignments. */
+  /** Further assignments. */
   set?: RawBuilder<unknown>;
   /** Whether to wait for locked rows rather than skip them. */
   waits?: boolean;
@@ -69,7 +69,7 @@ export type MovedSubscription = {
   isRepeated: boolean;
 };
 
-/** Moves subscriptions to another state. The guard in the database refuses forbidden moves and records the others. */
+/** Moves subscriptions to another state. A trigger in the database refuses forbidden transitions and records the others. */
 export async function move(
   db: Database | Transaction,
   { mandatorId, from, to, which, text, fault = null, dueAt = sql`now()`, set, waits = false }: Move,
@@ -92,7 +92,7 @@ export async function move(
 }
 
 /**
- * Moves subscriptions by their notifications, as a part of the statement that records these. The notifications are `known`, with
+ * Moves subscriptions whose notifications have arrived; a part of the statement that records these. The notifications are `known`, with
  * `mandator_id`, `subscription_id`, `position`, `watermark`, `renews`, `ends` and `is_new` (not a duplicate).
  */
 export const moveHeard = `
@@ -134,7 +134,7 @@ export async function replaceOlder(db: Database | Transaction, mandatorId: numbe
 }
 
 /**
- * Moves the subscription that was Active at a change to Suspect: a reading has found the change, and its push is overdue.
+ * Moves the subscription that was Active at a change to Suspect: a reading has found the change, and its notification is overdue.
  * @param changedAt by the mail server's clock
  */
 export async function doubtSubscription(
@@ -148,6 +148,6 @@ export async function doubtSubscription(
     from: ['Active'],
     to: 'Suspect',
     which: sql`calendar_id = ${calendarId} and state_since < ${changedAt}`,
-    text: 'A change was found by reading the calendar; it should have been pushed before.',
+    text: 'A reading has found a change that should have been pushed before.',
   });
 }

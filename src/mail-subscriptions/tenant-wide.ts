@@ -1,5 +1,5 @@
 /**
- * CalDav: one subscription for all calendars of a tenant, which the operator of its mail server sets up there. Also the mail
+ * CalDav: one subscription for all calendars of a tenant, which the operator of its mail server configures there. Also the mail
  * servers of the settings as a subquery.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -25,7 +25,7 @@ export function serversOf(config: Config): RawBuilder<unknown> {
     join mandator on mandator.code = setting.mandator`;
 }
 
-/** Creates the subscription of each tenant that has CalDav calendars, and has existing ones follow the settings. */
+/** Creates the subscription of each tenant that has CalDav calendars, and updates existing ones from the settings. */
 export async function alignTenantWide(db: Database, config: Config): Promise<void> {
   const servers = serversOf(config);
   await sql`
@@ -51,7 +51,7 @@ export async function alignTenantWide(db: Database, config: Config): Promise<voi
     from present where aligned.mandator_id = present.mandator_id and aligned.id = present.id`.execute(db);
 }
 
-/** The callback URL of a tenant's tenant-wide subscription, with its secret; undefined where it has none. */
+/** The callback URL of a tenant's tenant-wide subscription, with its secret; undefined if it has none. */
 export async function findTenantWideCallback(
   db: Database,
   config: Config,

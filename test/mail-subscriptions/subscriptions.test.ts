@@ -98,7 +98,7 @@ describe('a calendar on Graph', () => {
     server.promises.clear();
     await pass(70);
     expect((await desk.rows()).slice(-2)).toMatchObject([
-      { state: 'Dead', text: 'The mail server does not know it any more.' },
+      { state: 'Dead', text: 'The mail server no longer knows it.' },
       { state: 'Failed', fault: 'Unreadable' },
     ]);
     expect((await newest()).due).toBeLessThan(34);
@@ -272,7 +272,7 @@ describe('a probe', () => {
     server.promises.clear();
     await pass(70);
     expect(await desk.rows()).toMatchObject([
-      { state: 'Dead', text: 'The mail server does not know it any more.' },
+      { state: 'Dead', text: 'The mail server no longer knows it.' },
       { state: 'Active' },
     ]);
   });
