@@ -72,7 +72,7 @@ const ownRoutes = [
     path: `${path}/self/health`,
     summary: 'Report the health of the calling display',
     description:
-      'For a device with its own token, every few minutes. A display that is not heard of for 10 minutes after it should have been is silent: `GET changes` tells of it.',
+      'For a device with its own token, every few minutes. A display is silent once nothing has been heard from it for 10 minutes longer than expected; `GET changes` then reports it.',
     body: { schema: wire.healthReport, example: wire.examples.health },
     answers: { 204: { description: 'It is kept in place of the last report.' } },
     problems: forDevices,
@@ -89,7 +89,7 @@ export const deviceRoutes: Route[] = [
     method: 'GET',
     path,
     summary: 'List displays',
-    description: 'By their ids, with when each was last heard of; silent and revoked ones too.',
+    description: 'By their ids, with the time when each was last heard from; including silent and revoked ones.',
     query: z.strictObject(paging),
     answers: {
       200: {

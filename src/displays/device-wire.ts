@@ -103,7 +103,7 @@ export const displayRecord = z
     MayBook: flag(told.MayBook),
     Privacy: displayPrivacy.meta({ description: told.Privacy }),
     CreatedAt: instant('When it was paired.'),
-    ExpiresAt: live(instant('When its token ends unless it is heard of before: 90 days after it last was.')),
+    ExpiresAt: live(instant('When its token ends unless it is heard from before: 90 days after the last time.')),
     RevokedAt: maybeInstant('When it was revoked; null while it counts.'),
     HeardAt: live(maybeInstant('When it last called, to within a minute; null for never.')),
     SilentSince: live(

@@ -37,7 +37,10 @@ function openEar({ db, log, notifications }: Context) {
     if (some.size === 0) return;
     await writeHeard(db, some).catch((error: Error) => {
       // The displays will call again.
-      log.warn({ err: error.message, displays: some.size }, 'displays heard of were not written down');
+      log.warn(
+        { err: error.message, displays: some.size },
+        'the times when displays were last heard from could not be stored',
+      );
     });
   }
   notifications.stopping.addEventListener('abort', () => void flush(), { once: true });

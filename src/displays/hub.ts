@@ -105,7 +105,9 @@ export function openHub(context: Context, pace = usualPace): Hub {
     const hear = async () => {
       for (let change = await subscription.next(); change; change = await subscription.next()) react(idsOf(change));
     };
-    hear().catch((error: Error) => log.error({ err: error.stack, topic }, 'displays hear of no more changes'));
+    hear().catch((error: Error) =>
+      log.error({ err: error.stack, topic }, 'displays are no longer notified of changes'),
+    );
   }
 
   /** Whether a room shows one of these resources. The content of a stale room is not known, so any change may concern it. */

@@ -4,8 +4,8 @@ import { v7 } from 'uuid';
 const bytesEach = 16;
 
 /**
- * Makes UUIDv7s in ascending order. Random bytes come from the system for 256 at a time, as one call for each would cost more
- * than all the other work for a notification.
+ * Makes UUIDv7s in ascending order. One system call fetches the random bytes for 256 of them: a call for each would cost more than
+ * all other work for a notification.
  */
 export function openIds(): () => string {
   const random = Buffer.alloc(256 * bytesEach);

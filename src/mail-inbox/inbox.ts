@@ -1,7 +1,7 @@
 /**
- * Records the notifications of mail servers before their requests are answered. Requests that arrive while a statement runs
- * are recorded together by the next one; none waits for others to arrive. So a storm costs few commits, and a notification
- * that was acknowledged is in the database.
+ * Records the notifications of mail servers before their requests are answered, so an acknowledged notification is in the
+ * database. Requests that arrive while a statement runs are recorded together by the next one, so a storm costs few commits; no
+ * request waits for others to arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -16,7 +16,7 @@ import { type InboxRow, type RecordedNotification, recordNotifications } from '.
 export type Inbox = {
   /**
    * Resolves when all notifications of one request are recorded, in their order.
-   * @throws Unavailable when that is not so within 2.5 s, or too many wait; they may be recorded all the same
+   * @throws Unavailable when that takes longer than 2.5 s, or too many wait; they may be recorded nevertheless
    */
   record(rows: readonly InboxRow[]): Promise<RecordedNotification[]>;
   figures(): InboxFigures;
@@ -38,18 +38,18 @@ type QueuedPost = WaitingPost & {
   answer: PromiseWithResolvers<RecordedNotification[]>;
 };
 
-/** Statements of this process: while one is committed, the next one is at work. */
+/** The concurrent statements of this process: while one is committed, the next one runs. */
 const mostAtOnce = 2;
 const recordWithinMs = 2_500;
 const checkEveryMs = 100;
 const mostWaiting = 32 * 1024 * 1024;
 const mostTogether = { rows: 256, bytes: 4 * 1024 * 1024 };
-/** Subscriptions whose tenant is remembered. */
+/** The most subscriptions whose tenant is cached. */
 const mostTenants = 50_000;
-/** Milliseconds from a failure to the marking of all calendars, and from one marking to the next. */
+/** Milliseconds from a failure until all calendars are marked, and until that is tried again. */
 const recoveryMs = { first: 1_000, next: 30_000 };
 
-/** Whether the same notification could be recorded later. */
+/** Whether recording the same notification may succeed later. */
 const isPassing = (error: unknown) => isOutage(error) || isSchemaMissing(error);
 const busy = () => new Unavailable('The notification could not be recorded; send it again.');
 
@@ -80,7 +80,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     if (post.isProven) recoverSoon();
   }
 
-  /** Refuses requests past their deadline. One that is being recorded may be stored all the same; its repetition is a duplicate. */
+  /** Refuses requests past their deadline. One that is being recorded may be stored nevertheless; its repetition is a duplicate. */
   function expire(): void {
     const now = performance.now();
     const late = (post: QueuedPost) => post.deadline <= now;
@@ -112,7 +112,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     } catch (error) {
       const passes = isPassing(error);
       if (group.length > 1 && !passes) {
-        // One request cannot be stored; recorded one by one, the others can.
+        // One of the requests cannot be stored. Recorded one by one, the others can.
         for (const post of group) await recordTogether([post]);
         return;
       }
@@ -146,7 +146,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     });
   }
 
-  /** Which notifications were lost is unknown, so all calendars are marked to be read once the database accepts writes. */
+  /** It is unknown which notifications were lost, so all calendars are marked to be read once the database accepts writes. */
   function recoverSoon(): void {
     recovering ??= recover().finally(() => {
       recovering = undefined;
@@ -162,7 +162,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
       try {
         await markAllCalendars(db);
         markedAt = performance.now();
-        log.info('mail notifications can be recorded again; all calendars are read');
+        log.info('mail notifications can be recorded again; all calendars will be read');
         return;
       } catch {
         // The reason is logged where the recording itself fails.
@@ -170,7 +170,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     }
   }
 
-  /** A proven request waits in the lane of its tenant, any other in that of its sender's address. */
+  /** A proven request waits in the lane of its tenant, any other in the lane of its sender's address. */
   function laneOf(rows: readonly InboxRow[]): Pick<QueuedPost, 'lane' | 'isProven'> {
     const id = rows.find(({ claim }) => claim === 'Proven')?.subscriptionId ?? undefined;
     if (id === undefined) return { lane: `address ${rows[0]?.address}`, isProven: false };

@@ -1,6 +1,6 @@
 /**
- * Requests that wait to be recorded, in a lane for each sender. Lanes are served in turn, so that a sender waits behind its
- * own requests only. When too much waits, the longest lane loses its newest, lanes of unproven senders first.
+ * Requests that wait to be recorded, in one lane per sender. Lanes are served in turn, so a sender waits only behind its own
+ * requests. When the requests take too much memory, the longest lane loses its newest ones, lanes of unproven senders first.
  */
 export type WaitingPost = {
   /** The name of the lane: a tenant, subscription or address. */
@@ -12,13 +12,13 @@ export type WaitingPost = {
 
 type PostLane<Post> = { posts: Post[]; size: number; isProven: boolean };
 
-/** Memory of a waiting request besides its body. */
+/** The memory that a waiting request takes besides its body. */
 const overhead = 16 * 1024;
 const sizeOf = ({ bytes }: WaitingPost) => bytes + overhead;
 
-/** @param most in bytes; each post counts 16 KiB besides its body */
+/** @param most the most bytes that may wait; each post counts 16 KiB besides its body */
 export function openLanes<Post extends WaitingPost>(most: number) {
-  /** In the order of their turns. */
+  /** The lanes in the order of their turns. */
   const lanes = new Map<string, PostLane<Post>>();
   let [size, count] = [0, 0];
 
@@ -66,7 +66,7 @@ export function openLanes<Post extends WaitingPost>(most: number) {
         if (taken.length > 0 && (rows < 0 || bytes < 0)) break;
         taken.push(remove(name, lane, 0));
         lanes.delete(name);
-        // The loop comes back to the lane, as it visits entries that are added meanwhile.
+        // The loop visits entries that are added during it, so it comes back to the lane.
         if (lane.posts.length > 0) lanes.set(name, lane);
       }
       return taken;

@@ -1,4 +1,4 @@
-/** The OpenAPI description of the webhook of mail servers. It is no `Route`, as each sender is answered in its own dialect. */
+/** The OpenAPI description of the webhook of mail servers. It is not a `Route`, as each sender is answered in its own dialect. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
@@ -12,7 +12,7 @@ const anyObject = z.looseObject({}).meta({
 const received = z
   .object({
     Received: z.literal(true),
-    NotificationId: z.uuid().meta({ description: 'Under which it is kept.' }),
+    NotificationId: z.uuid().meta({ description: 'The id under which it is stored.' }),
   })
   .meta({ id: 'NotificationReceived' });
 
@@ -21,11 +21,11 @@ const soap = (inner: string) =>
 const messages = 'xmlns="http://schemas.microsoft.com/exchange/services/2006/messages"';
 
 const problems: Record<number, string> = {
-  400: 'The body is no notification, or the `validationToken` is none that could be echoed as text.',
-  408: 'The body comes too slowly.',
+  400: 'The body is not a notification, or the `validationToken` cannot be echoed as text.',
+  408: 'The body arrives too slowly.',
   413: 'The body is larger than its limit.',
-  415: 'The body is encoded.',
-  429: 'Too many notifications that nothing proves have come from this address.',
+  415: 'The body has a Content-Encoding.',
+  429: 'Too many notifications without a valid secret have come from this address.',
   500: 'Something went wrong on the side of the server; quote the `TraceId`.',
   503: 'The notification could not be recorded; send it again.',
 };
@@ -45,7 +45,7 @@ function operation(
     operationId,
     summary: 'Notify of a change in a calendar',
     description:
-      'For mail servers only, at the address that their subscription was given: its `k` proves whose notification it is, and for Microsoft Graph also the `clientState` of each item. What is not proven is answered alike and has no effect. Which dialect a body is in is told by its content, whatever its type; nothing of it is believed but that a calendar may have changed. It is recorded before it is answered; the same one again is a duplicate.',
+      'For mail servers only, at the callback URL of their subscription: its `k` proves to which subscription a notification belongs, and for Microsoft Graph so does the `clientState` of each item. A notification without proof gets the same answer and has no effect. The dialect of a body is recognised by its content, regardless of its Content-Type. A notification only means that a calendar may have changed; nothing else in it is trusted. It is recorded before it is answered; a repetition is a duplicate.',
     tags: ['Mail servers'],
     security: [],
     parameters: [
@@ -53,14 +53,14 @@ function operation(
       {
         name: 'k',
         in: 'query',
-        description: 'The secret of the subscription, a part of its address.',
+        description: 'The secret of the subscription, a part of its callback URL.',
         schema: { type: 'string', maxLength: 100 },
       },
       {
         name: 'validationToken',
         in: 'query',
         description:
-          'Microsoft Graph asks whether the address answers: it comes back as text, whoever asks. With a `k` that is valid it counts as the handshake of that subscription.',
+          'Microsoft Graph tests whether the callback URL answers: the token is returned as text to every caller. With a valid `k`, the request counts as the handshake of that subscription.',
         schema: { type: 'string', maxLength: 2_048 },
       },
     ],
@@ -93,7 +93,7 @@ function operation(
           },
         },
       ),
-      202: answer('JMAP and other objects: it is recorded. Graph: nothing more is said.', {
+      202: answer('JMAP and other objects: recorded. Graph: accepted.', {
         'application/json': {
           schema: received,
           example: { Received: true, NotificationId: '01a1f8da-707e-77b2-927f-0b8eb9707a33' },

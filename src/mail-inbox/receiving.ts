@@ -1,4 +1,4 @@
-/** Handles one request of a mail server: reads, proves and records it, and answers as its sender expects. */
+/** Handles one request of a mail server: reads, authenticates and records it, and answers as its sender expects. */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../config.ts';
@@ -39,7 +39,7 @@ export type Post = {
 
 export type Acknowledgement = { status: 200 | 202; headers: Record<string, string>; body: string };
 
-/** The unit by which notifications are counted: a subscription that its secret proves, or else an address. */
+/** Whose limit a request counts towards: that of the subscription that its secret proves, or else of the address. */
 export type Sender = { subscriptionId: number } | { address: string };
 
 type Receiver = {
@@ -47,7 +47,7 @@ type Receiver = {
   secrets: Secrets;
   inbox: Inbox;
   /**
-   * Counts the cost of a request: its KiB or its notifications, whichever are more, as each costs about the same.
+   * Counts the cost of a request: its KiB or its notifications, whichever is greater, as each costs about the same.
    * @throws LimitExceeded when the sender had exceeded its limit before
    */
   count(sender: Sender, cost: number): void;
@@ -70,7 +70,7 @@ function readQuery(url: string): CallbackQuery {
 }
 
 /**
- * @throws Malformed when the body is no notification (it is recorded all the same); TooLarge; Unavailable when it could not be
+ * @throws Malformed when the body is not a notification (it is recorded nevertheless); TooLarge; Unavailable when it could not be
  *   recorded; LimitExceeded
  */
 export async function receive(receiver: Receiver, post: Post): Promise<Acknowledgement> {
@@ -78,7 +78,7 @@ export async function receive(receiver: Receiver, post: Post): Promise<Acknowled
   const { sender } = post;
   const caller = 'subscriptionId' in sender ? sender.subscriptionId : undefined;
   const kibibytes = Math.ceil(post.body.length / 1_024) || 1;
-  // Counted before the body is parsed, which costs more.
+  // Counted before the body is parsed, as parsing costs more.
   receiver.count(sender, kibibytes);
   if (query.tokens.length > 0) return await shakeHands(receiver, post, query, caller);
   const reading = await readPost(receiver, post);
@@ -108,7 +108,7 @@ const keep = (body: Buffer): Kept => ({
   bodyHash: hash('sha256', body, 'buffer'),
 });
 
-/** A row with what the request says, and the values of an unrecognised body where `of` has no others. */
+/** A row with the data of the request. Members that `of` lacks have the values of an unrecognised body. */
 function rowOf(
   { makeId }: Receiver,
   post: Post,
@@ -128,7 +128,7 @@ function rowOf(
     requestId,
     ...of,
     ...kept,
-    // A copy, as a slice would keep all of the body in memory while it waits.
+    // A copy: a slice would keep the whole body in memory while it waits.
     body: of.claim === 'Proven' ? kept.body : Buffer.from(kept.body.subarray(0, keptBytes)),
   };
 }
@@ -155,8 +155,8 @@ function checkToken(tokens: readonly string[]): string {
 }
 
 /**
- * Answers Graph's handshake, which tests the callback URL before a subscription is granted. Every caller gets its token back,
- * as text that no browser renders as a page; only a request with a valid secret counts as a handshake.
+ * Answers Graph's handshake, which tests the callback URL before a subscription is granted. Every caller gets its token back as
+ * text, which browsers do not render as a page. Only a request with a valid secret counts as a handshake.
  */
 async function shakeHands(
   receiver: Receiver,
@@ -176,7 +176,7 @@ async function shakeHands(
   };
 }
 
-/** JSON of no dialect, such as JMAP's PushVerification, is stored and has no effect. */
+/** Stores JSON of no known dialect, such as JMAP's PushVerification, without any effect. */
 async function receiveObject(receiver: Receiver, post: Post): Promise<Acknowledgement> {
   const row = rowOf(receiver, post, {});
   await receiver.inbox.record([row]);
@@ -216,7 +216,7 @@ async function receiveReading(
       unproven.push(one);
       continue;
     }
-    // A shared body is kept once, in the first row, as a request may hold a thousand notifications in a megabyte.
+    // A shared body is stored only in the first row, as a request may have a thousand notifications in a megabyte.
     const kept = one.body === null && rows.length > 0 ? { ...whole, body: nothing } : keptOf(one);
     rows.push(rowOf(receiver, post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
   }
@@ -235,7 +235,7 @@ async function receiveReading(
   };
 }
 
-/** Whether Exchange is to end the subscription, which only this answer does: it has ended here, or is unknown for ten minutes. */
+/** Whether the answer must tell Exchange to end the subscription: it has ended here, or has been unknown for ten minutes. */
 function isUnwanted({ state, isStale }: RecordedNotification): boolean {
   return isStale || state === 'Dead' || state === 'Failed' || state === 'Replaced' || state === 'Disabled';
 }

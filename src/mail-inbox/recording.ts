@@ -1,4 +1,4 @@
-/** The statements that record notifications and do what they ask for. */
+/** The statements that record notifications and apply their effects. */
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
 import { live, moveHeard, type SubscriptionState } from '../mail-subscriptions/service.ts';
@@ -15,7 +15,7 @@ export type InboxRow = MailNotification & {
   contentType: string | null;
   address: string;
   requestId: string;
-  /** Kept whole if the notification is accepted, else its first KiB. */
+  /** The whole body if the notification is accepted, otherwise its first KiB. */
   body: Buffer;
   bodyBytes: number;
   /** SHA-256 of the whole body. */
@@ -26,15 +26,15 @@ export type InboxRow = MailNotification & {
 
 export type RecordedNotification = {
   verdict: Verdict;
-  /** The tenant of the subscription; null where that is unknown. */
+  /** The tenant of the subscription; null if that is unknown. */
   mandatorId: number | null;
-  /** The state of the subscription afterwards; null where there is none. */
+  /** The new state of the subscription; null if there is none. */
   state: SubscriptionState | null;
   /** Ews: the subscription is unknown, and its first rejected notification came more than ten minutes ago. */
   isStale: boolean;
 };
 
-/** The bytes that are kept of a body that is not accepted. */
+/** How many bytes are stored of a body that is not accepted. */
 export const keptBytes = 1_024;
 const graceMinutes = 10;
 const hashBytes = 32;
@@ -57,7 +57,7 @@ const stored: readonly Column[] = [
   ['count', 'integer', (row) => row.count],
 ];
 
-/** The further columns of proven notifications. */
+/** Additional columns of proven notifications. */
 const asked: readonly Column[] = [
   ['watermark', 'text', (row) => row.watermark],
   ['previous_watermark', 'text', (row) => row.previousWatermark],
@@ -87,8 +87,8 @@ const values = (mandator: string, verdict: string, most: string) => `
 const provenColumns = [...stored, ...asked];
 const accountsFrom = packed + provenColumns.length;
 
-// Subscriptions, then calendars are locked in the order of their ids: so two such statements do not deadlock, and one of them
-// alone decides what is a duplicate.
+// Subscriptions, then calendars are locked in the order of their ids. So two such statements do not deadlock, and only one of them
+// decides whether a notification is a duplicate.
 const recordProven: Statement = {
   name: 'record proven mail notifications',
   sql: `
@@ -132,7 +132,7 @@ const recordProven: Statement = {
     from known left join moved on moved.id = known.subscription_id left join marked on true`,
 };
 
-/** A row without effect, and its verdict. The statement turns `Handshake` into `Rejected` where the subscription is not live. */
+/** A row without effect, and its verdict. The statement turns `Handshake` into `Rejected` if the subscription is not live. */
 type Rest = { row: InboxRow; verdict: Verdict; mandatorId: number | null };
 
 const restColumns: readonly (readonly [name: string, type: string, read: (rest: Rest) => unknown])[] = [
@@ -163,7 +163,7 @@ const recordRest: Statement = {
     from recorded`,
 };
 
-/** Concatenates bodies, hashes and dedupe keys, as arrays would cost much more; `starts` are where the bodies begin, from 1. */
+/** Concatenates bodies, hashes and dedupe keys, as arrays would cost much more. `starts` are the positions of the bodies, from 1. */
 function pack(rows: readonly InboxRow[]): { packs: Buffer[]; starts: number[] } {
   let at = 1;
   const starts = rows.map(({ body }) => {
@@ -235,7 +235,7 @@ export async function recordNotifications(db: Database, rows: readonly InboxRow[
   const rest = rows.flatMap((row): Rest[] => {
     const of = known.get(row.id);
     if (of) return of.isNew ? [] : [{ row, verdict: 'Duplicate', mandatorId: of.mandatorId }];
-    // The subscription does not exist any more, or is of another kind of mail server.
+    // The subscription no longer exists, or belongs to another kind of mail server.
     const unfounded = mayHaveEffect(row) ? { ...row, subscriptionId: null } : row;
     return [{ row: unfounded, verdict: verdictOf(row), mandatorId: null }];
   });

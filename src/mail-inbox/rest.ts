@@ -1,4 +1,4 @@
-/** The webhook of mail servers: it needs no API key, and reads bodies whatever their Content-Type. */
+/** The webhook of mail servers. It needs no API key, and reads bodies regardless of their Content-Type. */
 import { type Request, type RequestHandler, Router } from 'express';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
@@ -16,7 +16,7 @@ const allowed = 'POST';
 /** The webhook of one process. */
 export type MailWebhook = {
   router: Router;
-  /** The same for notifications, by path. */
+  /** Stops the lane of the webhook, by path. */
   stops: ReadonlyMap<string, LaneStop>;
   /** For /metrics. */
   figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;

@@ -3,9 +3,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 
-/** Newest refused notifications that are kept, as anyone can send such. */
+/** How many of the newest refused notifications are kept; limited, as anyone can send them. */
 const keptRefused = 100_000;
-/** Rows that are deleted at a time. */
+/** The most rows that are deleted at a time. */
 const forgottenAtOnce = 5_000;
 
 async function deletePortions(db: Database, chosen: RawBuilder<unknown>): Promise<void> {

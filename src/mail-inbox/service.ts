@@ -2,10 +2,10 @@
  * The webhook's inbox: what mail servers send to us, and how it is recorded.
  *
  * Terms: a **notification** is one message about one subscription; a **dialect** is its format (Ews, Graph, Jmap, Google),
- * which the body alone shows, or Google's headers; a **verdict** is what was decided about it.
+ * which is recognised by the body, or by Google's headers; a **verdict** is what was decided about it.
  *
  * Invariants:
- * - Nothing in a body is trusted: a notification that its secret proves only marks the calendar of its subscription to be read.
+ * - Nothing in a body is trusted: a notification with a valid secret only marks the calendar of its subscription to be read.
  * - A sender gets its answer after the notification is committed.
  * - Secrets are not stored.
  */

@@ -8,7 +8,7 @@ import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
 import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
-import { forgetTellings } from './decline-rows.ts';
+import { forgetAttempts } from './decline-rows.ts';
 import { forgetSteps, noContinuation, noFault } from './reading.ts';
 import { forgetWritten } from './written-rows.ts';
 
@@ -35,13 +35,13 @@ const lockWithinMs = 200;
 
 type Existing = WantedCalendar & { id: number; isRetired: boolean };
 
-/** The calendars that the settings ask for, and what is wrong with the settings. */
+/** The calendars that the settings name, and the faults of the settings. */
 type CalendarPlan = {
   wanted: WantedCalendar[];
   faults: SettingsFault[];
   /** Tenants that have settings. */
   mandatorIds: Set<number>;
-  /** Whether a calendar stays as it is, as its resource is not found by its name, or several have that name. */
+  /** Whether a calendar is left alone because no resource, or more than one, has the name of its setting. */
   isSpared(existing: Existing): boolean;
 };
 
@@ -141,9 +141,9 @@ export async function listSettingsFaults(db: Database, config: Config): Promise<
 
 /**
  * Creates the calendars that the settings name, and retires the others: their future bookings are cancelled, unless the tenant
- * has no mail server any more. A calendar with a new mailbox begins anew. A calendar whose resource is not found by its name
- * any more, as after a renaming, stays as it is.
- * @param tell called with what is wrong with the settings
+ * no longer has a mail server. A calendar with a new mailbox is read from scratch. A calendar whose resource can no longer be
+ * found by its name, for example because it was renamed, is left alone.
+ * @param tell called with the faults of the settings
  */
 export async function alignCalendars(
   db: Database,
@@ -214,7 +214,7 @@ async function retire(db: Database, calendar: Existing, hasServer: boolean): Pro
   });
 }
 
-/** Creates a calendar, or begins it anew. */
+/** Creates a calendar, or resets an existing one. */
 async function begin(db: Database, calendar: WantedCalendar, old: Existing | undefined): Promise<void> {
   const { mandatorId, resourceId, kind, mailbox } = calendar;
   await change(db, calendar, async (trx) => {
@@ -231,17 +231,17 @@ async function begin(db: Database, calendar: WantedCalendar, old: Existing | und
     if (!made) return;
     await forgetSteps(trx, mandatorId, [made.id]);
     if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
-    // In another calendar nothing stands of what was written.
+    // The items that were written are in the former calendar, not in this one.
     if (old && (old.mailbox !== mailbox || old.kind !== kind)) {
       await forgetWritten(trx, mandatorId, made.id);
-      await forgetTellings(trx, mandatorId, made.id);
+      await forgetAttempts(trx, mandatorId, made.id);
     }
     await attemptSoon(trx, mandatorId, [made.id]);
     await markCalendars(trx, [made.id], 'Request');
   });
 }
 
-/** Forgets a calendar's future items and cancels their bookings; what has begun stays. */
+/** Forgets a calendar's future items and cancels their bookings. Bookings that have begun stay. */
 async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Promise<void> {
   const { rows } = await sql<{ bookingId: number | null }>`
     with gone as (

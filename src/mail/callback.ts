@@ -1,4 +1,4 @@
-/** The callback URL of a tenant, as its operators need it. */
+/** The callback URL of a tenant, for the operator. */
 import type { Context } from '../context.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
@@ -7,8 +7,8 @@ import { getMandator } from '../tenants/service.ts';
 import { alignCalendars } from './calendars.ts';
 
 /**
- * The URL to which the mail server of a tenant sends notifications. The operator of a CalDAV server sets it up there, so it has
- * its secret and stays the same. For the other kinds, the service gives the mail server a URL with a secret for each calendar.
+ * The URL to which the mail server of a tenant sends notifications. The operator of a CalDAV server configures it there, so it
+ * contains its secret and never changes. The other kinds get a URL from the service, with a separate secret for each calendar.
  * @throws NotFound for an unknown tenant, or one without a mail server; Conflict when the tenant has no calendar yet, or its
  * calendars are only published
  */
@@ -30,7 +30,7 @@ export async function openCallback(
   const find = () => findTenantWideCallback(db, config, { mandatorId, mandator: code });
   let url = await find();
   if (url === undefined) {
-    // Only where the URL is missing, as a shell may lack the service's settings of other tenants.
+    // Only if the URL is missing: the settings of a shell may lack tenants that the service knows.
     await alignCalendars(db, config);
     await alignTenantWide(db, config);
     url = await find();

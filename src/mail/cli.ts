@@ -91,7 +91,7 @@ const headings = [
 ];
 const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
-/** Of reading and of writing; the doctor says more. */
+/** The faults of reading and of writing, in short; the doctor has the details. */
 const faultsOf = ({ fault, writingFault }: CalendarStatus): string =>
   [...(fault ? [fault.kind] : []), ...(writingFault === null ? [] : ['CannotWrite'])].join(', ');
 
@@ -102,7 +102,7 @@ const toRow = (calendar: CalendarStatus) => [
   ...[calendar.conflictCount, calendar.unreadableCount, calendar.unwrittenCount, faultsOf(calendar)],
 ];
 
-/** The table of unreadable items, which are never booked: without it, operators would not look for them. */
+/** The table of unreadable items. They are never booked, so operators would not notice them otherwise. */
 function formatUnreadable(
   calendars: readonly CalendarStatus[],
   unreadable: ReadonlyMap<number, readonly UnreadableItem[]>,
@@ -119,7 +119,7 @@ function formatUnreadable(
 
 type Waiting = { calendar: CalendarStatus; until: Date; why: string };
 
-/** The wait of a calendar that a request does not shorten; undefined where there is none. */
+/** A pause of the calendar that a request cannot shorten; undefined if there is none. */
 function findWaiting(calendar: CalendarStatus): Waiting | undefined {
   const { fault, faultUntil, nextReadAt } = calendar;
   if (fault?.kind === 'AccessLost' && faultUntil)

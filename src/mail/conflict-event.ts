@@ -1,4 +1,4 @@
-/** The record of a mail item in conflict, as events tell it. */
+/** The record of a mail item in conflict, as webhooks send it. */
 import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -20,7 +20,7 @@ export type ConflictEvent = {
   BookingId: number | null;
 };
 
-/** A mail item as it is now, which may have got its booking meanwhile. @throws Forbidden */
+/** The current state of a mail item; by now it may have its booking. @throws Forbidden */
 export async function findConflictEvent(db: Database, viewer: Viewer, id: number): Promise<ConflictEvent | undefined> {
   checkOverseer(viewer);
   const { rows } = await sql<ConflictEvent>`

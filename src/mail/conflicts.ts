@@ -1,4 +1,4 @@
-/** Books items whose room was occupied, as soon as it is free or held only by items that they precede. */
+/** Books items whose room was occupied, as soon as it is free or only items of lower precedence hold it. */
 import { sql } from 'kysely';
 import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -7,7 +7,7 @@ import { rests } from '../db/resting.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { isBeingDeclined, precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
-/** How long to wait for the lock of a room; the next sweep tries again. */
+/** The longest wait for the lock of a room; the next sweep tries again. */
 const lockWithinMs = 200;
 
 type WaitingCalendar = { mandatorId: number; calendarId: number; resourceId: number };
@@ -18,7 +18,7 @@ export const hasConflicts = sql<boolean>`exists (select from mail_item as item w
 
 /** @returns how many items got their bookings */
 export async function bookConflicts(db: Database): Promise<number> {
-  // A partial index finds the items in conflict, and that of the exclusion constraint the bookings in their way.
+  // A partial index finds the items in conflict; the index of the exclusion constraint finds the bookings in their way.
   const { rows } = await sql<WaitingCalendar>`
     select distinct item.mandator_id as "mandatorId", item.calendar_id as "calendarId", calendar.resource_id as "resourceId"
     from mail_item as item

@@ -1,11 +1,12 @@
 /**
- * Guards workers against a calendar that kills its reader. A worker notes in the database that it reads a calendar, and since
- * when; a worker that dies leaves its note. A calendar at which workers have died is read alone, to show whether it is the
- * cause; after three deaths in a row it rests.
+ * Guards workers against a calendar that crashes its reader. A worker notes in the database that it reads a calendar, and since
+ * when; a worker that dies leaves its note behind. A calendar at which a worker has died is read alone, which shows whether it
+ * is the cause; after three deaths in a row it is left alone for a while.
  *
- * A note counts as a death only if its worker is gone (see leases) and PostgreSQL has not been started since. A worker that
- * stops, or has lost its connection, ends its notes as soon as it can; that takes back a death that another one has counted. A
- * worker killed for another reason, or during an outage, still counts as one death. A reading that ends well clears all.
+ * A note counts as a death only if its worker is gone (see leases) and PostgreSQL has not been restarted since. A worker that
+ * stops, or has lost its connection, removes its notes as soon as it can, which takes back a death that another worker has
+ * counted. A worker that was killed for another reason, or during an outage, counts as one death. A successful reading resets
+ * the count.
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
@@ -14,19 +15,19 @@ import { type MailJob, markCalendars } from '../mail-subscriptions/service.ts';
 import { areHeld } from '../worker/leases.ts';
 import { type Calendar, Overtaken } from './reading.ts';
 
-/** Deaths in a row after which a calendar rests. */
+/** Deaths in a row after which a calendar is left alone. */
 export const mostDeaths = 3;
-/** The first rest of a calendar, doubled by each further death. */
+/** The first pause of a calendar; each further death doubles it. */
 const [firstRestMs, longestRestMs] = [60_000, 6 * 3_600_000];
 
-/** A worker's note; `since` tells it from the worker's next note at the same calendar. */
+/** A worker's note; `since` distinguishes it from later notes of the same worker at the same calendar. */
 type Note = Pick<Calendar, 'mandatorId' | 'id'> & { by: string; since: string };
 
 /** The notes of one worker. */
 export function openNotes() {
   /** Whether this worker is reading a calendar at which workers have died. */
   let isSuspectRead = false;
-  /** Notes that an outage of the database kept from being ended. */
+  /** Notes that could not be removed because of an outage of the database. */
   let left: Note[] = [];
 
   async function end(work: Database, note: Note): Promise<void> {
@@ -39,14 +40,14 @@ export function openNotes() {
   }
 
   return {
-    /** Ends the notes of this worker that an outage of the database has left. */
+    /** Removes the notes of this worker that an outage of the database has left. */
     async endLeft(work: Database): Promise<void> {
       const notes = left;
       left = [];
       for (const note of notes) await end(work, note);
     },
 
-    /** Runs `read` under a note, unless the calendar rests. @returns whether it was its turn @throws Overtaken */
+    /** Runs `read` under a note, unless the calendar is left alone. @returns whether `read` was run @throws Overtaken */
     async readNoted(context: MailJob, calendar: Calendar, read: () => Promise<void>): Promise<boolean> {
       const { work, signal } = context;
       const isDeath = await isLeftByDead(work, calendar);
@@ -58,7 +59,7 @@ export function openNotes() {
         if (!own) return true;
         let ended: Promise<void> | undefined;
         const endOwn = () => (ended ??= end(work, own));
-        // A stopping worker may be killed while it still writes, so its note ends at once.
+        // A stopping worker may be killed while it still writes, so its note is removed at once.
         const stop = () => void endOwn().catch(() => {});
         signal.addEventListener('abort', stop, { once: true });
         try {
@@ -75,12 +76,12 @@ export function openNotes() {
   };
 }
 
-/** Whether the calendar has the note of a worker that is gone. */
+/** Whether a dead worker has left its note at the calendar. */
 async function isLeftByDead(work: Database, { leftBy, isLeftBeforeStart }: Calendar): Promise<boolean> {
   return leftBy !== null && !isLeftBeforeStart && !(await areHeld(work, [leftBy]));
 }
 
-/** @returns undefined where the calendar rests */
+/** @returns undefined if the calendar is left alone */
 async function writeNote(
   { work, log, runner }: MailJob,
   calendar: Calendar,
@@ -114,7 +115,7 @@ async function writeNote(
   return since === null ? undefined : { mandatorId, id, by: runner, since };
 }
 
-/** Ends a note, or takes back the death that another worker has counted by it. */
+/** Removes a note, or takes back the death that another worker has counted because of it. */
 async function endNote(work: Database, note: Note): Promise<void> {
   const isOwn = sql`reading_by = ${note.by} and reading_since = ${note.since}::timestamptz`;
   await sql`

@@ -1,4 +1,4 @@
-/** The rows of what organizers are told of items whose room is taken, and what asks for them. */
+/** The rows of mail_decline, each the answer to the organizer of an item whose room is taken; and which items need one. */
 import { sql } from 'kysely';
 import { lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -7,56 +7,56 @@ import { isLockTimeout } from '../flow/database-errors.ts';
 import type { CalendarKey } from './reading.ts';
 import { describeConflict } from './standing.ts';
 
-/** Seconds for which an item rests first: the room's own answer may come, or the room may become free. */
+/** Seconds before an item is declined: the room itself may answer first, or become free. */
 const restSeconds = 60;
-/** How often a day one item is declined that something accepts again. */
+/** How many times a day an item is declined that something else accepts again. */
 const mostTimes = 3;
 const lockWithinMs = 1_000;
 
 /** Whether conflicts in the calendar of the row `resource` are declined. */
 export const declinesOf = sql`coalesce(resource.decline_conflicts, (mandator.parameters ->> 'DeclineConflicts')::boolean, false)`;
-/** What keeps an item from its room, if it is booked here: among items of the mail server that server itself decides. */
+/** The bookings in the way of an item, without other mail items: between those the mail server itself decides. */
 const inTheWay = sql`from booking as taking
   where taking.mandator_id = item.mandator_id and taking.resource_id = calendar.resource_id and taking.kind <> 'MailItem'
     and taking.status in ('Confirmed', 'Tentative') and taking.occupied && item.occupied`;
-/** Whether the row `item` of the row `calendar` is one whose organizer is to hear of it. */
-export const isToTell = sql<boolean>`(item.state = 'Conflict' and lower(item.occupied) > now() and exists (select ${inTheWay}))`;
-/** Whether the organizer of `item` was told, or cannot be, or is not to be asked about now. */
-const isTold = sql`exists (select from mail_decline as decline
+/** Whether the row `item` of the row `calendar` is a conflict that is to be declined. */
+export const needsDecline = sql<boolean>`(item.state = 'Conflict' and lower(item.occupied) > now() and exists (select ${inTheWay}))`;
+/** Whether this version of `item` was declined or cannot be, or the next attempt is not due yet. */
+const isAnswered = sql`exists (select from mail_decline as decline
   where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.version = item.content_hash
     and (decline.state in ('Told', 'Nobody', 'Impossible') or decline.not_before > now()))`;
 const isTelling = sql`exists (select from mail_decline as decline
   where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.state = 'Telling')`;
-/** Whether there is something to tell of the row `item`, if its calendar is one of which is told. */
-const isDue = sql`(${isToTell} and item.changed_at < now() - make_interval(secs => ${restSeconds}) and not ${isTold})`;
+/** Whether the row `item` is to be declined now, provided that conflicts in its calendar are declined. */
+const isDue = sql`(${needsDecline} and item.changed_at < now() - make_interval(secs => ${restSeconds}) and not ${isAnswered})`;
 
-/** Whether the row `calendar` has items to tell of, or of which it is not known whether their organizers were told. */
-export const hasToTell = sql<boolean>`(
+/** Whether the row `calendar` has items to decline, or attempts to decline one whose outcome is unknown. */
+export const hasDeclinesDue = sql<boolean>`(
   exists (select from mail_decline as decline where decline.mandator_id = calendar.mandator_id
     and decline.calendar_id = calendar.id and decline.state = 'Telling')
   or (${declinesOf} and exists (select from mail_item as item where item.mandator_id = calendar.mandator_id
     and item.calendar_id = calendar.id and ${isDue})))`;
 
-export type ItemToTell = {
+export type ItemToDecline = {
   id: number;
   itemId: string;
   groupId: string;
   occurrence: string;
   version: Buffer;
-  /** Null where it has become unreadable. */
+  /** Null if the item has become unreadable. */
   start: Date | null;
   end: Date | null;
   /** Whether an earlier attempt has an unknown outcome. */
   isTelling: boolean;
 };
 
-/** Lists the nearest items to tell of, and those whose outcome is unknown. @param most of the former */
-export async function listToTell(
+/** Lists the items to decline: first those with an attempt of unknown outcome, then the others by their start. */
+export async function listDeclinesDue(
   db: Database,
   { mandatorId, calendarId, declines }: CalendarKey & { declines: boolean },
   most: number,
-): Promise<ItemToTell[]> {
-  const { rows } = await sql<ItemToTell>`
+): Promise<ItemToDecline[]> {
+  const { rows } = await sql<ItemToDecline>`
     select item.id, item.item_id as "itemId", group_id as "groupId", occurrence, content_hash as version,
       lower(item.occupied) as start, upper(item.occupied) as end, ${isTelling} as "isTelling"
     from mail_item as item
@@ -67,8 +67,8 @@ export async function listToTell(
   return rows;
 }
 
-/** How many organizers were told in the last minute, or tried to. */
-export async function countTold(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<number> {
+/** Counts the items of a calendar that were declined in the last minute. Items declined earlier count with each new attempt. */
+export async function countDeclined(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from mail_decline
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and times > 0 and at > now() - interval '1 minute'`.execute(
@@ -81,15 +81,15 @@ export type DeclineAnswer = {
   state: 'Told' | 'Nobody' | 'Impossible' | 'Refused';
   changeKey?: string | null;
   reason?: string | null;
-  /** Of Refused. */
+  /** For `Refused`: the pause before the next attempt. */
   restMs?: number;
 };
 
-/** Stores the answer. What was in the way stays known where none else is given. */
-export async function keepAnswer(
+/** Stores the outcome. Without a `reason`, the stored one stays: the booking that is in the way. */
+export async function storeAnswer(
   trx: Database | Transaction,
   { mandatorId, calendarId }: CalendarKey,
-  { id, version }: Pick<ItemToTell, 'id' | 'version'>,
+  { id, version }: Pick<ItemToDecline, 'id' | 'version'>,
   { state, changeKey = null, reason = null, restMs }: DeclineAnswer,
 ): Promise<void> {
   const isTold = state === 'Told';
@@ -111,8 +111,8 @@ export async function keepAnswer(
 
 const isUninvited = sql`(coalesce(organizer_email, organizer_name) is null or lower(organizer_email) = lower(calendar.mailbox))`;
 
-/** Writes down at once of whom nobody can be told: of all that is due where the server has no means. */
-export async function keepUntellable(
+/** Records the items that cannot be declined: with 'Impossible' all that are due, otherwise those that nobody else organizes. */
+export async function recordUndeclinable(
   db: Database,
   { mandatorId, calendarId }: CalendarKey,
   state: 'Nobody' | 'Impossible',
@@ -129,18 +129,18 @@ export async function keepUntellable(
       reason = excluded.reason, not_before = null`.execute(db);
 }
 
-/** Forgets an attempt that has come to nothing. */
-export async function forgetTelling(
+/** Deletes an attempt that did not lead to a decline. */
+export async function forgetAttempt(
   db: Database,
   { mandatorId }: CalendarKey,
-  { id }: Pick<ItemToTell, 'id'>,
+  { id }: Pick<ItemToDecline, 'id'>,
 ): Promise<void> {
   await sql`
     delete from mail_decline where mandator_id = ${mandatorId} and item_id = ${id} and state = 'Telling'`.execute(db);
 }
 
-/** Forgets the attempts in a calendar, as another takes its place. */
-export async function forgetTellings(trx: Transaction, mandatorId: number, calendarId: number): Promise<void> {
+/** Deletes the attempts in a calendar that another one replaces. */
+export async function forgetAttempts(trx: Transaction, mandatorId: number, calendarId: number): Promise<void> {
   await sql`
     delete from mail_decline
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Telling'`.execute(trx);
@@ -149,14 +149,14 @@ export async function forgetTellings(trx: Transaction, mandatorId: number, calen
 export type Claim = { resource: string; kind: 'Booking' | 'Lesson' | 'Block'; start: Date; end: Date };
 
 /**
- * Notes that an organizer is about to be told, under the lock of the room: nobody gives the item its room meanwhile.
- * @returns what is in the way; undefined: it is not to be told any more; 'TooOften': others accept it again and again; 'Later':
- * others hold the room
+ * Records that an item is about to be declined. The lock of the room keeps others from booking the item meanwhile.
+ * @returns what is in the way; undefined: the item need not be declined any more; 'TooOften': something keeps accepting it;
+ * 'Later': another transaction holds the room
  */
 export async function claim(
   db: Database,
   { mandatorId, calendarId, resourceId, declines }: CalendarKey & { resourceId: number; declines: boolean },
-  { id, version }: ItemToTell,
+  { id, version }: ItemToDecline,
   changeKey: string | null,
 ): Promise<Claim | 'TooOften' | 'Later' | undefined> {
   if (!declines) return undefined;
@@ -171,7 +171,7 @@ export async function claim(
       join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
       cross join lateral (select taking.kind, taking.occupied ${inTheWay} order by lower(taking.occupied) limit 1) as first
       where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.id = ${id}
-        and item.content_hash = ${version} and calendar.retired_at is null and ${isToTell}`.execute(trx);
+        and item.content_hash = ${version} and calendar.retired_at is null and ${needsDecline}`.execute(trx);
     const [found] = rows;
     if (!found) return undefined;
     const { isTooOften, ...claimed } = found;

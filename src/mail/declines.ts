@@ -1,7 +1,7 @@
 /**
- * Tells organizers, by the means of their mail server, that their item has no room here: the item is declined there. A row of
- * mail_decline is Telling before the mail server is asked; a worker that dies then leaves a row whose outcome is looked up first.
- * How the item stands there is always read before it is declined, so that none is declined twice, nor one that has changed.
+ * Declines items whose room is taken: the mail server then notifies their organizers. A row of mail_decline is Telling before
+ * the mail server is asked, so if the worker dies, the next one looks up the outcome first. The item is always read again before
+ * it is declined, so that no item is declined twice, or after it has changed.
  */
 import { contain } from '../containment.ts';
 import type { Database } from '../db/database.ts';
@@ -12,23 +12,23 @@ import { zoneFor } from '../time/zones.ts';
 import {
   type Claim,
   claim,
-  countTold,
+  countDeclined,
   type DeclineAnswer,
-  forgetTelling,
-  type ItemToTell,
-  keepAnswer,
-  keepUntellable,
-  listToTell,
+  forgetAttempt,
+  type ItemToDecline,
+  listDeclinesDue,
+  recordUndeclinable,
+  storeAnswer,
 } from './decline-rows.ts';
 import { instantsOf } from './items.ts';
 import type { WrittenCalendar } from './wanted.ts';
 
-/** Items of a calendar that are declined within a minute, so that somebody may still stop what goes wrong. */
+/** The most items of a calendar that are declined in a minute, so that an operator can still stop a mistake. */
 const mostPerMinute = 20;
-/** The pauses of items that have changed there, and of those that the mail server refuses to decline. */
+/** The pauses of items that have changed on the mail server, and of those that it refuses to decline. */
 const [changedMs, refusedMs] = [5 * 60_000, 3_600_000];
 
-/** Names the room and when it is taken; nothing of what takes it, which may be private. */
+/** Names the room and when it is taken, but not what takes it, as that may be private. */
 function commentOf({ resource, start, end }: Claim, timeZone: string): string {
   const { wallOf } = zoneFor(timeZone);
   const [from, to] = [start, end].map((at) => new Date(wallOf(at.getTime())).toISOString().slice(0, 16).split('T'));
@@ -37,39 +37,39 @@ function commentOf({ resource, start, end }: Claim, timeZone: string): string {
   return `${resource} ist schon belegt: ${times}.\n${resource} is already taken: ${times}.`;
 }
 
-type Telling = {
+type Declining = {
   work: Database;
   calendar: WrittenCalendar;
   invitation: Connector['invitation'];
   turn: Turn;
   signal: AbortSignal;
-  /** When no further item is begun, by `performance.now()`. */
+  /** The time, by `performance.now()`, after which no further item is begun. */
   until: number;
 };
 
-/** Tells of the nearest items that are due, some at a time; a sweep finds the rest. @returns how many were declined */
-export async function tellOrganizers(telling: Telling): Promise<number> {
-  const { work, calendar, invitation, turn, signal, until } = telling;
+/** Declines the items that are due, a few at a time; a sweep finds the rest. @returns how many were declined */
+export async function declineItems(declining: Declining): Promise<number> {
+  const { work, calendar, invitation, turn, signal, until } = declining;
   if (calendar.declines) {
     if (invitation === null) {
       const reason = `Calendars of the kind ${calendar.kind} are only read.`;
-      await keepUntellable(work, calendar, 'Impossible', reason);
-    } else await keepUntellable(work, calendar, 'Nobody', 'Nobody has invited the room.');
+      await recordUndeclinable(work, calendar, 'Impossible', reason);
+    } else await recordUndeclinable(work, calendar, 'Nobody', 'Nobody has invited the room.');
   }
   if (invitation === null) return 0;
-  const left = mostPerMinute - (await countTold(work, calendar));
+  const left = mostPerMinute - (await countDeclined(work, calendar));
   if (left <= 0) return 0;
-  const items = await listToTell(work, calendar, left);
+  const items = await listDeclinesDue(work, calendar, left);
   if (items.length > 0) turn.begin();
-  let told = 0;
+  let declined = 0;
   for (const item of items) {
     if (performance.now() > until) break;
     const place = { id: item.itemId, group: item.groupId, occurrence: item.occurrence };
     const found = await contain(() => invitation(calendar, place, signal));
     turn.answered();
-    told += Number(await tellOne(telling, item, found));
+    declined += Number(await declineOne(declining, item, found));
   }
-  return told;
+  return declined;
 }
 
 const changed: DeclineAnswer = {
@@ -79,45 +79,46 @@ const changed: DeclineAnswer = {
 };
 
 /** @returns whether it was declined */
-async function tellOne(telling: Telling, item: ItemToTell, found: Invitation): Promise<boolean> {
-  const { work, calendar } = telling;
-  const keep = (answer: DeclineAnswer) => keepAnswer(work, calendar, item, answer);
-  if (found.is === 'Open' && standsAs(item, found, calendar)) return await decline(telling, item, found);
-  if (found.is === 'Declined' || (found.is === 'Gone' && item.isTelling)) await keepTold(work, calendar, item);
+async function declineOne(declining: Declining, item: ItemToDecline, found: Invitation): Promise<boolean> {
+  const { work, calendar } = declining;
+  const keep = (answer: DeclineAnswer) => storeAnswer(work, calendar, item, answer);
+  if (found.is === 'Open' && standsAs(item, found, calendar)) return await decline(declining, item, found);
+  if (found.is === 'Declined' || (found.is === 'Gone' && item.isTelling)) await storeTold(work, calendar, item);
   else if (found.is === 'Nobody' || found.is === 'Impossible') await keep({ state: found.is, reason: found.reason });
   else await keep(changed);
   return false;
 }
 
-const keepTold = (work: Database, calendar: WrittenCalendar, item: ItemToTell, changeKey: string | null = null) =>
+const storeTold = (work: Database, calendar: WrittenCalendar, item: ItemToDecline, changeKey: string | null = null) =>
   work.transaction().execute(async (trx) => {
-    await keepAnswer(trx, calendar, item, { state: 'Told', changeKey });
-    // What has become of it there is read soon.
+    await storeAnswer(trx, calendar, item, { state: 'Told', changeKey });
+    // A reading finds out what became of the item on the mail server.
     await markCalendars(trx, [calendar.calendarId], 'Request');
   });
 
 async function decline(
-  { work, calendar, turn, signal }: Telling,
-  item: ItemToTell,
+  { work, calendar, turn, signal }: Declining,
+  item: ItemToDecline,
   found: Extract<Invitation, { is: 'Open' }>,
 ): Promise<boolean> {
-  const refused = (reason: string) => keepAnswer(work, calendar, item, { state: 'Refused', reason, restMs: refusedMs });
+  const refused = (reason: string) =>
+    storeAnswer(work, calendar, item, { state: 'Refused', reason, restMs: refusedMs });
   const { changeKey } = found.item;
   const taken = await claim(work, calendar, item, changeKey);
-  if (taken === undefined && item.isTelling) await forgetTelling(work, calendar, item);
+  if (taken === undefined && item.isTelling) await forgetAttempt(work, calendar, item);
   if (taken === 'TooOften') await refused('It was declined several times a day, and is accepted again.');
   if (typeof taken !== 'object') return false;
   const outcome = await contain(() => found.decline(commentOf(taken, calendar.timeZone), signal));
   turn.answered();
   if (outcome.is === 'Refused') await refused(outcome.reason);
-  else if (outcome.is === 'Changed') await keepAnswer(work, calendar, item, changed);
-  else await keepTold(work, calendar, item, changeKey);
+  else if (outcome.is === 'Changed') await storeAnswer(work, calendar, item, changed);
+  else await storeTold(work, calendar, item, changeKey);
   return outcome.is === 'Done';
 }
 
-/** Whether the item has the times there that were read. */
+/** Whether the item on the mail server still has the times that were read. */
 function standsAs(
-  item: ItemToTell,
+  item: ItemToDecline,
   { item: there }: Extract<Invitation, { is: 'Open' }>,
   { timeZone }: WrittenCalendar,
 ) {

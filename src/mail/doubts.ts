@@ -1,4 +1,4 @@
-/** Notices in a reading that what was written stands there no more as it was written. */
+/** Finds items that we have written and that a reading no longer finds as they were written. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow, RemoteItem } from '../mail-servers/service.ts';
@@ -9,7 +9,7 @@ import { joined, writingOf } from './wanted.ts';
 import { isAsWritten, isInDoubt, mostCancelled, originOf, strayRow, type WrittenRow } from './written.ts';
 import { columns, save } from './written-rows.ts';
 
-/** Queues the writing of calendars behind what runs: at once, or after some milliseconds. */
+/** Queues the writing of calendars behind jobs that are running: at once, or after some milliseconds. */
 export async function queueWriting(db: Transaction, calendarIds: readonly number[], afterMs = 0): Promise<void> {
   await sql`select write_mail_calendars(${calendarIds}::integer[], 'again', now() + ${afterMs}::float8 * interval '1 millisecond')`.execute(
     db,
@@ -19,8 +19,8 @@ export async function queueWriting(db: Transaction, calendarIds: readonly number
 type MarkedRow = Pick<WrittenRow, 'bookingId' | 'generation' | 'state' | 'nativeId'>;
 
 /**
- * Marks items as ours that stand where one was written: a server may keep a mark that not every reading tells. And takes the mark
- * from copies: what somebody's program has copied, marks and all, is an item of others.
+ * Marks items as ours by their ids, since some servers do not return our mark in every reading. Removes the mark from copies: an
+ * item that somebody's program has copied together with its mark is not ours.
  */
 export async function markWritten(
   trx: Transaction,
@@ -70,7 +70,7 @@ export async function markWritten(
 
 type OwnItem = Pick<WrittenRow, 'bookingId' | 'generation'> & { item: RemoteItem };
 
-/** Takes up what was written and is unknown here, so that it is removed unless its booking asks for it. */
+/** Stores rows for items that we have written but that are unknown here; they are removed unless their booking needs them. */
 async function takeUpStrays(trx: Transaction, key: CalendarKey, own: readonly OwnItem[]): Promise<void> {
   const coming = own.filter(
     ({ item }) => !item.isCancelled && item.occurrence === '' && item.end.getTime() > Date.now(),
@@ -91,7 +91,7 @@ async function takeUpStrays(trx: Transaction, key: CalendarKey, own: readonly Ow
   await queueWriting(trx, [key.calendarId]);
 }
 
-/** Doubts the items that a reading has not found as they were written: they are looked up before anything is decided. */
+/** Marks items as Doubtful that a reading has not found as they were written: they are looked up before anything is decided. */
 export async function doubtWritten(
   trx: Transaction,
   { mandatorId, id: calendarId, mandatorUid }: Calendar,
@@ -121,28 +121,28 @@ export async function doubtWritten(
   const renewed: { id: number; key: string | null }[] = [];
   for (const row of rows) {
     const { bookingId, generation, nativeId } = row;
-    // Others of the same mark are copies.
+    // Further items with the same mark are copies.
     const copies = named.get(`${bookingId} ${generation}`) ?? [];
     const own = copies.find(({ item: { id } }) => id === nativeId);
-    // What tells changes alone tells nothing of an item by its copies.
+    // A reading that returns only changes says nothing about an item when it returns a copy of it.
     const item = (own ?? (whole || nativeId === null ? copies[0] : undefined))?.item;
     const isLostThere = row.lostGenerations.some((lost) => named.has(`${bookingId} ${lost}`));
     if (isLostThere) {
       doubted.push(bookingId);
       continue;
     }
-    // A write that was given up has arrived late.
+    // The item is there after all: a write that was given up has arrived late.
     if (row.state === 'Absent') {
       if (item && !item.isCancelled) doubted.push(bookingId);
       continue;
     }
-    // One that stands elsewhere is looked up, so that it is written there from now on.
+    // An item with another id is looked up, so that later writes go to its new place.
     if (item ? item.id === nativeId && isAsWritten(row, item) : unchanged.has(nativeId ?? '')) {
       const key = item?.changeKey ?? row.changeKey;
       if (!row.told || key !== row.changeKey) renewed.push({ id: bookingId, key });
       continue;
     }
-    // What was made since the last reading is told by this one, if it is there.
+    // An item that was created since the last reading must be in this one, if it still exists.
     const isExpected = (whole || !row.told) && row.start < window.end && row.end > window.start;
     const isAbsent = isExpected && !seen.has(nativeId ?? '');
     if (item) doubted.push(bookingId);
@@ -156,7 +156,7 @@ export async function doubtWritten(
       where ${ofCalendar} and booking_id = new.id`.execute(trx);
   const all = [...doubted, ...missing];
   if (all.length === 0) return;
-  // What is overruled is put back, whatever may follow its item.
+  // Overruled items are put back, even if their bookings may follow changes of the item.
   const overruled = missing.length > mostCancelled ? missing : [];
   await sql`
     update mail_writing set state = case when booking_id = any (${overruled}::bigint[]) then 'Overruled' else 'Doubtful' end

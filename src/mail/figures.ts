@@ -57,7 +57,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_changes_found: {
-    help: 'Changes that were read from mail servers, by whether they had told of them (Push) or not (Poll)',
+    help: 'Changes that were read from mail servers, by how they were found: after a notification (Push) or without one (Poll)',
     label: 'by',
     read: (db: Database) =>
       countBy(
@@ -69,7 +69,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_oldest_change_seconds: {
-    help: 'For how long the oldest change that is known of waits to be read',
+    help: 'For how long the oldest known change has been waiting to be read',
     read: (db: Database) =>
       readNumber(
         db,
@@ -87,7 +87,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_subscriptions_silent_seconds: {
-    help: 'For how long nothing was heard of the most silent subscription that must be heard of regularly',
+    help: 'The longest time since anything was heard from a subscription that sends regular heartbeats',
     read: (db: Database) =>
       readNumber(
         db,
@@ -96,11 +96,11 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_conflicts: {
-    help: 'Items on mail servers that have no booking because something is in the way, and are not over',
+    help: 'Items on mail servers that are not over and have no booking because something is in the way',
     read: (db: Database) => countItems(db, sql`item.state = 'Conflict' and upper(item.occupied) > now()`),
   },
   roomgate_mail_declined_items: {
-    help: 'Items on mail servers whose room was taken, by what their organizers were told of it, as far as they are remembered',
+    help: 'Items on mail servers whose room was taken, by what their organizers were told; of the items that are still stored',
     label: 'state',
     read: (db: Database) =>
       countBy(
@@ -114,7 +114,7 @@ export const mailFigures = {
     read: (db: Database) => countItems(db, sql`item.state = 'Unreadable'`),
   },
   roomgate_mail_written_items: {
-    help: 'Items that are written from here into calendars of mail servers and are not over, by what is known of them',
+    help: 'Items that are written from here into calendars of mail servers and are not over, by their state',
     label: 'state',
     read: (db: Database) =>
       countBy(
@@ -137,7 +137,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_echoes: {
-    help: 'Bookings that were made of items that were written from here: always 0',
+    help: 'Bookings that were made from items that were written from here: always 0',
     read: (db: Database) =>
       readNumber(
         db,

@@ -29,7 +29,7 @@ import {
   watchCalendars,
 } from './service.ts';
 
-/** What was read for calendars that were listed together. */
+/** The rows that were read for calendars that were listed together. */
 const readings = new WeakMap<readonly CalendarStatus[], Map<unknown, Promise<Map<number, unknown[]>>>>();
 type Read<Row> = (db: Context['db'], calendars: readonly CalendarStatus[]) => Promise<Row[]>;
 
@@ -60,14 +60,14 @@ const listed = <Row extends { calendarId: number }>(type: ObjectRef<Types, Row>,
 function addChange(builder: Builder) {
   const state = builder.enumType('MailSubscriptionState', {
     description:
-      'Where a subscription stands: asked for; promised, and nothing has come of it yet; working; not heard of; ended; never came about; replaced by another; no longer wanted.',
+      'The state of a subscription: requested; granted, but no notification has arrived yet; active; silent; ended; never granted; replaced by another; no longer wanted.',
     values: statusValues.state,
   });
   const change = builder.objectRef<StateChange>('MailSubscriptionChange').implement({
     description: 'A change in the life of a subscription.',
     fields: (t) => ({
       subscriptionId: idField(t, 'mailAttempt', ({ subscriptionId }) => subscriptionId, {
-        description: 'Which attempt to get one.',
+        description: 'The attempt to get a subscription that this belongs to.',
       }),
       from: t.expose('from', { type: state, nullable: true, description: 'Null: it was made.' }),
       to: t.expose('to', { type: state, description: 'What it became.' }),
@@ -80,13 +80,13 @@ function addChange(builder: Builder) {
 
 function addFault(builder: Builder) {
   const kind = builder.enumType('MailFaultKind', {
-    description: 'Why a mail server did not give what it was asked for.',
+    description: 'Why a request to a mail server failed.',
     values: statusValues.fault,
   });
   return builder.objectRef<NonNullable<CalendarStatus['fault']>>('MailFault').implement({
     description: 'Why the last reading of a calendar failed.',
     fields: (t) => ({
-      kind: t.expose('kind', { type: kind, description: 'What kind of fault.' }),
+      kind: t.expose('kind', { type: kind, description: 'The kind of fault.' }),
       text: t.exposeString('text', { description: 'For people.' }),
     }),
   });
@@ -94,7 +94,7 @@ function addFault(builder: Builder) {
 
 function addSubscription(builder: Builder) {
   const kind = builder.enumType('MailServerKind', {
-    description: 'How a mail server speaks.',
+    description: 'The protocol of a mail server.',
     values: statusValues.kind,
   });
   const fault = addFault(builder);
@@ -113,12 +113,12 @@ function addSubscription(builder: Builder) {
         resolve: (calendar, _args, { context, viewer }) => getRoom(context.db, viewer, calendar),
       }),
       mailbox: t.exposeString('mailbox', { description: 'The address of the room there.' }),
-      kind: t.expose('kind', { type: kind, description: 'How the mail server speaks.' }),
+      kind: t.expose('kind', { type: kind, description: 'The protocol of the mail server.' }),
       state: t.expose('state', {
         type: state,
         nullable: true,
         description:
-          'Of the subscription that has pushed and is not given up, or else of the newest; null while there was none.',
+          'The state of the subscription that pushes, or else of the newest one; null if there has been none yet.',
       }),
       stateSince: t.expose('stateSince', {
         type: 'DateTime',
@@ -127,10 +127,10 @@ function addSubscription(builder: Builder) {
       }),
       stateText: t.exposeString('stateText', {
         nullable: true,
-        description: 'What failed about the subscription last.',
+        description: 'The last failure of the subscription.',
       }),
       pushWorks: t.boolean({
-        description: 'Whether the mail server tells of changes; without that they are found by asking for them.',
+        description: 'Whether the mail server pushes changes; otherwise they are found by polling.',
         resolve: pushWorks,
       }),
       pushWorksSince: t.field({
@@ -143,12 +143,12 @@ function addSubscription(builder: Builder) {
         type: 'DateTime',
         nullable: true,
         description:
-          'When the mail server was heard of last, with CalDav for any calendar of the tenant; null for never.',
+          'When the mail server was last heard from, with CalDav about any calendar of the tenant; null for never.',
       }),
       expiresAt: t.expose('expiresAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'When the subscription ends unless it is renewed; null where it does not.',
+        description: 'When the subscription ends unless it is renewed; null if it does not end.',
       }),
       lastReadAt: t.expose('lastReadAt', {
         type: 'DateTime',
@@ -157,11 +157,11 @@ function addSubscription(builder: Builder) {
       }),
       nextReadAt: t.expose('nextReadAt', {
         type: 'DateTime',
-        description: 'When it is read next if nothing is heard before.',
+        description: 'When it is read next, unless a notification comes before.',
       }),
-      foundByPush: t.exposeInt('foundByPush', { description: 'Changes that the mail server has told of.' }),
+      foundByPush: t.exposeInt('foundByPush', { description: 'Changes that were found after a notification.' }),
       foundByPoll: t.exposeInt('foundByPoll', {
-        description: 'Changes that it has not told of: many of them mean that its push does not work.',
+        description: 'Changes that were found by polling alone: many of them mean that push does not work.',
       }),
       fault: t.expose('fault', {
         type: fault,
@@ -169,11 +169,11 @@ function addSubscription(builder: Builder) {
         description: 'Why the last reading failed; null when it went well.',
       }),
       conflictCount: t.exposeInt('conflictCount', {
-        description: 'Items that have no booking because something is in the way, and are not over.',
+        description: 'Items that are not over and have no booking because something is in the way.',
       }),
       conflicts: t.field(listed(conflict, listConflicts, `The first ${most.conflicts} of them`)),
       declinedCount: t.exposeInt('declinedCount', {
-        description: 'Items that were declined on the mail server because something was in the way, and are not over.',
+        description: 'Items that are not over and were declined on the mail server because something was in the way.',
       }),
       declined: t.field(listed(conflict, listDeclined, `The first ${most.conflicts} of them`)),
       unreadableCount: t.exposeInt('unreadableCount', {
@@ -185,7 +185,7 @@ function addSubscription(builder: Builder) {
         description: 'Why the calendar cannot be written, as long as that lasts.',
       }),
       unwrittenCount: t.exposeInt('unwrittenCount', {
-        description: 'Items that do not stand there as they are booked, and are not over.',
+        description: 'Items that are not over and do not stand in the calendar as they are booked.',
       }),
       unwritten: t.field(listed(unwritten, listUnwritten, `The first ${most.unwritten} of them`)),
       history: t.field(
@@ -205,7 +205,7 @@ function addReading(builder: Builder, subscription: SubscriptionType): void {
         types: [Forbidden, LimitExceeded, NotFound],
         union: {
           name: 'ReadMailSubscriptionResult',
-          description: 'The calendar as it is before it is read, or why not.',
+          description: 'The calendar before it is read, or why it is not.',
         },
       },
       args: {
@@ -220,7 +220,7 @@ function addReading(builder: Builder, subscription: SubscriptionType): void {
       type: [subscription],
       complexity: { field: 1_000, multiplier: 10 },
       description:
-        'All calendars of the tenant on its mail server at once; then those that are found, read, faulty or waiting, as they are now. After a connection that was lost all again. For Admins.',
+        'First all calendars of the tenant on its mail server; then each one that is added, read, faulty or waiting, in its current state. All again after a lost connection. For Admins.',
       subscribe: (_root, _args, call) =>
         call.streams.open(call, [calendarTopic(call.viewer)], (changes, signal) =>
           watchCalendars(call.context.db, call.viewer, changes, signal),
@@ -238,7 +238,7 @@ export const addTypes: AddTypes = (builder) => {
       type: subscription,
       nullable: true,
       complexity: { field: 20, multiplier: 1 },
-      description: 'How its calendar on the mail server is doing, for Admins; null where it has none.',
+      description: 'How its calendar on the mail server is doing, for Admins; null if it has none.',
       resolve: async ({ id }, _args, { context, viewer }) => (await findCalendarOf(context.db, viewer, id)) ?? null,
     }),
   );

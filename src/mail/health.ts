@@ -1,4 +1,4 @@
-/** The doctor's findings about mail servers: one for each tenant that has one, and one for each calendar with trouble. */
+/** The doctor's findings about mail servers: one for each tenant with a mail server, and one for each calendar with trouble. */
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -13,7 +13,7 @@ import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
 const [minuteMs, hourMs] = [60_000, 3_600_000];
 /** Calendars of a tenant that are reported one by one. */
 const mostTold = 20;
-/** Changes found by poll from which on push is in doubt. */
+/** The number of changes found by polling from which on push is in doubt. */
 const fewChanges = 5;
 
 const olderThan = (at: Date | null, milliseconds: number) => at !== null && Date.now() - at.getTime() > milliseconds;
@@ -27,7 +27,7 @@ const toGrant: Record<ServerKind, string> = {
     'See that the calendar exists and is shared with the service account of MailServer (ACL: make changes to events), and that its key was not revoked.',
   ICalendar: 'See that the calendar is published at the Url of Calendars, and to whom.',
 };
-/** A hint at the command, as the pauses after faults grow to hours. */
+/** Mentions the command, as the pauses after faults grow to hours. */
 const again = 'It is tried again by itself, at once with "roomgate mail read".';
 const refused =
   'Correct the account in MailServer and restart the workers, which then try at once. Otherwise they try by themselves after that time; "roomgate mail read" does not shorten it.';
@@ -39,7 +39,7 @@ const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
 };
 
-/** Remedies for an Unreachable server that has answered, so that the network is not the cause. */
+/** Remedies for an Unreachable server that has answered: the network is not the cause. */
 const answered = {
   wrongAddress: `The mail server answers, but not for this calendar: correct Url of MailServer, or the Mailbox of the room. ${again}`,
   failure: `The mail server answers that it fails: look into its log. ${again}`,

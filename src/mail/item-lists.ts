@@ -1,7 +1,7 @@
-/** Lists of what does not stand where it shall: items without a booking, and bookings without their item. */
+/** Lists of items without a booking, and of bookings without their item. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { declinesOf, isToTell } from './decline-rows.ts';
+import { declinesOf, needsDecline } from './decline-rows.ts';
 
 export const cause = ['Changed', 'Refused'] as const;
 export const declineStates = ['Waiting', 'Told', 'Nobody', 'Impossible', 'Refused'] as const;
@@ -9,9 +9,9 @@ export const declineStates = ['Waiting', 'Told', 'Nobody', 'Impossible', 'Refuse
 /** What the organizer of a conflict was told by the mail server. */
 export type Decline = {
   state: (typeof declineStates)[number];
-  /** Since when; null while it waits. */
+  /** Since when; null while it waits to be declined. */
   at: Date | null;
-  /** Why not, for people. */
+  /** Why the organizer was not told, for people. */
   reason: string | null;
 };
 
@@ -23,12 +23,12 @@ export type MailConflict = {
   start: Date;
   end: Date;
   reason: string | null;
-  /** As the mail server names the organizer; for private items too, as only Admins see conflicts. */
+  /** The organizer as the mail server names them; for private items too, as only Admins see conflicts. */
   organizerName: string | null;
   organizerEmail: string | null;
-  /** The booking in the way now; null where the room has become free. */
+  /** The booking in the way now; null if the room has become free. */
   bookingId: number | null;
-  /** Null where conflicts are not declined. */
+  /** Null if conflicts are not declined in this calendar. */
   decline: Decline | null;
 };
 
@@ -42,11 +42,11 @@ export type UnreadableItem = {
   since: Date;
 };
 
-/** An item that does not stand there as it is booked: changed there too often, or refused by the mail server. */
+/** An item that does not stand in the calendar as it is booked: it was changed there too often, or the mail server refuses it. */
 export type UnwrittenItem = {
   calendarId: number;
   bookingId: number;
-  /** Of what stands there, or was to stand there. */
+  /** The times of the item in the calendar, or of the one that was to be written. */
   start: Date;
   end: Date;
   cause: (typeof cause)[number];
@@ -55,10 +55,10 @@ export type UnwrittenItem = {
   nextTryAt: Date;
 };
 
-/** Limits of lists: for one calendar, and for all `together`. */
+/** The most entries of each list: for one calendar, and for all of them `together`. */
 export const most = { conflicts: 100, unreadable: 100, unwritten: 100, changes: 20, together: 10_000 };
 
-/** Whether a row of mail_writing does not stand there as it is booked. */
+/** Whether the row `row` of mail_writing is of an item that does not stand in the calendar as it is booked. */
 export const isUnwritten = sql<boolean>`row.state in ('Conflict', 'Failed') and row.ends_at > now()`;
 
 /** The calendar of a list. */
@@ -89,7 +89,7 @@ const toConflict = ({ told, toldAt, whyNot, ...conflict }: Row): MailConflict =>
 export async function listConflicts(db: Database, calendars: readonly AskedCalendar[]): Promise<MailConflict[]> {
   const { rows } = await sql<Row>`
     select ${conflictColumns}, item.reason, decline.at as "toldAt", decline.why as "whyNot",
-      coalesce(decline.state, case when ${declinesOf} and ${isToTell} then 'Waiting' end) as told
+      coalesce(decline.state, case when ${declinesOf} and ${needsDecline} then 'Waiting' end) as told
     from ${askedFor(calendars)}
     join mail_calendar as calendar using (mandator_id, id)
     join mandator on mandator.id = calendar.mandator_id
@@ -108,10 +108,10 @@ export async function listConflicts(db: Database, calendars: readonly AskedCalen
   return rows.map(toConflict);
 }
 
-/** Whether an item (`item`) that was declined (`decline`) has left the calendar, and would not be over. */
+/** Whether an item (`item`) that is not over was declined (`decline`) and is gone from the calendar. */
 export const isDeclined = sql<boolean>`decline.state = 'Told' and item.state = 'Gone' and upper(item.occupied) > now()`;
 
-/** Lists the items of each calendar that were declined for want of the room and are not over, the earliest first. */
+/** Lists the items of each calendar that are not over and were declined because the room was taken, the earliest first. */
 export async function listDeclined(db: Database, calendars: readonly AskedCalendar[]): Promise<MailConflict[]> {
   const { rows } = await sql<Row>`
     select ${conflictColumns}, item.why as reason, 'Told' as told, item.told_at as "toldAt", null as "whyNot"
@@ -127,7 +127,7 @@ export async function listDeclined(db: Database, calendars: readonly AskedCalend
   return rows.map(toConflict);
 }
 
-/** Lists the unreadable items of each calendar, the newest first; without their content, as they may be private. */
+/** Lists the unreadable items of each calendar, the newest first, without their content, as they may be private. */
 export async function listUnreadable(db: Database, calendars: readonly AskedCalendar[]): Promise<UnreadableItem[]> {
   const { rows } = await sql<UnreadableItem>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.item_id as "itemId", item.reason,
@@ -143,7 +143,7 @@ export async function listUnreadable(db: Database, calendars: readonly AskedCale
   return rows;
 }
 
-/** Lists the items of each calendar that do not stand there as they are booked, the earliest first. */
+/** Lists the items of each calendar that do not stand in it as they are booked, the earliest first. */
 export async function listUnwritten(db: Database, calendars: readonly AskedCalendar[]): Promise<UnwrittenItem[]> {
   const { rows } = await sql<UnwrittenItem>`
     select item.calendar_id as "calendarId", item.booking_id::float8 as "bookingId", item.starts_at as start,

@@ -1,11 +1,11 @@
-/** The doctor's words for items that do not stand as they shall. */
+/** The doctor's findings about items without a booking, and bookings without their item. */
 import type { Finding } from '../finding.ts';
 import type { UnreadableItem } from './item-lists.ts';
 import type { CalendarStatus } from './status.ts';
 
 export type CalendarTrouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
 
-/** Unreadable items of a calendar that are named. */
+/** The most unreadable items of a calendar that are named. */
 const mostNamed = 3;
 
 /** An instant for people, to the minute. */

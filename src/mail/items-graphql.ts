@@ -1,4 +1,4 @@
-/** Items of calendars on the mail server that have no booking, and bookings that do not stand there. */
+/** Items of calendars on the mail server that have no booking, and bookings without their item in the calendar. */
 import type { Builder } from '../graphql/builder.ts';
 import { idField } from '../graphql/ids.ts';
 import { type Decline, type MailConflict, statusValues, type UnreadableItem, type UnwrittenItem } from './service.ts';
@@ -34,7 +34,7 @@ export function addConflict(builder: Builder) {
       reason: t.exposeString('reason', { nullable: true, description: 'Why it is not booked.' }),
       organizerName: t.exposeString('organizerName', {
         nullable: true,
-        description: 'Who has called it, as the mail server names them, of private ones too.',
+        description: 'Its organizer as the mail server names them, for private items too.',
       }),
       organizerEmail: t.exposeString('organizerEmail', {
         nullable: true,
@@ -61,7 +61,7 @@ export function addUnreadable(builder: Builder) {
         nullable: true,
         description: 'Its UID (RFC 5545); null where that cannot be read either.',
       }),
-      itemId: t.exposeString('itemId', { description: 'What the mail server calls it.' }),
+      itemId: t.exposeString('itemId', { description: 'Its id on the mail server.' }),
       reason: t.exposeString('reason', { nullable: true, description: 'Why it cannot be read.' }),
       since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
     }),
@@ -74,7 +74,7 @@ export function addUnwritten(builder: Builder) {
     values: statusValues.cause,
   });
   return builder.objectRef<UnwrittenItem>('MailUnwrittenItem').implement({
-    description: 'What is booked and does not stand in the calendar on the mail server as it is booked.',
+    description: 'A booking that does not stand in the calendar on the mail server as it is booked.',
     fields: (t) => ({
       bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, { description: 'What is booked.' }),
       start: t.expose('start', {
@@ -82,7 +82,7 @@ export function addUnwritten(builder: Builder) {
         description: 'When its item begins; it is written from setup to teardown.',
       }),
       end: t.expose('end', { type: 'DateTime', description: 'When its item ends.' }),
-      cause: t.expose('cause', { type: cause, description: 'What keeps it from standing there.' }),
+      cause: t.expose('cause', { type: cause, description: 'Why it is not written.' }),
       reason: t.exposeString('reason', { description: 'Why, for people.' }),
       nextTryAt: t.expose('nextTryAt', { type: 'DateTime', description: 'When it is tried again.' }),
     }),

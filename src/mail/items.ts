@@ -1,4 +1,4 @@
-/** Turns items of a mail server into bookings. Any sender of an invitation writes them, so they may affect that room alone. */
+/** Turns items of a mail server into bookings. Anyone can send an invitation, so an item must affect its own room alone. */
 import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
 import {
@@ -18,16 +18,16 @@ export type MailItem = {
   occurrence: string;
   itemId: string;
   uid: string | null;
-  /** SHA-256 of all that matters: equal means unchanged. */
+  /** SHA-256 of all members that matter: equal hashes mean that the item is unchanged. */
   hash: Buffer;
-  /** Null: not to be booked, for the `reason`. */
+  /** Null: it is not booked, for the `reason`. */
   booking: MailBooking | null;
   state: 'PassedOver' | 'Unreadable' | 'Gone' | null;
   reason: string | null;
   subject: string | null;
   isPrivate: boolean;
   isTentative: boolean;
-  /** Null for an unreadable group. */
+  /** Null for an item that stands for an unreadable group. */
   precedence: MailBooking['precedence'] | null;
   organizer: { name: string | null; email: string | null } | null;
   /** Null where the times are unreadable. */
@@ -44,7 +44,7 @@ export type ItemSurroundings = {
   timeZone: string;
   /** The tenant's part of the UIDs of our own bookings. */
   mandatorUid: string;
-  /** Its publisher may give the same items other ids at each reading. */
+  /** Whether the calendar is published, so that the same items may have other ids at each reading. */
   isPublished?: boolean;
 };
 
@@ -53,7 +53,7 @@ const wholeGroup = '!';
 const longestItemMs = 366 * dayLength;
 const longest = { uid: 1_000, email: 254, reason: 500 };
 
-/** The instants of an item; whole days begin and end at midnight in the room's zone. Null where they are invalid. */
+/** The instants of an item; whole days begin and end at midnight in the room's zone. Null if they are invalid. */
 export function instantsOf(
   { start, end, days }: Pick<RemoteItem, 'start' | 'end' | 'days'>,
   timeZone: string,
@@ -79,7 +79,7 @@ function faultOf(instants: { start: Date; end: Date } | null): string | undefine
   return undefined;
 }
 
-/** Of which booking, and of which generation, an item was written from here; null of one that was not. */
+/** The booking, and its generation, for which we have written an item; null if we have not written it. */
 export function ownOf(
   { origin, uid }: Pick<RemoteItem, 'origin' | 'uid'>,
   mandatorUid: string,
@@ -139,7 +139,7 @@ const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
   Declined: 2,
 };
 
-/** The members of an unreadable group. */
+/** The members of an item that stands for an unreadable group. */
 const nothing = {
   uid: null,
   booking: null,
@@ -215,7 +215,7 @@ export type TakenReading = {
   removed: Set<string>;
 };
 
-/** Converts a reading. Items outside of the window are left out, so they count as gone; of two of one occurrence the last wins. */
+/** Converts a reading. Items outside of the window are left out, so they count as gone; if an occurrence comes twice, the last wins. */
 export function takeOver({ groups, removed }: CalendarChanges, surroundings: ItemSurroundings): TakenReading {
   const items = new Map<string, MailItem>();
   const groupIds = new Set<string>();

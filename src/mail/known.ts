@@ -1,4 +1,4 @@
-/** What is stored of a calendar, for readings that are told ids alone. */
+/** The stored items of a calendar, for mail servers that report changes by ids alone. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { KnownItem, KnownItems } from '../mail-servers/service.ts';

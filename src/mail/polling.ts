@@ -1,4 +1,4 @@
-/** Readings without a push: polls, as notifications get lost, and readings on request. */
+/** Readings without a notification: polls, since notifications get lost, and readings on request. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -7,10 +7,10 @@ import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../
 import { isQueued } from '../worker/queue.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
 
-/** The time over which readings that are due together begin; and readings of whole calendars. */
+/** The seconds over which readings that are due together are spread; and readings of whole calendars. */
 const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
 
-/** The interval of polls: a minute without push unless the source wants more, and longer the longer push works. `calendar` is the row. */
+/** The interval of polls: a minute without push, unless the source asks for more; longer, the longer push works. `calendar` is the row. */
 const mostUnread: RawBuilder<unknown> = sql`coalesce((
   select case when min(subscription.state_since) < now() - interval '24 hours' then interval '60 minutes'
     else interval '15 minutes' end
@@ -19,7 +19,7 @@ const mostUnread: RawBuilder<unknown> = sql`coalesce((
     and (subscription.calendar_id = calendar.id or subscription.calendar_id is null)
   having count(*) > 0), make_interval(mins => calendar.poll_minutes), interval '1 minute')`;
 
-/** When a calendar is read next unless it is marked before. `calendar` is the row. */
+/** When a calendar is read next, unless it is marked before. `calendar` is the row. */
 export const nextRead: RawBuilder<Date> = sql<Date>`greatest(
   case when calendar.dirty_since is null then coalesce(calendar.read_at + ${mostUnread}, calendar.created_at) else now() end,
   calendar.not_before)`;
@@ -28,8 +28,8 @@ export const nextRead: RawBuilder<Date> = sql<Date>`greatest(
 const openStart = () => ({ isStarting: true });
 
 /**
- * Marks the calendars that are due, and queues lost readings again. A starting worker marks all, as it does not know what was
- * missed, and ends the pauses after faults, as its settings may have been corrected.
+ * Marks the calendars that are due, and queues lost readings again. A starting worker marks all calendars, as it cannot know what
+ * was missed, and ends the pauses after faults, as the settings may have been corrected.
  */
 export async function pollCalendars({ work, config, once }: Pick<MailWork, 'work' | 'config' | 'once'>): Promise<void> {
   const start = once(openStart);
@@ -49,8 +49,8 @@ export async function pollCalendars({ work, config, once }: Pick<MailWork, 'work
 }
 
 /**
- * Has each calendar read once a day as if for the first time, so that its window moves on and lost changes show. The mark is
- * a 'Request', as changes that are found so do not show that push fails.
+ * Has each calendar read once a day as if for the first time, so that its window moves on and lost changes are found. The mark is
+ * a 'Request', because changes that are found this way do not mean that push fails.
  */
 async function beginAnew(db: Database, { MailServer }: Config): Promise<void> {
   const servers = Object.entries(MailServer).map(([mandator, { FutureDays }]) => ({
@@ -106,7 +106,7 @@ export const requestReadings = (
   how: { whole: boolean },
 ): Promise<void> => db.transaction().execute((trx) => readNow(trx, mandatorId, calendarIds, how));
 
-/** The same in a transaction of the caller. */
+/** `requestReadings` in a transaction of the caller. */
 export async function readNow(
   trx: Transaction,
   mandatorId: number,

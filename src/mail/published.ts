@@ -1,20 +1,21 @@
 /**
- * How far a published calendar is believed. Publishers give the same items other UIDs at each reading, or publish half of them
- * for an hour: an item with other ids and the same content is the same, and one that is missing is gone when it is missing twice.
+ * How far a published calendar is trusted. Some publishers give the same items new UIDs at each reading, or publish only half of
+ * them for an hour. So an item with a new id and the same content is the same item, and an item is gone only once two readings
+ * in a row lack it.
  */
 import { ServerFault } from '../mail-servers/service.ts';
 import type { MailItem } from './items.ts';
 import type { Calendar } from './reading.ts';
 import type { ItemStep, StoredItem } from './stored-items.ts';
 
-/** As many may be missing at once, whatever part of the calendar they are. */
+/** This many items may be missing at once, even if they are most of the calendar. */
 const fewItems = 3;
 
 const isGone = (step: ItemStep): step is { stored: StoredItem; item: null } => step.item === null;
 const isNew = (step: ItemStep): step is ItemStep & { item: MailItem } =>
   step.item !== null && (step.stored === undefined || step.stored.state === 'Gone');
 
-/** Leaves out what is gone and new at once with the same content. */
+/** Leaves out pairs of a gone and a new item with the same content. */
 function withoutRenamed(steps: readonly ItemStep[]): ItemStep[] {
   const gone = Map.groupBy(steps.filter(isGone), ({ stored }) => stored.hash.toString('hex'));
   const renamed = new Set<ItemStep>();
@@ -27,7 +28,7 @@ function withoutRenamed(steps: readonly ItemStep[]): ItemStep[] {
 
 /**
  * @returns the steps to take, and the ids of the items that are missing for the first time
- * @throws ServerFault when more than half of the items are missing, unless an operator wants all of it as it is
+ * @throws ServerFault when more than half of the items are missing, unless an operator has asked to take the calendar as it is
  */
 export function believe(
   planned: readonly ItemStep[],

@@ -22,22 +22,22 @@ export type Calendar = {
   /** Null: not dirty. */
   dirtyBy: DirtyBy | null;
   marks: number;
-  /** When a reading of the whole window went well last; null: never, or an operator wants all of it as it is. */
+  /** When the whole window was last read successfully; null: never, or an operator has asked to take the calendar as it is. */
   readWholeAt: Date | null;
-  /** Ids of the items that the last reading of a published calendar lacked. */
+  /** Ids of the items that were missing in the last reading of a published calendar. */
   missingItems: number[];
-  /** Counts the readings, so that one can be told from the next. */
+  /** Counts the readings, which distinguishes one from the next. */
   readings: number;
   failures: number;
   /** The fault of the last reading, if that failed. */
   fault: Fault | null;
-  /** Workers that have died in a row while they read it. */
+  /** How many workers in a row have died while they read it. */
   deaths: number;
-  /** Where a reading of several steps goes on; null: none is under way. */
+  /** Where a reading in steps continues; null: none is under way. */
   continuation: Continuation | null;
-  /** Items that its steps have brought so far. */
+  /** The number of items that its steps have read so far. */
   continuationItems: number;
-  /** The note of another reading that has begun and not ended: since when, and by which worker if known (see `deaths.ts`). */
+  /** The note of another reading that has begun but not ended: since when, and by which worker, if known (see `deaths.ts`). */
   leftSince: string | null;
   leftBy: string | null;
   /** Whether PostgreSQL has been started since. */
@@ -48,10 +48,10 @@ export type Calendar = {
   isHeldBack: boolean;
 };
 
-/** `place` is the connector's; `marks` counts those when the reading began, and those that its steps have set since. */
+/** `place` belongs to the connector; `marks` is the count when the reading began, plus the marks that its steps have set. */
 export type Continuation = { place: string; marks: number };
 
-/** The calendar has changed since its reading began: another reading was faster, or the settings have changed. */
+/** The calendar has changed since its reading began: another reading has ended first, or the settings have changed. */
 export class Overtaken extends Error {}
 
 /** Whether a calendar is as it was when its reading began. */
@@ -63,10 +63,10 @@ export const isUnchanged = ({ mandatorId, id, mailbox, kind, cursor, continuatio
 /** Assignments to mail_calendar: no reading of several steps is under way. The caller also calls `forgetSteps`. */
 export const noContinuation = sql`continuation = null, continuation_since = null, continuation_items = 0`;
 
-/** Assignments to mail_calendar: the last reading has gone well. */
+/** Assignments to mail_calendar: the last reading was successful. */
 export const noFault = sql`fault = null, fault_text = null, fault_status = null, fault_until = null`;
 
-/** Deletes what the steps of readings have brought. */
+/** Deletes the pages that the steps of readings have stored. */
 export async function forgetSteps(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
   await sql`
     delete from mail_reading_page

@@ -26,7 +26,7 @@ export type Reconciled = {
   changes: number;
   /** Items that were not booked, as their room is occupied. */
   conflicts: { start: Date; inTheWay: InTheWay }[];
-  /** Items that cannot be read any more, or for another reason than before. */
+  /** Items that have become unreadable, or are unreadable for another reason than before. */
   unreadable: MailItem[];
 };
 
@@ -67,7 +67,7 @@ async function checkFence(trx: Transaction, calendar: Calendar): Promise<void> {
 const keyOf = ({ groupId, occurrence }: { groupId: string; occurrence: string }) =>
   JSON.stringify([groupId, occurrence]);
 
-/** The changed items. A stored item that was not found is gone, unless it has ended or lies outside of what was read. */
+/** The changed items. A stored item that was not found is gone, unless it has ended or lies outside of the window that was read. */
 function planSteps(
   stored: readonly StoredItem[],
   taken: TakenReading,
@@ -93,7 +93,7 @@ function planSteps(
   return steps;
 }
 
-/** Whether a stored item has what it asks for. One whose booking was cancelled here gets another: the mail server decides. */
+/** Whether a stored item has the booking that it should have. If that was cancelled here, it gets another: the mail server decides. */
 const isSettled = ({ state, isBooked, hasEnded }: StoredItem) => state !== 'Booked' || isBooked || hasEnded;
 
 async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly ItemStep[]): Promise<Reconciled> {
@@ -104,7 +104,7 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly It
     return { key: keyOf(item ?? (stored as StoredItem)), bookingId, booking };
   });
   const { mandatorId, resourceId, id: calendarId } = calendar;
-  // Unchanged items at the same times may lose their room to a changed one, or get the room that it gives up.
+  // Unchanged items at the same times may lose their room to a changed item, or get the room that it leaves.
   const times = wishes.flatMap(({ booking }) => booking ?? []).map(({ start, end }) => ({ start, end }));
   const own = steps.flatMap(({ stored }) => stored?.id ?? []);
   const standing = await readStanding(trx, { mandatorId, calendarId }, times, own);
@@ -136,7 +136,7 @@ async function doubtPush(
   await doubtSubscription(trx, mandatorId, id, new Date(Math.max(...late)));
 }
 
-/** Writes the end of the reading. A calendar marked meanwhile stays dirty: its next reading is queued, if only by a sweep. */
+/** Records the end of the reading. A calendar that was marked meanwhile stays dirty, so a sweep queues its next reading at the latest. */
 async function writeCalendar(
   trx: Transaction,
   calendar: Calendar,
@@ -144,7 +144,7 @@ async function writeCalendar(
   { whole, cursor, address, pollMinutes, missing, found }: CalendarChanges & { missing: number[]; found: number },
 ): Promise<void> {
   const { marks, dirtyBy, mandatorId, id, failures, fault } = calendar;
-  // The next reading decides on what is missing, whether or not anything has changed then.
+  // The next reading decides about missing items, so it must read the whole calendar even if nothing has changed.
   const next = missing.length > 0 ? null : cursor;
   await endOthersWaits(trx, mandatorId, id, failures > 0 ? fault : null);
   const { numAffectedRows } = await sql`

@@ -6,10 +6,10 @@ import { LimitExceeded, NotFound } from '../errors.ts';
 import { readNow } from './polling.ts';
 import { findCalendar, type ListedCalendar } from './status.ts';
 
-/** Readings of one calendar that may be asked for in a minute. */
+/** How often a minute a reading of one calendar may be requested. */
 export const mostReadingsPerMinute = 6;
 
-/** @throws Forbidden; NotFound, also for another tenant's */
+/** @throws Forbidden; NotFound, also for a calendar of another tenant */
 export async function getCalendar(
   { db }: Pick<Context, 'db'>,
   { viewer }: Pick<Act, 'viewer'>,
@@ -21,8 +21,9 @@ export async function getCalendar(
 }
 
 /**
- * Has a calendar read at once, also one that waits after a fault, except Throttled ones, whose time the mail server has set.
- * @returns the calendar as it is now: a worker reads it
+ * Has a worker read a calendar at once, also one that waits after a fault. After Throttled it still waits until the time that the
+ * mail server has set.
+ * @returns the calendar before it is read
  * @throws Forbidden, NotFound, LimitExceeded
  */
 export async function readCalendarNow(context: Context, act: Act, id: number): Promise<ListedCalendar> {

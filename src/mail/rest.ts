@@ -50,7 +50,7 @@ export const routes: Route[] = [
     path,
     summary: 'List the calendars on the mail server',
     description:
-      'How the calendars of the tenant on its mail server are doing, by the names of their rooms, all on one page: when each was read, why it was not, which of its items have no booking, and which bookings do not stand there. None without a mail server. For Admins.',
+      'How the calendars of the tenant on its mail server are doing, by the names of their rooms, all on one page: when each was last read, why it could not be read, which of its items have no booking, and which bookings are missing in it. Empty without a mail server. For Admins.',
     answers: {
       200: {
         description: 'The calendars.',
@@ -84,7 +84,7 @@ export const routes: Route[] = [
     description: `Has a worker read it at once, also one that waits after a fault, except Throttled ones, whose time the mail server has set. ${mostReadingsPerMinute} times a minute at most. For Admins.`,
     params,
     answers: {
-      200: { description: 'It is about to be read; `LastReadAt` tells when it was.', body: calendarRecord, example },
+      200: { description: 'It is about to be read: `LastReadAt` changes once it is.', body: calendarRecord, example },
     },
     problems: { ...forAdmins, 429: `More than ${mostReadingsPerMinute} readings of one calendar in a minute.` },
     handle: async (context, call) => {

@@ -1,15 +1,15 @@
 /**
- * What the calendars of rooms on the mail servers hold, as bookings (specification 6).
+ * Keeps the calendars of rooms on mail servers and the bookings here in step (specification 6).
  *
- * Terms: a **calendar** is a room's folder on the mail server; a **reading** asks the mail server with our own credentials what
- * it holds; a **mail item** is an appointment in it; a **conflict** is a mail item whose room is occupied.
+ * Terms: a **calendar** is a room's folder on the mail server; a **reading** fetches its content with our own credentials; a
+ * **mail item** is an appointment in it; a **conflict** is a mail item whose room is occupied.
  *
  * Invariants:
  * - No connection to the database is held while a mail server is asked.
  * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
- * - An organizer is told once of each version of an item that has no room, and only while it has none.
- * - An item that was written from here never becomes a booking, and is written again only where somebody has changed it.
- * - A calendar stays marked as changed until a reading that began after the mark has ended well.
+ * - Each version of an item is declined at most once, and only while its room is taken.
+ * - An item that was written from here never becomes a booking, and is written again only if somebody has changed it.
+ * - A calendar stays marked as changed until a reading that began after the mark has succeeded.
  */
 export { alignCalendars, followedSettings, hasCalendars, mayDeviate, openFaultLog } from './calendars.ts';
 export { openCallback } from './callback.ts';

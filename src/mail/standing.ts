@@ -1,4 +1,4 @@
-/** Stored items that compete for their room again, as another item has come, has changed or is gone. */
+/** Stored items that compete for their room again because another item was added, changed or removed. */
 import { type RawBuilder, sql } from 'kysely';
 import type { InTheWay, MailBooking, MailOutcome, MailWish } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
@@ -18,11 +18,11 @@ export type StandingItem = {
   uid: string | null;
 };
 
-/** The precedence of the row `item`; rows from before that column have that of their tentativeness. */
+/** The precedence of the row `item`. Rows older than that column take it from `is_tentative`. */
 export const precedenceOf = (item: RawBuilder<unknown>): RawBuilder<0 | 1 | 2> =>
   sql`coalesce(${item}.precedence, ${item}.is_tentative::integer)`;
 
-/** Whether the row `item` is being declined on the mail server: it gets no room until a reading has found it otherwise. */
+/** Whether the row `item` is being declined on the mail server: it gets no room until a reading shows that it was not. */
 export const isBeingDeclined = sql<boolean>`exists (select from mail_decline as decline
   join mail_calendar as declining on declining.mandator_id = decline.mandator_id and declining.id = decline.calendar_id
   where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.version = item.content_hash
@@ -67,13 +67,13 @@ function toBooking(row: Omit<StandingItem, 'key' | 'bookingId'>): MailBooking {
   return { start, end, status, precedence, subject, isPrivate, organizer, uid };
 }
 
-/** For people; without a subject or organizer, as these may be private. */
+/** A description for people, without the subject and organizer, as these may be private. */
 export function describeConflict({ kind, start, end }: Omit<InTheWay, 'bookingId'>): string {
   const what = { Booking: 'a booking', Lesson: 'a lesson', MailItem: 'another item', Block: 'a block' }[kind];
   return `The room is occupied by ${what} from ${start.toISOString()} to ${end.toISOString()}.`;
 }
 
-/** Writes the outcomes that differ from before. */
+/** Stores the outcomes that differ from the stored ones. */
 export async function writeStanding(
   trx: Transaction,
   mandatorId: number,

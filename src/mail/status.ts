@@ -22,7 +22,7 @@ export type CalendarStatus = {
   resourceName: string;
   mailbox: string;
   kind: ServerKind;
-  /** The state of the standing subscription, or else of the newest; null while there was none. */
+  /** The state of the standing subscription, or else of the newest; null if there has been none yet. */
   state: SubscriptionState | null;
   stateSince: Date | null;
   /** Why the subscription is not active, or its last failure. */
@@ -32,34 +32,34 @@ export type CalendarStatus = {
   /** When it was, or is, to be renewed. */
   renewAt: Date | null;
   lastReadAt: Date | null;
-  /** The next reading, unless a push comes before. */
+  /** When it is read next, unless a notification comes before. */
   nextReadAt: Date;
-  /** Since when a change is known that is not read yet. */
+  /** When the oldest change that has not been read yet became known. */
   dirtySince: Date | null;
   foundByPush: number;
   foundByPoll: number;
   /** `status`: the HTTP status of the answer, if there was one. */
   fault: { kind: Fault; text: string; status: number | null } | null;
-  /** Until when the mail server must not be asked, by the fault; null where it says nothing, or that is over. */
+  /** The time before which the mail server must not be asked, as the fault said; null if it named none, or that has passed. */
   faultUntil: Date | null;
-  /** A reading in steps that is under way: its start, and the number of items so far. */
+  /** The reading in steps that is under way: its start, and the number of items so far; null: none. */
   reading: { since: string; items: number } | null;
-  /** Workers that have died in a row while they read it. */
+  /** How many workers in a row have died while they read it. */
   deaths: number;
   conflictCount: number;
   /** How many items `listDeclined` finds. */
   declinedCount: number;
-  /** Conflicts whose organizers cannot be told, though they are to be. */
+  /** Conflicts that should be declined but cannot be. */
   untoldCount: number;
-  /** Why, of the one that is nearest. */
+  /** Why, for the one that begins first. */
   untoldReason: string | null;
-  /** Items that cannot be read and so have no booking. */
+  /** Items that have no booking because they cannot be read. */
   unreadableCount: number;
-  /** Why it cannot be written, as long as that lasts. */
+  /** Why the calendar cannot be written at the moment; null if it can. */
   writingFault: string | null;
   /** How many items `listUnwritten` finds. */
   unwrittenCount: number;
-  /** Why, of the one that comes first. */
+  /** Why, for the first of them. */
   unwrittenReason: string | null;
 };
 
@@ -74,7 +74,7 @@ export type StateChange = {
   at: Date;
 };
 
-/** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
+/** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all calendars of a tenant. */
 export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
   and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
 
@@ -82,7 +82,7 @@ export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator
 const nextReading = sql<Date>`coalesce(
   (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id), ${nextRead})`;
 
-/** Lists the calendars of a tenant, or of all (null), or some of them, that are not retired, by the names of their rooms. */
+/** Lists calendars that are not retired, by the names of their rooms: those of a tenant, of all tenants (null), or some of them. */
 export async function listCalendars(
   db: Database,
   mandatorId: number | null,
@@ -152,7 +152,7 @@ export type CalendarRoom = Resource;
 export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<CalendarRoom> =>
   getResource(db, viewer, resourceId);
 
-/** A calendar and those that were listed with it, for which further fields are read together. */
+/** A calendar, and those that were listed with it: further fields are read for all of them together. */
 export type ListedCalendar = CalendarStatus & { together: readonly CalendarStatus[] };
 const listed = (together: CalendarStatus[]): ListedCalendar[] =>
   together.map((calendar) => ({ ...calendar, together }));
@@ -192,7 +192,7 @@ export async function findCalendar(db: Database, viewer: Viewer, id: number): Pr
   return await calendarsById(db, { viewer, parent: id, asked: null });
 }
 
-/** Whether pushes are expected to come. */
+/** Whether notifications are expected. */
 export const pushWorks = ({ state }: CalendarStatus): boolean => state === 'Active';
 
 /** Lists the state changes of each calendar's subscriptions, the newest first. */

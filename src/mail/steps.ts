@@ -1,6 +1,6 @@
 /**
- * A long reading is done in steps, so that other readings get their turn in between. Each step keeps its pages and where the
- * reading goes on. The last one writes all of it, in one transaction, as if it had come at once.
+ * A long reading is done in steps, so that other readings get their turn in between. Each step stores its pages and where the
+ * reading continues. The last one processes all of them in one transaction, as if they had come at once.
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
@@ -18,7 +18,7 @@ import { countItems } from './items.ts';
 import { type Calendar, type Continuation, forgetSteps, isUnchanged, noFault, Overtaken } from './reading.ts';
 
 const mostItems = 20_000;
-/** After so many items, or so long, a step ends with the page: soon enough for a quick turn (`flow/turns.ts`). */
+/** After this many items, or this long, a step ends with the current page: soon enough for a quick turn (`flow/turns.ts`). */
 const itemsOfStep = 2_000;
 const stepWithinMs = 3_000;
 
@@ -26,7 +26,7 @@ export type Step = {
   window: ReadingWindow;
   pages: CalendarPage[];
   items: number;
-  /** Whether the reading begins anew, without the cursor and the steps before. */
+  /** Whether the reading starts over, without the cursor and the earlier steps. */
   isAnew: boolean;
   /** What ended the step before the last page. */
   fault?: unknown;
@@ -38,7 +38,7 @@ export const isComplete = ({ pages }: Step): boolean => pages.at(-1)?.isLast ===
 export const isFirst = ({ continuation }: Calendar, { isAnew, pages }: Step): boolean =>
   isAnew || continuation === null || pages[0]?.restarts === true;
 
-/** The number of items of a reading up to and with a step. */
+/** The number of items of a reading up to and including a step. */
 export function itemsSoFar(calendar: Calendar, step: Step): number {
   return step.items + (isFirst(calendar, step) ? 0 : calendar.continuationItems);
 }
@@ -97,7 +97,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
   const { mandatorId, id, marks, dirtyBy, continuation } = calendar;
   const { window, pages, isAnew, fault } = step;
   const { cursor: place, address } = pages.at(-1) as CalendarPage;
-  // One more, for the mark that follows: below, or by the caller when it records the fault.
+  // Plus one for the mark that follows, either below or by the caller when it records the fault.
   const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
   const kept = pages.map(
     ({ groups, removed, unchanged = [], isSlice }): Kept => ({
@@ -130,7 +130,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
   });
 }
 
-/** Reads the pages of the steps before, in their order. */
+/** Reads the stored pages of the earlier steps, in their order. */
 export async function readKept(db: Database, { mandatorId, id }: Calendar): Promise<Kept[]> {
   const { rows } = await sql<{ content: Buffer }>`
     select content from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}

@@ -1,4 +1,4 @@
-/** The items of a calendar as the last readings found them. */
+/** The stored items of a calendar, as the last readings found them. */
 import { sql } from 'kysely';
 import type { MailOutcome } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -44,7 +44,7 @@ export async function readStored(
   return rows;
 }
 
-/** Which of these ids are those of items of others: booked, or not for want of the room. */
+/** Which of these ids belong to items that others have made: booked, or in conflict. */
 export async function readOthers(
   db: Database,
   { mandatorId, calendarId }: CalendarKey,
@@ -112,7 +112,7 @@ export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar,
   );
 }
 
-/** Days after which an item that has ended is forgotten; its booking stays. */
+/** Days after which an item that has ended is deleted here; its booking stays. */
 const rememberedDays = 30;
 
 export async function forgetOld(
@@ -126,7 +126,7 @@ export async function forgetOld(
         or (state = 'Gone' and changed_at < now() - make_interval(days => ${rememberedDays})))`.execute(trx);
 }
 
-/** Forgets who organizes the items of this address. An item that changes on the mail server names its organizer again. */
+/** Erases the organizer of all items that this address organizes. If an item changes on the mail server, it is stored again. */
 export async function forgetMailOrganizer(trx: Transaction, mandatorId: number, email: string): Promise<void> {
   await sql`update mail_item set organizer_name = null, organizer_email = null
     where mandator_id = ${mandatorId} and lower(organizer_email) = lower(${email})`.execute(trx);

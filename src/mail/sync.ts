@@ -27,30 +27,30 @@ import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
 import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
 
-/** Faults after which a reading in steps goes on where it was. After all others it begins anew. */
+/** Faults after which a reading in steps continues where it was. After all others it starts over. */
 const passing = new Set<ServerFault['fault']>(['Unreachable', 'Throttled', 'AccessLost']);
 const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.has(fault.fault);
-/** How long a statement waits for a lock, how long a reading tries to lock its room, and its pause until it tries again. */
+/** How long a statement waits for a lock; how long a reading tries to lock its room; and its pause before it tries again. */
 const [lockWithinMs, roomWithinMs, roomAgainMs] = [200, 5_000, 1_000];
 /** The pause of a calendar at which workers have died, while another such one is read. */
 const suspectAgainMs = 1_000;
-/** The pause of a reading that was cut short for others before its mail server answered. */
+/** The pause of a reading that had to make way for others before its mail server answered. */
 const cutAgainMs = 5_000;
-/** The time over which the calendars of a slow mail server come back. */
+/** The seconds over which the next readings of a slow mail server's calendars are spread. */
 const allAgainWithinSeconds = 5;
-/** A factor of pauses, so that calendars do not come back together. */
+/** A random factor for pauses, so that calendars are not all read again at the same time. */
 const jitter = () => 0.5 + Math.random();
 /**
- * The pause after the first fault, doubled by each further one. It begins shorter for Throttled, since a limit that fills with
- * time soon has room for one request, and for Unreachable, since most often one answer was lost; and stays shorter for the latter,
- * as only an attempt shows its end.
+ * The pause after the first fault; each further one doubles it. It is shorter at first for Throttled, since a rate limit soon
+ * allows one more request, and for Unreachable, since usually just one answer was lost. For Unreachable its maximum is lower too,
+ * as only another attempt shows that the server is back.
  */
 const [firstRestMs, longestRestMs] = [5_000, 30 * 60_000];
 const [firstPassingMs, longestUnreachableMs] = [1_000, 5 * 60_000];
-/** Bounds of the pause that a mail server asks for. */
+/** The bounds of a pause that a mail server asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
-/** Others, such as an import, hold the lock of the room for long. */
+/** Another transaction, such as an import, holds the lock of the room for too long. */
 class RoomHeld extends Error {}
 
 /**
@@ -79,11 +79,11 @@ export async function synchroniseCalendar(context: MailJob, key: CalendarKey): P
   });
   if (refusal?.isForAll) await putOffAll(work, key.mandatorId, refusal.againMs);
   else if (refusal && isUrgent) await putOff(work, key, refusal.againMs * jitter());
-  // A push may bring it earlier.
+  // A notification may still bring the reading forward.
   else if (refusal) await markCalendars(work, [key.calendarId], dirtyBy, Math.ceil((2 * refusal.againMs) / 1_000));
 }
 
-/** What has marked a calendar; null of one that is not dirty. */
+/** What has marked a calendar as dirty; null if it is not. */
 async function readDirtyBy(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<DirtyBy | null> {
   const { rows } = await sql<{ dirtyBy: DirtyBy | null }>`
     select dirty_by as "dirtyBy" from mail_calendar where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(
@@ -103,7 +103,7 @@ async function putOff(work: Database, { mandatorId, calendarId }: CalendarKey, m
   });
 }
 
-/** Spares the mail server of a tenant: has its calendars that are due within half of `ms` read after `ms`. */
+/** Spares the mail server of a tenant: delays the readings of its calendars that are due within half of `ms` until after `ms`. */
 async function putOffAll(work: Database, mandatorId: number, ms: number): Promise<void> {
   const after = (part: number) => sql`now() + make_interval(secs => ${(ms * part) / 1_000})`;
   await work.transaction().execute(async (trx) => {
@@ -139,7 +139,7 @@ async function readCalendar(db: Database, { mandatorId, calendarId }: CalendarKe
   return rows[0];
 }
 
-/** Whether another transaction holds the room, so that the mail server would be asked in vain. */
+/** Whether another transaction holds the room, in which case there is no point in asking the mail server. */
 async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): Promise<boolean> {
   const { rows } = await sql`
     select from resource where mandator_id = ${mandatorId} and id = ${resourceId}
@@ -178,7 +178,7 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   const answered = performance.now();
   try {
     const changes = await completeStep(work, calendar, step);
-    // Marks since the beginning of the reading, that is of its first step, stay.
+    // Marks that were set since the reading began, at its first step, stay.
     const { marks } = (!step.isAnew && calendar.continuation) || calendar;
     const done = await writeWithRoom(work, (trx) => reconcile(trx, { ...calendar, marks }, step.window, changes));
     logReading(log, calendar, changes, done, { asked: answered - begin, written: performance.now() - answered });
@@ -188,7 +188,7 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   }
 }
 
-/** Keeps an incomplete step, and records its fault. */
+/** Stores an incomplete step, and records its fault. */
 async function readInPart(context: MailWork, calendar: Calendar, step: Step): Promise<void> {
   const { fault, pages } = step;
   if (pages.length === 0 || (fault !== undefined && !isPassing(fault)))
@@ -208,7 +208,7 @@ async function completeStep(work: Database, calendar: Calendar, step: Step): Pro
   return { ...mergePages([...kept, ...step.pages]), ...source, whole, cursor, address };
 }
 
-/** Runs `write`, again after each lock timeout, so that transactions that hold the room go first. @throws RoomHeld after 5 s */
+/** Runs `write`, and repeats it after each lock timeout, so that transactions that hold the room go first. @throws RoomHeld after 5 s */
 async function writeWithRoom<T>(db: Database, write: (trx: Transaction) => Promise<T>): Promise<T> {
   try {
     return await transactAgain(roomWithinMs, () => transactWithin(db, lockWithinMs, write));

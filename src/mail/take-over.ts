@@ -1,4 +1,4 @@
-/** Takes over what somebody has made of an item as a change of its booking, by the rules of bookings. */
+/** Applies a change that somebody has made to an item on the mail server to its booking, by the rules of bookings. */
 import { cancelBooking, changeBooking } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import { DomainError, PreconditionFailed, Unavailable } from '../errors.ts';
@@ -8,7 +8,7 @@ import type { Edit } from './written.ts';
 export type FollowingBooking = {
   bookingId: number;
   version: number;
-  /** Its organizer, or else who made it: as that person it is changed. */
+  /** The person on whose behalf the booking is changed: its organizer, or else whoever made it. */
   bookerId: number | null;
   setupMinutes: number;
   teardownMinutes: number;
@@ -16,7 +16,7 @@ export type FollowingBooking = {
 
 const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000);
 
-/** @returns 'Refused' by the rules of bookings; 'Later' while others write the booking or its room */
+/** @returns 'Refused': the rules of bookings do not allow it; 'Later': others are writing the booking or its room */
 export async function takeOver(
   db: Database,
   mandatorId: number,

@@ -1,9 +1,9 @@
-/** What shall stand in the calendars of rooms of what is booked here. */
+/** The calendars that are written, and the bookings that should stand in them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
-import { declinesOf, hasToTell } from './decline-rows.ts';
+import { declinesOf, hasDeclinesDue } from './decline-rows.ts';
 import type { CalendarKey } from './reading.ts';
 import type { FollowingBooking } from './take-over.ts';
 import { subjectFor, type WantedItem, type WritingMode } from './written.ts';
@@ -17,16 +17,16 @@ export type WrittenCalendar = CalendarKey & {
   address: string | null;
   timeZone: string;
   writing: WritingMode;
-  /** Whose word counts when somebody changes an item there. */
+  /** What happens when somebody changes an item there: it is put back, or its booking follows. */
   edits: 'PutBack' | 'TakeOver';
   /** Whether items whose room is taken here are declined there. */
   declines: boolean;
-  /** Milliseconds for which the server wants nothing more to be written. */
+  /** Milliseconds for which nothing is to be written to the server. */
   restMs: number;
   failures: number;
 };
 
-/** Of the rows of `joined`. */
+/** The setting CalendarWriting of a row of `joined`. */
 export const writingOf = sql`coalesce(resource.calendar_writing, mandator.parameters ->> 'CalendarWriting', 'Off')`;
 export const joined = sql`mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
   join resource on (resource.mandator_id, resource.id) = (calendar.mandator_id, calendar.resource_id)`;
@@ -48,10 +48,10 @@ export async function readWritten(
 }
 
 /**
- * The calendars in which not all may stand that shall, as their setting is new or nobody has compared them for an hour; and those
- * with items to decline.
+ * The calendars that may lack bookings, because their setting has changed or they were not compared for an hour; those with rows
+ * whose outcome is unknown; and those with items to decline.
  */
-export async function toWrite(db: Database): Promise<number[]> {
+export async function listToWrite(db: Database): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select calendar.id from ${joined}
     where retired_at is null and (writing_not_before > now()) is not true and not ${rests(sql`calendar.mandator_id`)} and (
@@ -60,14 +60,14 @@ export async function toWrite(db: Database): Promise<number[]> {
       or exists (select from mail_writing as row
         where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
           and row.state in ('Writing', 'Deleting', 'Doubtful', 'Overruled'))
-      or ${hasToTell})`.execute(db);
+      or ${hasDeclinesDue})`.execute(db);
   return rows.map(({ id }) => id);
 }
 
-/** A booking that is to stand in the calendar, and as whom it may be changed. */
+/** A booking that should stand in the calendar, and what is needed to change it. */
 export type WantedBooking = WantedItem & FollowingBooking;
 
-/** What occupies the room in the coming days. */
+/** The bookings that occupy the room in the coming days. */
 export async function readWanted(
   db: Database,
   { mandatorId, resourceId, writing, edits }: WrittenCalendar,

@@ -1,4 +1,4 @@
-/** The calendars of a tenant for who watches over them: all, then those that change (contract 7). */
+/** The calendars of a tenant as a subscription: first all of them, then those that change (contract 7). */
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -10,8 +10,8 @@ import { type ListedCalendar, overseeCalendars } from './status.ts';
 export const calendarTopic = (viewer: Viewer) => `mail_calendar:${viewer.mandatorId}`;
 
 /**
- * All calendars; then those that have changed, as they are now. After a lost connection all again. One that is retired is told
- * no more.
+ * Yields all calendars, then those that have changed, in their current state; all again after a lost connection. A retired
+ * calendar is no longer sent.
  * @throws Forbidden
  */
 export async function* watchCalendars(

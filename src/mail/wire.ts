@@ -29,7 +29,7 @@ const conflict = z
     End: instant('When it ends.'),
     Uid: maybeText(2_000, 'Its UID (RFC 5545), which the occurrences of a series share.'),
     Reason: maybeText(500, 'Why it is not booked.'),
-    OrganizerName: maybeText(500, 'Who has called it, as the mail server names them, of private ones too.'),
+    OrganizerName: maybeText(500, 'Its organizer as the mail server names them, for private items too.'),
     OrganizerEmail: maybeText(500, 'Their mail address.'),
     BookingId: maybeId('booking', 'The booking that is in the way; null when the room has just become free.'),
     Decline: decline
@@ -44,7 +44,7 @@ const conflict = z
 const unreadable = z
   .object({
     Uid: maybeText(2_000, 'Its UID (RFC 5545); null where that cannot be read either.'),
-    ItemId: text(2_000, 'What the mail server calls it.'),
+    ItemId: text(2_000, 'Its id on the mail server.'),
     Reason: maybeText(500, 'Why it cannot be read.'),
     Since: instant('Since when.'),
   })
@@ -66,12 +66,12 @@ const unwritten = z
   })
   .meta({
     id: 'MailUnwrittenItem',
-    description: 'What is booked and does not stand in the calendar on the mail server as it is booked.',
+    description: 'A booking that does not stand in the calendar on the mail server as it is booked.',
   });
 
 const fault = z
   .object({
-    Kind: z.enum(statusValues.fault).meta({ description: 'What kind of fault.' }),
+    Kind: z.enum(statusValues.fault).meta({ description: 'The kind of fault.' }),
     Text: text(500, 'For people.'),
   })
   .meta({ id: 'MailFault', description: 'Why the last reading of a calendar failed.' });
@@ -82,28 +82,28 @@ export const calendarRecord = z
     ResourceId: id('resource', 'The room.'),
     ResourceName: text(200, 'Its name.'),
     Mailbox: text(500, 'The address of the room there.'),
-    Kind: z.enum(statusValues.kind).meta({ description: 'How the mail server speaks.' }),
+    Kind: z.enum(statusValues.kind).meta({ description: 'The protocol of the mail server.' }),
     State: z.enum(statusValues.state).nullable().meta({
       description:
-        'Of the subscription that has pushed and is not given up, or else of the newest; null while there was none.',
+        'The state of the subscription that pushes, or else of the newest one; null if there has been none yet.',
     }),
     StateSince: maybeInstant('Since when it is in this state.'),
-    StateText: maybeText(1_000, 'What failed about the subscription last.'),
-    PushWorks: flag('Whether the mail server tells of changes; without that they are found by asking for them.'),
-    LastPushAt: maybeInstant('When the mail server was heard of last; null for never.'),
-    ExpiresAt: maybeInstant('When the subscription ends unless it is renewed; null where it does not.'),
+    StateText: maybeText(1_000, 'The last failure of the subscription.'),
+    PushWorks: flag('Whether the mail server pushes changes; otherwise they are found by polling.'),
+    LastPushAt: maybeInstant('When the mail server was last heard from; null for never.'),
+    ExpiresAt: maybeInstant('When the subscription ends unless it is renewed; null if it does not end.'),
     LastReadAt: maybeInstant('When the calendar was last read to its end; null for never.'),
-    NextReadAt: instant('When it is read next if nothing is heard before.'),
-    FoundByPush: count('Changes that the mail server has told of.'),
-    FoundByPoll: count('Changes that it has not told of: many of them mean that its push does not work.'),
+    NextReadAt: instant('When it is read next, unless a notification comes before.'),
+    FoundByPush: count('Changes that were found after a notification.'),
+    FoundByPoll: count('Changes that were found by polling alone: many of them mean that push does not work.'),
     Fault: fault.nullable().meta({ description: 'Why the last reading failed; null when it went well.' }),
-    ConflictCount: count('Items that have no booking because something is in the way, and are not over.'),
+    ConflictCount: count('Items that are not over and have no booking because something is in the way.'),
     Conflicts: z
       .array(conflict)
       .max(most.conflicts)
       .meta({ description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.` }),
     DeclinedCount: count(
-      'Items that were declined on the mail server because something was in the way, and are not over.',
+      'Items that are not over and were declined on the mail server because something was in the way.',
     ),
     Declined: z
       .array(conflict)
@@ -115,7 +115,7 @@ export const calendarRecord = z
       .max(most.unreadable)
       .meta({ description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.` }),
     WritingFault: maybeText(500, 'Why the calendar cannot be written, as long as that lasts.'),
-    UnwrittenCount: count('Items that do not stand there as they are booked, and are not over.'),
+    UnwrittenCount: count('Items that are not over and do not stand in the calendar as they are booked.'),
     Unwritten: z
       .array(unwritten)
       .max(most.unwritten)

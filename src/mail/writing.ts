@@ -1,7 +1,7 @@
 /**
- * Writes what is booked into the calendar of its room. The bookings say what shall stand there, the rows of mail_writing what
- * does; a job writes the difference. A row is Writing or Deleting before the mail server is asked: a worker that dies then
- * leaves a row whose outcome is looked up first.
+ * Writes bookings into the calendars of their rooms. The bookings say which items should stand there, the rows of mail_writing
+ * which do; a job writes the difference. A row becomes Writing or Deleting before the mail server is asked, so if the worker
+ * dies, the next job looks up the outcome first.
  */
 import { sql } from 'kysely';
 import { contain } from '../containment.ts';
@@ -11,12 +11,12 @@ import type { Turn } from '../flow/turns.ts';
 import { type Connector, hasAnswered, openConnectors, ServerFault, type Write } from '../mail-servers/service.ts';
 import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
-import { tellOrganizers } from './declines.ts';
+import { declineItems } from './declines.ts';
 import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
 import { readOthers } from './stored-items.ts';
 import { takeOver } from './take-over.ts';
-import { readWanted, readWritten, toWrite, type WantedBooking, type WrittenCalendar } from './wanted.ts';
+import { listToWrite, readWanted, readWritten, type WantedBooking, type WrittenCalendar } from './wanted.ts';
 import {
   adopt,
   after,
@@ -31,16 +31,16 @@ import {
 } from './written.ts';
 import { forget, readRows, save } from './written-rows.ts';
 
-/** No batch is begun later in a job: readings of the calendar go on in between. */
+/** A job begins no batch after this time, so that the calendar can be read in between. */
 const jobMs = 1_000;
-/** Of many items those of the coming days are written first, and those of other calendars before the rest. */
+/** If there are many items, those of the coming week are written first; the rest follows after a pause, for other calendars. */
 const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
-/** Items that are looked up by one request; fewer where the server takes fewer writes at once. */
+/** Items that one request looks up; fewer if the server takes fewer writes at once. */
 const mostFoundAtOnce = 20;
 const pauses = { firstMs: 1_000, longestMs: 5 * 60_000 };
-/** The pause of items whose booking or room others are writing. */
+/** The pause before items are tried again whose booking or room others are writing. */
 const laterMs = 1_000;
-/** A job that comes so much after the end of a rest comes after it by all clocks. */
+/** Added to the pause of a job, so that the calendar's pause is over by the clocks of both PostgreSQL and this process. */
 const soonMs = 50;
 
 type Session = {
@@ -48,28 +48,28 @@ type Session = {
   calendar: WrittenCalendar;
   writes: NonNullable<Connector['writes']>;
   wanted: ReadonlyMap<number, WantedBooking>;
-  /** Items that were looked up, and that somebody has deleted. */
+  /** How many of the items that were looked up somebody has deleted. */
   deleted: number;
   signal: AbortSignal;
 };
 
-/** Queues all calendars in which not all stands that is booked: settings change, days move on, and jobs may be lost. */
+/** Queues the writing of all calendars that may lack bookings: settings change, days pass, and jobs may be lost. */
 export async function queueWritings(db: Database): Promise<void> {
-  const ids = await toWrite(db);
+  const ids = await listToWrite(db);
   if (ids.length > 0) await db.transaction().execute((trx) => queueWriting(trx, ids));
 }
 
 const queueAgain = (work: Database, { calendarId }: CalendarKey, ms: number) =>
   work.transaction().execute((trx) => queueWriting(trx, [calendarId], ms));
 
-/** Writes what is to be written into a calendar, for some seconds at most; what is left then is for the next job. */
+/** Writes the difference into a calendar, for a few seconds at most; the next job writes the rest. */
 export async function writeCalendar(context: MailJob, key: CalendarKey): Promise<void> {
   const { work, signal, turns } = context;
   const turnWork = { tenant: key.mandatorId, name: `writing ${key.calendarId}`, isBulk: true, isSpare: true };
   const refusal = await turns.take(turnWork, async (turn) => {
     const calendar = await readWritten(work, key);
     if (!calendar) return;
-    // It may have been queued anew by what was changed there.
+    // A change found in the calendar may have queued the job again, before the pause is over.
     if (calendar.restMs > 0) return await queueAgain(work, key, calendar.restMs + soonMs);
     try {
       const againMs = await writeSome(context, turn, calendar);
@@ -78,11 +78,11 @@ export async function writeCalendar(context: MailJob, key: CalendarKey): Promise
       if (!signal.aborted) await rest(context, turn, calendar, error);
     }
   });
-  // They do not come back together.
+  // A random pause, so that refused calendars do not all come back at the same time.
   if (refusal) await queueAgain(work, key, refusal.againMs * (0.5 + 2 * Math.random()));
 }
 
-/** @returns the milliseconds after which to go on; null when all is written */
+/** @returns the milliseconds after which to continue; null when everything is written */
 async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalendar): Promise<number | null> {
   const { config, work, once } = context;
   const settings = config.MailServer[calendar.mandator];
@@ -90,10 +90,10 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const { writes, invitation } = once(openConnectors)(settings);
   const until = performance.now() + jobMs;
   const signal = AbortSignal.any([context.signal, turn.signal]);
-  const telling = { work, calendar, invitation, turn, signal, until };
+  const declining = { work, calendar, invitation, turn, signal, until };
   if (writes === null) {
-    await tellOrganizers(telling);
-    return await tellUnwritable(work, calendar);
+    await declineItems(declining);
+    return await recordUnwritable(work, calendar);
   }
   const read = async () => {
     const bookings = await readWanted(work, calendar, settings.FutureDays);
@@ -126,7 +126,7 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   if (!isWhole) return 0;
   if (next.length < steps.length) return restAfterMs;
   if (rows.some(isUnsettled)) return laterMs;
-  const told = await tellOrganizers(telling);
+  const told = await declineItems(declining);
   if (told > 0) context.log.info({ mandator: calendar.mandator, mailbox: calendar.mailbox, told }, 'items declined');
   await sql`
     update mail_calendar set writing_failures = 0, writing_fault = null, writing_not_before = null, compared_at = now(),
@@ -135,8 +135,8 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   return null;
 }
 
-/** Calendars of such a server are read alone: `doctor` says so where they should be written. */
-async function tellUnwritable(
+/** Records that calendars of this kind cannot be written, which `doctor` reports if the settings ask for it. */
+async function recordUnwritable(
   work: Database,
   { mandatorId, calendarId, kind, writing }: WrittenCalendar,
 ): Promise<null> {
@@ -171,7 +171,7 @@ async function rest({ work, log }: MailWork, turn: Turn, calendar: WrittenCalend
   });
 }
 
-/** Stores what has become of rows, and counts. */
+/** Stores rows and the counts of what was done. */
 async function conclude(
   { context, calendar }: Session,
   rows: readonly { before: WrittenRow; now: WrittenRow }[],
@@ -191,13 +191,13 @@ async function conclude(
         writing_failures = case when ${written} > 0 then 0 else writing_failures end
       where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
   });
-  // What goes on is not slowed by earlier refusals.
+  // Earlier refusals do not slow down a calendar that can be written again.
   if (written > 0) calendar.failures = 0;
   for (const { now } of disputed.slice(0, 10))
     context.log.warn({ mandator, mailbox, bookingId: now.bookingId, state: now.state }, 'item was changed there');
 }
 
-/** @returns whether each item stands there as it was asked for, or is refused */
+/** @returns whether each item was written or refused, so that nothing is left to look up */
 async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Promise<boolean> {
   const { context, calendar, writes, signal } = session;
   const rows = steps.map(({ row }) => row);
@@ -212,7 +212,7 @@ async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Pro
   return outcomes.length === steps.length && outcomes.every(({ is }) => is === 'Done' || is === 'Refused');
 }
 
-/** Finds out what stands there of rows whose outcome is unknown, or that somebody may have changed. */
+/** Looks up the items of rows whose outcome is unknown, or that somebody may have changed. */
 async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<void> {
   const { context, calendar, writes, wanted, signal } = session;
   const generationsOf = ({ generation, lostGenerations }: WrittenRow) => [generation, ...lostGenerations];
@@ -237,11 +237,11 @@ async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<vo
     for (const { id, changeKey, item } of strange.flatMap(({ items }) => items))
       strays.push({ do: 'Remove', origin: item.origin, at: { id, changeKey } });
     const row = !first || first.generation === asked.generation ? asked : adopt(asked, first.generation);
-    // More of the same mark are copies.
+    // Further items with the same mark are copies.
     const one = first?.items.find(({ id }) => id === row.nativeId) ?? first?.items[0];
     return { row, one, edit: editOf(row, one, wanted.get(row.bookingId)) };
   });
-  // While the rows are in doubt: who is killed here looks again.
+  // The rows are still in doubt, so if this process is killed here, the next job looks them up again.
   if (strays.length > 0) await contain(() => writes.write(calendar, strays, signal));
   session.deleted += looked.filter(({ edit }) => edit === null).length;
   const isEmptied = session.deleted > mostCancelled;

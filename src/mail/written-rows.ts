@@ -1,4 +1,4 @@
-/** The rows of what stands in a calendar of what is booked here. */
+/** The rows of mail_writing: the items that we have written into calendars. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { CalendarKey } from './reading.ts';
@@ -46,7 +46,7 @@ export async function forget(
       and booking_id = any (${bookingIds}::bigint[])`.execute(db);
 }
 
-/** Forgets what stands in a calendar, as another takes its place. */
+/** Forgets the written items of a calendar that another one replaces. */
 export async function forgetWritten(trx: Transaction, mandatorId: number, calendarId: number): Promise<void> {
   await sql`delete from mail_writing where mandator_id = ${mandatorId} and calendar_id = ${calendarId}`.execute(trx);
 }

@@ -1,32 +1,32 @@
-/** What stands in a calendar of what is booked here, and what shall: the difference is what is to be written. Pure. */
+/** Compares the items that stand in a calendar with the bookings that should, and decides what to write. Pure. */
 import { createHash } from 'node:crypto';
 import { cutText, type RemoteItem, type Write, type WriteOutcome, type WrittenItem } from '../mail-servers/service.ts';
 import { dayLength } from '../time/days.ts';
 
 const [hourMs, forgottenAfterMs] = [3_600_000, 30 * dayLength];
-/** How often a day an item is put back that others change or delete. */
+/** How many times a day an item is put back that others change or delete. */
 const mostPutBacks = 3;
-/** Of a calendar that lacks more the bookings are not cancelled: it was emptied. */
+/** If a calendar lacks more items than this, their bookings are not cancelled: somebody has emptied it. */
 export const mostCancelled = 10;
-/** In place of a subject that others may not see. */
+/** Written in place of a subject that others may not see. */
 const busy = 'Belegt';
 
 export type WritingMode = 'Off' | 'Busy' | 'Full';
 
-/** A booking that is to stand in the calendar, from its setup to its teardown. */
+/** A booking that should stand in the calendar, from its setup to its teardown. */
 export type WantedItem = {
   bookingId: number;
   start: Date;
   end: Date;
   subject: string;
   isPrivate: boolean;
-  /** Whether it may change as its item does. */
+  /** Whether the booking may follow changes of its item. */
   mayFollow: boolean;
-  /** Whether the subject is that of the booking, and no other that stands for it. */
+  /** Whether `subject` is that of the booking rather than a substitute. */
   hasOwnSubject: boolean;
 };
 
-/** Of rows of mail_writing; their meaning: sql/000067_mail_writing.sql. */
+/** The states of rows of mail_writing; sql/000067_mail_writing.sql explains them. */
 export const writtenStates = [
   'Absent',
   'Writing',
@@ -42,17 +42,17 @@ export const writtenStates = [
 export type WrittenRow = {
   bookingId: number;
   generation: number;
-  /** Earlier ones of which nothing was found, or that were removed, and that may still come to stand there. */
+  /** Earlier generations that were removed or not found. A late write may still create their items. */
   lostGenerations: number[];
   state: (typeof writtenStates)[number];
   start: Date;
   end: Date;
-  /** Of the subject, in hexadecimal digits. */
+  /** The SHA-256 of the subject, in hexadecimal digits. */
   subjectHash: string;
   isPrivate: boolean;
   nativeId: string | null;
   changeKey: string | null;
-  /** Whether a reading has found it since it was made, so that the next ones tell of its end. */
+  /** Whether a reading has found the item since it was created, so that later readings would report its removal. */
   told: boolean;
   putBacks: number;
   putBacksSince: Date | null;
@@ -76,7 +76,7 @@ const contentOf = ({ start, end, subject, isPrivate }: ItemContent) => ({
   subjectHash: hashOf(subject),
 });
 
-/** Whether the row says the same of the item. */
+/** Whether the row has the content of the item. */
 const saysSame = (row: WrittenRow, item: ItemContent): boolean =>
   row.start.getTime() === item.start.getTime() &&
   row.end.getTime() === item.end.getTime() &&
@@ -97,16 +97,16 @@ export const originOf = (
   mandatorUid: string,
 ) => `booking-${bookingId}${generation > 1 ? `-${generation}` : ''}@${mandatorUid}`;
 
-/** A write, and the row as it is while nobody knows whether it is done. */
+/** A write, and its row while the outcome is unknown. */
 export type PlannedWrite = { row: WrittenRow; write: Write };
-/** `forgotten`: rows of which nothing stands there, and that have ended. `over`: rows in trouble of which nothing is wanted any more. */
+/** `forgotten`: rows to delete, as they have ended. `over`: rows in trouble whose item is no longer wanted. */
 export type WritePlan = { steps: PlannedWrite[]; forgotten: number[]; over: WrittenRow[] };
 
 const nowhere = { nativeId: null, changeKey: null, told: false };
 const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], ...nowhere };
 const settled = { notBefore: null, reason: null };
 
-/** Of an item that stands there and is unknown here, as after a restore: it is looked up like one that is in doubt. */
+/** The row of an item that stands in the calendar but is unknown here, for example after a restore; it is then looked up. */
 export const strayRow = (mark: Pick<WrittenRow, 'bookingId' | 'generation'>, item: RemoteItem): WrittenRow => ({
   ...fresh,
   ...settled,
@@ -122,15 +122,15 @@ export const strayRow = (mark: Pick<WrittenRow, 'bookingId' | 'generation'>, ite
 export const isInDoubt = ({ state }: Pick<WrittenRow, 'state'>): boolean =>
   state === 'Doubtful' || state === 'Overruled';
 
-/** Whether it is not known what stands there. */
+/** Whether it is unknown what stands in the calendar. */
 export const isUnsettled = (row: WrittenRow): boolean =>
   row.state === 'Writing' || row.state === 'Deleting' || isInDoubt(row);
 
-/** What was changed there too often rests whatever is wanted; what was refused rests as it is. */
+/** Whether a row is left alone for now: after too many changes in the calendar in any case, after a refusal unless the booking changes. */
 const rests = ({ notBefore, state }: WrittenRow, now: number, isSame: boolean): boolean =>
   notBefore !== null && notBefore.getTime() > now && (state === 'Conflict' || isSame);
 
-/** Compares what shall stand there with what does; nearest first. Rows whose outcome is unknown are left out. */
+/** Compares the wanted items with the rows; the steps are in order of their start. Rows whose outcome is unknown are left out. */
 export function compare(
   wanted: readonly WantedItem[],
   rows: readonly WrittenRow[],
@@ -168,24 +168,27 @@ export function compare(
   return { steps: steps.sort((one, other) => one.row.start.getTime() - other.row.start.getTime()), forgotten, over };
 }
 
-/** Lost generations that are remembered. */
+/** The most lost generations that a row remembers. */
 const mostLost = 5;
 
-/** The row with another generation, of which an item was found or is to be made; its own may still come. */
+/** The row with another generation, whose item was found or is to be created. A late write may still create the former one's item. */
 export const adopt = (row: WrittenRow, generation: number): WrittenRow => ({
   ...row,
   generation,
   lostGenerations: [...row.lostGenerations.filter((lost) => lost !== generation), row.generation].slice(-mostLost),
 });
 
-/** Nothing stands there. The next item has another name: some servers keep those of deleted ones, and people take them back. */
+/**
+ * The row of an item that is gone. The next item gets another name, because some servers reserve the names of deleted items, and
+ * because users restore deleted items.
+ */
 const without = (row: WrittenRow): WrittenRow => ({
   ...adopt(row, row.generation + 1),
   state: 'Absent',
   ...nowhere,
 });
 
-/** The row after the answer. */
+/** The row after the answer of the mail server. */
 export function after({ row }: PlannedWrite, outcome: WriteOutcome, now: number): WrittenRow {
   switch (outcome.is) {
     case 'Done':
@@ -198,7 +201,7 @@ export function after({ row }: PlannedWrite, outcome: WriteOutcome, now: number)
   }
 }
 
-/** Somebody has changed or deleted the item: it is put back, a few times a day. */
+/** The row of an item that somebody has changed or deleted: it is put back, but only a few times a day. */
 function putBack(row: WrittenRow, now: number): WrittenRow {
   const { putBacks, putBacksSince } = row;
   const isSameDay = putBacksSince !== null && putBacksSince.getTime() > now - dayLength;
@@ -210,9 +213,9 @@ function putBack(row: WrittenRow, now: number): WrittenRow {
 }
 
 /**
- * The row once it is known what stands there.
- * @param wanted undefined: nothing shall stand there
- * @param mayDouble as of the connector
+ * The row after the item was looked up.
+ * @param wanted undefined: no item is wanted
+ * @param mayDouble `mayDouble` of the connector
  */
 export function settle(
   row: WrittenRow,
@@ -224,7 +227,7 @@ export function settle(
   const isDisputed = isInDoubt(row);
   if (found) {
     const { id: nativeId, changeKey, item } = found;
-    // What was in doubt and is found is not missed again.
+    // An item that was in doubt and is found counts as read, so that it is not missed again.
     const told = row.told || isDisputed;
     const next: WrittenRow = { ...row, ...contentOf(item), state: 'Written', nativeId, changeKey, told };
     const isRight = wanted !== undefined && saysSame(next, wanted);
@@ -232,15 +235,15 @@ export function settle(
   }
   if (row.state === 'Writing' && row.nativeId === null)
     return { ...(mayDouble ? adopt(row, row.generation + 1) : row), state: 'Absent' };
-  // Of what was not known to stand there, nobody has taken anything away.
+  // If the item was never known to stand there, nobody has deleted it.
   const isTaken = row.state === 'Overruled' || (row.state !== 'Deleting' && row.nativeId !== null);
   return wanted && isTaken ? putBack(without(row), now) : without(row);
 }
 
-/** What somebody has made of an item, so that its booking may follow; null: it is deleted. */
+/** A change that somebody has made to an item, which its booking may follow; null: the item was deleted. */
 export type Edit = { start: Date; end: Date; subject: string | undefined } | null;
 
-/** @returns undefined where nobody has changed it, or it cannot follow: what is changed here goes first */
+/** @returns undefined if nobody has changed the item, or the booking cannot follow: a change made here takes precedence */
 export function editOf(
   row: WrittenRow,
   found: { item: WrittenItem } | undefined,
@@ -249,7 +252,7 @@ export function editOf(
   if (row.state !== 'Doubtful' || !wanted?.mayFollow || !saysSame(row, wanted)) return undefined;
   if (!found) return null;
   const { start, end, subject } = found.item;
-  // Without a subject it is no appointment like those that are written.
+  // We always write a subject, so an item without one is something else.
   if (subject === '') return undefined;
   const isRenamed = wanted.hasOwnSubject && subject !== wanted.subject;
   const isMoved = start.getTime() !== wanted.start.getTime() || end.getTime() !== wanted.end.getTime();

@@ -1,6 +1,6 @@
 /**
- * Groups entries by their job without keeping them in memory: each goes to one of many bins by its key, and a bin that is full
- * goes to a temporary file. The entries of one bin are then read together.
+ * Groups entries by their job without keeping them in memory: the key of an entry selects one of many bins, and a full bin is
+ * written to a temporary file. At the end the entries of one bin are read together.
  */
 import { createHash } from 'node:crypto';
 import { openSpool, type Spool } from '../lessons/service.ts';
@@ -8,7 +8,7 @@ import type { Log } from '../log.ts';
 import type { TimetableEntry } from './entries.ts';
 
 const binCount = 64;
-/** Characters of a bin that are kept in memory. */
+/** The most characters of a bin that are kept in memory. */
 const mostKept = 32_768;
 
 type Bin = { texts: string[]; length: number; parts: { at: number; length: number }[] };

@@ -1,4 +1,4 @@
-/** Reads a CSV with a header: lessons with a date, or with a weekday and a period that come back each week. */
+/** Reads a CSV with a header: lessons with a date, or weekly lessons with a weekday and a period. */
 import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
 import { separatorsInWords, type TextRow } from './rows.ts';
@@ -49,7 +49,7 @@ const statuses: Record<string, string> = {
 };
 const parts = /[,;+~\n]/;
 
-/** `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined where there is no such day. */
+/** Reads `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined if there is no such day. */
 function readDay(text: string): number | undefined {
   const german = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2}|\d{4})$/.exec(text);
   if (!german) return readCompactDay(text.replaceAll('-', ''));
@@ -58,14 +58,14 @@ function readDay(text: string): number | undefined {
   return readCompactDay(`${year < 100 ? 2_000 + year : year}${pad(month)}${pad(date)}`);
 }
 
-/** Minutes of `8:00`, `08.00` or `0800`. */
+/** Reads `8:00`, `08.00` or `0800` as minutes of the day. */
 function readClock(text: string): number | undefined {
   const found = /^(\d{1,2})[:.]?(\d\d)(?:[:.]00)?(?: ?uhr)?$/i.exec(text);
   const [hours, minutes] = [Number(found?.[1]), Number(found?.[2])];
   return found && hours < 24 && minutes < 60 ? hours * 60 + minutes : undefined;
 }
 
-/** `3`, `1-2`, `4+5` or `1, 2`. */
+/** Reads `3`, `1-2`, `4+5` or `1, 2`. */
 function readPeriods(text: string): number[] | undefined {
   const range = /^(\d{1,2})\.?\s?[-–]\s?(\d{1,2})\.?$/.exec(text);
   if (range) {
@@ -76,7 +76,7 @@ function readPeriods(text: string): number[] | undefined {
   return list.length <= 20 && list.every((part) => /^\d{1,2}$/.test(part)) ? [...new Set(list.map(Number))] : undefined;
 }
 
-/** The columns of a header. @throws UnreadableFile once a fault is reported */
+/** Finds the columns in a header. @throws UnreadableFile once a fault is reported */
 function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping'], file: number, report: FaultReport) {
   if (cells.length === 1) {
     report.fault(
@@ -100,7 +100,7 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
     found.set(name, at);
   }
   const columns = new Map<ColumnName, number>();
-  /** A title alone is the subject. */
+  /** If there is a title but no subject, the title is the subject. */
   const taken = new Set<number>();
   for (const name of columnNames) {
     const wanted = mapping?.[name];

@@ -1,9 +1,9 @@
 /**
- * What a reader of a format makes of a file: entries, each with its line. All rules come after them, once for all formats.
- * Entries of one `job` become one job of the API.
+ * The entries that the reader of a format makes from a file, each with its line. All rules are applied to entries, so they are the
+ * same for all formats. The entries of one key become one job of the API.
  */
 
-/** Where an entry stands, and which field of the line has its room, where a line has fields. */
+/** Where an entry stands, and which field of the line has its room, if a line has fields. */
 export type EntrySource = { file: number; line: number; roomColumn?: number };
 
 type EntryContent = {
@@ -18,10 +18,10 @@ type EntryContent = {
 /** Local dates as days since 1970, inclusive; `weeks` names a group of weeks. */
 export type Weeks = { weeks?: string | undefined; from?: number | undefined; to?: number | undefined };
 
-/** A lesson that comes back each week: `day` 1 is Monday. */
+/** A weekly lesson; `day` 1 is Monday. */
 export type SlotEntry = EntrySource & EntryContent & Weeks & { kind: 'slot'; day: number; period: number };
 
-/** In which weeks the slots of a job take place (GPU002). */
+/** The weeks in which the slots of a job take place (GPU002). */
 export type SpanEntry = EntrySource & Weeks & { kind: 'span' };
 
 /** A substitution, cancellation or move of one day (GPU014). Empty texts change nothing. */
@@ -38,24 +38,24 @@ export type ChangeEntry = EntrySource & {
   classes: readonly string[];
   text: string;
   bits: number;
-  /** When it was entered: later ones win. */
+  /** When the change was entered; later changes win. */
   enteredAt: string;
 };
 
-/** A lesson with a date and clock times of its own; instants in milliseconds. */
+/** A lesson with its own date and clock times; instants in milliseconds. */
 export type DatedEntry = EntrySource &
   EntryContent & {
     kind: 'dated';
     id: string;
     hasOwnId: boolean;
-    /** Of the id, where there is a column for it. */
+    /** The column of the id, if there is one. */
     idColumn?: number;
     start: number;
     end: number;
     status?: string | undefined;
   };
 
-/** An event of iCalendar. Local times are walls of `zone`; an instant has the zone UTC. */
+/** An event of iCalendar. Times are local times of `zone`, which is UTC for instants. */
 export type EventEntry = EntrySource &
   EntryContent & {
     kind: 'event';
@@ -65,20 +65,20 @@ export type EventEntry = EntrySource &
     /** Milliseconds. */
     length: number;
     rule: string | null;
-    /** Walls of the zone. */
+    /** Local times of the zone. */
     excluded: readonly number[];
     added: readonly number[];
-    /** The start that this one stands for. */
+    /** The original start of the occurrence that this event replaces. */
     replaces: number | null;
     status?: string | undefined;
   };
 
 export type TimetableEntry = SlotEntry | SpanEntry | ChangeEntry | DatedEntry | EventEntry;
 
-/** Takes an entry of the job that `key` names. */
+/** Takes an entry for the job with this key. */
 export type TakeEntry = (key: string, entry: TimetableEntry) => void | Promise<void>;
 
-/** A list in a field, sorted: the order of a file says nothing. */
+/** Splits a list in a field and sorts it, as the order in a file has no meaning. */
 export const listOf = (text: string, separator: RegExp): string[] =>
   sorted(
     text
@@ -87,6 +87,6 @@ export const listOf = (text: string, separator: RegExp): string[] =>
       .filter((part) => part !== ''),
   );
 
-/** By code point, each once. */
+/** Sorts by code point and removes duplicates. */
 export const sorted = (texts: Iterable<string>): string[] =>
   [...new Set(texts)].sort((one, other) => (one < other ? -1 : 1));

@@ -1,26 +1,26 @@
-/** What is wrong with the files of a timetable: each fault with its file, line and column, and what to do. */
+/** Collects the faults of timetable files: each with its file, line and column, and what to do. */
 import { type FieldError, InvalidInput } from '../errors.ts';
 
 /**
- * A place in a file. `column` counts the fields of a line from 1, in iCalendar its characters; `field` is what stands there,
- * unless the file has a heading.
+ * A place in a file. `column` counts the fields of a line from 1; in iCalendar, its characters. `field` names the field, unless
+ * the file has a heading for it.
  */
 export type FilePlace = { file: number; line: number; column?: number | undefined; field?: string | undefined };
 
 export type Notice = { file: string; line: number; code: string; message: string };
 
-/** Faults and notices of each kind that are listed; the others are counted. */
+/** The most faults, and notices of each kind, that are listed; the others are only counted. */
 const mostListed = 1_000;
 const mostNotices = 100;
 const longestShown = 80;
 
-/** A text of a file as a message shows it. */
+/** Quotes a text of a file in a message. */
 export const shown = (text: string): string =>
   JSON.stringify(text.length > longestShown ? `${text.slice(0, longestShown)}…`.toWellFormed() : text);
 
 const asSentence = (message: string): string => (message.endsWith('?') ? message : `${message}.`);
 
-/** No more of the file can be read. */
+/** The rest of the file cannot be read. */
 export class UnreadableFile extends Error {}
 
 export type FaultReport = ReturnType<typeof openReport>;
@@ -32,7 +32,7 @@ export function openReport(names: readonly string[]) {
   const headings = new Map<number, readonly string[]>();
   const nameOf = (file: number) => names[file] ?? '';
   return {
-    /** What the columns of a file are called in it. */
+    /** Sets the headings of the columns of a file, which faults then name. */
     headings(file: number, cells: readonly string[]): void {
       headings.set(file, cells);
     },

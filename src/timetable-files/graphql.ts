@@ -22,7 +22,7 @@ export const addTypes: AddTypes = (builder) => {
   recordType(builder, 'TimetableNotice', wire.notice, wire.toNotice);
   const record = wire.acceptedTimetable.omit({ BatchId: true, ImportStatus: true, Files: true, Notices: true });
   const accepted = builder.objectRef<timetables.AcceptedTimetable>('TimetableAccepted').implement({
-    description: 'Stored and queued; its work goes on in the background.',
+    description: 'The batch is stored and queued; it is processed in the background.',
     fields: (t) => ({
       batch: t.field({
         type: typeNamed<object>('Batch'),
@@ -36,7 +36,7 @@ export const addTypes: AddTypes = (builder) => {
       }),
       notices: t.field({
         type: [typeNamed<object>('TimetableNotice')],
-        description: 'The first hundred of what was left out.',
+        description: 'The first hundred things that were left out.',
         resolve: ({ notices }) => notices,
       }),
       ...recordFields(t, record, wire.toAcceptedTimetable),
@@ -56,18 +56,18 @@ export const addTypes: AddTypes = (builder) => {
   ]);
   addProfiles(builder, parts);
   const options = builder.inputType('TimetableOptions', {
-    description: 'How the batch of a timetable is taken.',
+    description: 'How the batch of a timetable is processed.',
     fields: (t) => ({
       format: t.field({ type: format, description: 'The format of the files; recognised when left out.' }),
       validateOnly: t.boolean({
-        description: 'The same checks; nothing is written, and `difference` of the batch says what would be.',
+        description: 'Only runs the checks: nothing is written, and `difference` of the batch says what would be.',
       }),
       onConflict: t.field({
         type: enumNamed<'Fail' | 'Skip' | 'Displace'>('ConflictRule'),
         description: 'What becomes of lessons whose room is occupied; Fail when left out.',
       }),
       idempotencyKey: t.string({
-        description: 'The same key and files within 24 hours give the same batch again.',
+        description: 'The same key with the same files within 24 hours returns the same batch again.',
         validate: { schema: idempotencyKey },
       }),
     }),
@@ -77,7 +77,7 @@ export const addTypes: AddTypes = (builder) => {
       type: accepted,
       errors: {
         types: [Forbidden, InvalidInput, LimitExceeded],
-        union: { name: 'ImportTimetableResult', description: 'What came of it.' },
+        union: { name: 'ImportTimetableResult', description: 'The accepted batch, or why it was refused.' },
       },
       args: {
         input: t.arg({
@@ -85,10 +85,10 @@ export const addTypes: AddTypes = (builder) => {
           required: true,
           description: 'The files, and how they are read.',
         }),
-        options: t.arg({ type: options, description: 'How they are taken.' }),
+        options: t.arg({ type: options, description: 'How they are processed.' }),
       },
       description:
-        'Reads the files of a timetable program and sends what they say as one batch: new lessons, those that differ, and the removal of those that are not listed any more. A fault is told with its line.',
+        'Reads the files of a timetable program and sends the difference to the stored lessons as one batch: lessons to create, to change, and to delete because they are no longer listed. Faults are reported with their lines.',
       resolve: (_root, { input, options }, { context, viewer, requestId }) =>
         timetables
           .importTimetable(context, viewer, {

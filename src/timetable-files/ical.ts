@@ -20,7 +20,7 @@ import type { TermDays } from './term.ts';
 const longestLine = 65_536;
 const mostEvents = 200_000;
 const mostLinesOfEvent = 2_000;
-/** Each may have to be followed over years. */
+/** The most recurrence rules: each may have to be expanded over years. */
 const mostRules = 2_000;
 
 /** The unfolded lines of a text, each with the number of its first line. @throws UnreadableFile once a fault is reported */
@@ -160,7 +160,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     if (replaced && !hasTime(replaced))
       stop('RECURRENCE-ID', 'InvalidDate', 'it names a day, and its series has times');
     const uid = textOf('UID');
-    // Without a UID, or with one of a counter, an event is known by what it is.
+    // An event without a UID, or with a mere counter as its UID, is identified by its content.
     const key =
       uid.length > 4
         ? uid
@@ -246,5 +246,5 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
   };
 }
 
-/** A fault of an event is reported, and the next one is read. */
+/** Thrown once a fault of an event is reported: reading continues with the next event. */
 class Skipped extends Error {}

@@ -1,4 +1,4 @@
-/** From the files of a timetable to a batch of lesson jobs. */
+/** Turns the files of a timetable into a batch of lesson jobs. */
 
 import { setImmediate } from 'node:timers/promises';
 import { checkImporter } from '../access.ts';
@@ -23,9 +23,9 @@ import { openTerm } from './term.ts';
 import type { Format, TimetableRequest } from './wire.ts';
 
 export type TimetableImport = {
-  /** The bytes of the request of `wire.timetableFiles`. */
+  /** The bytes of a request as `wire.timetableFiles` describes it. */
   body: AsyncIterable<Uint8Array>;
-  /** Checks it. */
+  /** Checks the request. */
   check: (sent: unknown) => TimetableRequest;
   format?: Format | undefined;
   validateOnly?: boolean | undefined;
@@ -46,13 +46,13 @@ export type AcceptedTimetable = {
 
 const defaultSources: Record<string, string> = { CSV: 'csv', iCalendar: 'ics' };
 
-/** Each holds two temporary files. */
+/** Limits the concurrent readings, each of which has two temporary files open. */
 const openReadings = () =>
   openPlaces({ of: 'timetables', all: 16, perTenant: 3, perPerson: 2, mostWaiting: 4, waitMs: 10_000 });
 
 /**
- * Reads the files wholly before anything is stored, then sends what they say as one batch: jobs that are new, jobs that differ,
- * and the removal of what the same source has written for this term and does not list any more.
+ * Reads the files completely before anything is stored, then sends one batch: jobs to create, jobs that differ, and the removal of
+ * jobs that the same source has written for this term and no longer lists.
  * @throws InvalidInput with every fault of the files; what `createBatch` throws
  */
 export async function importTimetable(
@@ -120,7 +120,7 @@ export const getImportedBatch = (db: Database, viewer: Viewer, { batchId }: Acce
 const longest = { room: 200, text: 4_000, name: 200, key: 100 };
 const mostNames = 200;
 
-/** Why PostgreSQL, or the contract of lessons, would refuse an entry. */
+/** Why PostgreSQL or the contract of lessons would refuse an entry; undefined if they would not. */
 function faultOf(entry: TimetableEntry): string | undefined {
   const { subject, title, classes, remark } = {
     subject: '',
@@ -164,7 +164,7 @@ const takerOf =
     await bins.put(key, entry);
   };
 
-/** @throws InvalidInput for files that say nothing together */
+/** @throws InvalidInput for files that do not make one timetable */
 function checkFiles(files: readonly FileRead[]): void {
   const untis = files.filter(({ format }) => format.startsWith('GPU'));
   if (untis.length > 0 && untis.length < files.length)
@@ -224,7 +224,7 @@ async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGene
   const suffix = term.id === undefined ? '' : `-${term.id}`;
   for await (const [key, entries] of bins.jobs()) {
     const JobID = keyOf(`${source}-${key}${suffix}`);
-    // Thousands of jobs are read from one piece of memory.
+    // A bin in memory yields thousands of jobs without waiting for anything.
     await setImmediate();
     const lessons = planJob(JobID, entries, rules);
     if (lessons.length === 0) continue;

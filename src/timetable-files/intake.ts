@@ -1,6 +1,6 @@
 /**
- * Takes in the body of a request as it arrives: the files, which stand in it as Base64, go to a temporary file; the rest is small
- * and is read as JSON.
+ * Reads the body of a request as it arrives: the files, which it contains as Base64, are written to a temporary file; the rest is
+ * small and is parsed as JSON.
  */
 import { Malformed, TooLarge } from '../errors.ts';
 import { openSpool } from '../lessons/service.ts';
@@ -15,7 +15,7 @@ const contentNext = /"[Cc]ontent"\s*:\s*$/;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 export type Intake = {
-  /** The body as JSON, in which each `Content` is the number of its file. */
+  /** The parsed body, in which each `Content` is the number of its file. */
   sent: unknown;
   read: (file: number) => ReadBytes;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function takeIn(body: AsyncIterable<Uint8Array>, mostBytes: number,
       tail = (tail + bytes.toString('latin1')).slice(-40);
     }
     async function store(isLast: boolean): Promise<void> {
-      // Some writers of JSON escape slashes.
+      // Some JSON serializers escape slashes.
       encoded = encoded.replaceAll('\\/', '/');
       const most = encoded.endsWith('\\') ? encoded.length - 1 : encoded.length;
       const whole = isLast ? encoded.length : most - (most % 4);

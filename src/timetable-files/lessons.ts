@@ -1,4 +1,4 @@
-/** Turns the entries of one job into its lessons: the rules of all formats. Pure, and independent of the order of lines. */
+/** Turns the entries of one job into lessons by the rules for all formats. Pure, and independent of the order of lines. */
 import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
 import { listDays, readRule, WrongRule } from '../time/rule.ts';
 import { findZone, wallBetween } from '../time/zones.ts';
@@ -74,7 +74,7 @@ function weekly(
   return lessons;
 }
 
-/** Lines of one lesson, such as one for each class, are one; a lesson in several rooms is one for each. */
+/** Merges the lines of a lesson, such as one for each class, into one lesson per room. */
 function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): PlannedLesson[] {
   const lessons: PlannedLesson[] = [];
   for (const [id, same] of Map.groupBy(entries, ({ id }) => id)) {
@@ -112,7 +112,7 @@ function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): Plann
 /** Occurrences of an event, and days over which it repeats. */
 const mostOccurrences = 5_000;
 
-/** The starts of an event, as walls of its zone. */
+/** The starts of an event, as local times of its zone. */
 function startsOf(event: EventEntry, { term, report }: Rules): number[] {
   const { start, rule, excluded, added } = event;
   if (rule === null) return [start, ...added];
@@ -142,7 +142,7 @@ function startsOf(event: EventEntry, { term, report }: Rules): number[] {
   return [...starts, ...added].filter((wall) => !without.has(wall));
 }
 
-/** UNTIL as a wall of the zone; a date counts to its end. */
+/** UNTIL as a local time of the zone; a date includes the whole day. */
 function untilOf(text: string, zone: string): number {
   const wall = Date.parse(
     text.replace(
@@ -199,7 +199,7 @@ function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
   return [...lessons.values()];
 }
 
-/** Entries of one job that may have to be compared with each other. */
+/** The most entries of one job, as all of them may have to be compared with each other. */
 const mostCompared = 2_000;
 
 /** The lessons of a job, in the order of their ids. */

@@ -1,9 +1,9 @@
-/** What becomes of entries: lessons on their way, and what the rules know. */
+/** The lessons that are made from entries, and the data that the rules need. */
 import { createHash } from 'node:crypto';
 import type { FaultReport } from './faults.ts';
 import { compactDate, type TermDays } from './term.ts';
 
-/** A lesson on its way; `slot` is its day and period, where it has one. */
+/** A lesson to send; `slot` is its day and period, if it has one. */
 export type PlannedLesson = {
   id: string;
   line: number;
@@ -24,13 +24,13 @@ export type PlannedLesson = {
 export type Rules = {
   term: TermDays;
   report: FaultReport;
-  /** The room here of a name in a file; null: its lessons are left out. */
+  /** The tenant's room for a name in a file; null: its lessons are left out. */
   roomOf: (name: string) => string | null;
   isShared: (room: string) => boolean;
 };
 
 const longestKey = 128;
-/** Cut to what a key may have, and still another one for another text. */
+/** Shortens a text to the length of a key; different texts still give different keys. */
 export function keyOf(text: string): string {
   if (text.length <= longestKey) return text;
   return `${text.slice(0, longestKey - 17).toWellFormed()}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;

@@ -14,14 +14,14 @@ import * as profileWire from './profile-wire.ts';
 import * as timetables from './service.ts';
 import * as wire from './wire.ts';
 
-/** The members of an input as REST has them. */
+/** Converts the members of an input to those of REST. */
 function readChanges({ name, ...members }: Record<string, unknown>): Partial<timetables.NewProfile> {
   const given = Object.entries(members).filter(([, value]) => value !== undefined);
   const reading = Object.fromEntries(given.map(([member, value]) => [upperFirst(member), value]));
   return { reading, ...(name !== undefined && { name: name as string }) };
 }
 
-/** @param parts the inputs that the members of a request have, too */
+/** @param parts the input types that a request shares with profiles */
 export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, InputRef<object>>): void {
   recordType(builder, 'TimetableHoliday', wire.holiday);
   recordType(builder, 'TimetableWeek', wire.week);
@@ -77,7 +77,7 @@ export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, Inpu
         type: profile,
         errors: { types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed], union: result('Change') },
         args: { ...named, input: input('ChangeTimetableProfileInput', profileWire.profileChanges, 'What to change.') },
-        description: 'Changes members of a profile, each as a whole; null takes one away.',
+        description: 'Changes members of a profile, each as a whole; null removes one.',
         resolve: (_root, { id, version, ...args }, call) =>
           timetables.changeProfile(call.context.db, call, id, [version], readChanges(args.input)),
       }),
@@ -85,7 +85,7 @@ export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, Inpu
         type: profile,
         errors: { types: [Forbidden, NotFound, PreconditionFailed], union: result('Delete') },
         args: named,
-        description: 'Deletes a profile; what was imported with it stays. Answers it as it was.',
+        description: 'Deletes a profile and returns it; what was imported with it stays.',
         resolve: (_root, { id, version }, call) => timetables.deleteProfile(call.context.db, call, id, [version]),
       }),
     };

@@ -80,7 +80,7 @@ export const profileRoutes: Route[] = [
     path: `${path}/:id`,
     summary: 'Change a timetable profile',
     description:
-      'Changes the members that are sent, each as a whole, and only in the version of `If-Match`; null takes one away.',
+      'Changes the members that are sent, each as a whole, and only in the version of `If-Match`; null removes one.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.profileChanges, example: { SharedRooms: wire.example.SharedRooms } },

@@ -5,8 +5,8 @@ import type { Profile } from './profiles.ts';
 import { format, longestProfileName, mapping, period, reading, room, term } from './wire.ts';
 
 const told = {
-  name: 'Unique in the tenant, in whatever case.',
-  format: 'What the files are; null: recognised by what they look like.',
+  name: 'Unique in the tenant, regardless of case.',
+  format: 'The format of the files; null: recognised by their content.',
 };
 
 const members = {
@@ -30,7 +30,7 @@ export const profileFilter = z.strictObject({
     .min(1)
     .max(longestProfileName)
     .optional()
-    .meta({ description: 'Only the one of this name, in whatever case.' }),
+    .meta({ description: 'Only the one of this name, regardless of case.' }),
 });
 
 const list = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
@@ -45,10 +45,10 @@ export const profileRecord = z
     Standort: text(200, 'The location; null: none is named.').nullable(),
     TimeZone: text(100, 'The IANA time zone of the clock times; null: that of the location.').nullable(),
     Term: term.nullable().meta({ description: 'The days on which weekly lessons take place.' }),
-    Periods: list(period, 700, 'When the periods are.'),
-    Rooms: list(room, 5_000, 'Rooms that the file names otherwise.'),
+    Periods: list(period, 700, 'The times of the periods.'),
+    Rooms: list(room, 5_000, 'Rooms that have another name in the file.'),
     SharedRooms: list(text(200, 'A room.'), 500, 'Rooms that several lessons use at one time.'),
-    Mapping: mapping.nullable().meta({ description: 'Which column is which; null: found by usual headings.' }),
+    Mapping: mapping.nullable().meta({ description: 'The columns of the file; null: found by their usual headings.' }),
     Version: positive('Counts the changes of the record; its ETag.'),
   })
   .meta({ id: 'TimetableProfile', description: 'How the files of a timetable are read, kept under a name.' });

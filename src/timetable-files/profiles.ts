@@ -1,4 +1,4 @@
-/** Profiles: how the files of a timetable are read, said once and kept under a name. The only writer of timetable_profile. */
+/** Profiles store, under a name, how the files of a timetable are read. The only writer of timetable_profile. */
 import { sql } from 'kysely';
 import { checkImporter, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
@@ -49,7 +49,7 @@ export async function listProfiles(
   return { ...toPage(profileList, rows, page), count: () => countRows(db, list) };
 }
 
-/** @throws Forbidden; NotFound, also for one of another tenant */
+/** @throws Forbidden; NotFound, also for a profile of another tenant */
 export async function getProfile(db: Database, viewer: Viewer, id: number): Promise<Profile> {
   checkImporter(viewer);
   const found = await profilesOf(db, viewer).where('id', '=', id).executeTakeFirst();
@@ -62,7 +62,7 @@ const profilesById = answerPerParent<Viewer, null, number, Profile>(async (db, i
   return new Map(rows.map((row) => [row.id, row]));
 });
 
-/** The same for all that are asked about together; undefined where there is none. @throws Forbidden */
+/** Reads a profile together with all others that are asked for in the same turn; undefined if it does not exist. @throws Forbidden */
 export async function findProfile(db: Database, viewer: Viewer, id: number): Promise<Profile | undefined> {
   checkImporter(viewer);
   return await profilesById(db, { viewer, parent: id, asked: null });
@@ -70,13 +70,13 @@ export async function findProfile(db: Database, viewer: Viewer, id: number): Pro
 
 export type NewProfile = { name: string; reading: KeptReading };
 
-/** An empty member is the same as an absent one. */
+/** Removes empty members, which mean the same as absent ones. */
 const withoutEmpty = (kept: KeptReading): KeptReading => {
   const isSaid = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => isSaid(value))) as KeptReading;
 };
 
-/** @throws InvalidInput for one that says too much */
+/** @throws InvalidInput for a profile that is too large */
 function writeReading(kept: KeptReading): string {
   const text = JSON.stringify(withoutEmpty(kept));
   if (Buffer.byteLength(text) <= mostBytes) return text;
@@ -113,7 +113,7 @@ async function hold(trx: Transaction, viewer: Viewer, id: number, expected: Vers
 }
 
 /**
- * Changes the given members, each as a whole; null takes one away. Sending what is stored already changes nothing.
+ * Changes the given members, each as a whole; null removes one. Sending what is already stored changes nothing.
  * @throws Forbidden, NotFound, PreconditionFailed, Conflict, InvalidInput
  */
 export function changeProfile(
@@ -147,7 +147,7 @@ export function changeProfile(
   });
 }
 
-/** What was imported with it stays. @throws Forbidden, NotFound, PreconditionFailed */
+/** Deletes a profile; what was imported with it stays. @throws Forbidden, NotFound, PreconditionFailed */
 export function deleteProfile(db: Database, act: Act, id: number, expected: Versions): Promise<Profile> {
   const { viewer } = act;
   checkImporter(viewer);
@@ -164,11 +164,11 @@ export function deleteProfile(db: Database, act: Act, id: number, expected: Vers
 }
 
 type Lists = 'Periods' | 'Rooms' | 'SharedRooms';
-/** A request with what its profile adds; a list that neither of them has is empty. */
+/** A request completed by its profile; a list that neither of them has is empty. */
 export type CompleteRequest = Omit<TimetableRequest, Lists> &
   Pick<KeptReading, 'Format'> & { [List in Lists]: NonNullable<KeptReading[List]> };
 
-/** @throws InvalidInput for a profile that there is not */
+/** Adds the members of its profile to a request. @throws InvalidInput for a profile that does not exist */
 export async function completeRequest(db: Database, viewer: Viewer, asked: TimetableRequest): Promise<CompleteRequest> {
   const kept = asked.Profile ? await findReading(db, viewer, asked.Profile) : {};
   const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
@@ -179,6 +179,6 @@ export async function completeRequest(db: Database, viewer: Viewer, asked: Timet
 async function findReading(db: Database, viewer: Viewer, name: string): Promise<KeptReading> {
   const found = await profilesOf(db, viewer).where(ofName(name)).executeTakeFirst();
   if (found) return found.reading;
-  const message = `Profile: there is no timetable profile ${name}; correct the name, or make it first.`;
+  const message = `Profile: there is no timetable profile ${name}; correct the name, or create it first.`;
   throw new InvalidInput(message, [{ field: 'Profile', pointer: '/Profile', code: 'UnknownProfile', message }]);
 }

@@ -1,4 +1,4 @@
-/** Reads the files of a timetable: recognises what each is, and gives its entries to the rules. */
+/** Reads the files of a timetable: recognises the format of each, and passes its entries on to the rules. */
 
 import { openCsv } from './csv.ts';
 import type { TakeEntry } from './entries.ts';
@@ -25,7 +25,7 @@ async function* withFirst(first: TextRow, rows: AsyncGenerator<TextRow>): AsyncG
 
 const named = /GPU0(01|02|14)/i;
 
-/** @returns what was read; undefined once a fault says why not */
+/** @returns what was recognised of the file; undefined once a fault is reported */
 export async function readFile(
   file: { at: number; name: string; read: ReadBytes },
   wanted: Format | undefined,

@@ -36,11 +36,11 @@ export const routes = [
     path: '/v2.0/timetables',
     summary: 'Send the files of a timetable program',
     description:
-      'Reads Untis files (GPU001, with GPU002 and GPU014), CSV or iCalendar and sends what they say as one batch, which is polled like any other. Lessons keep their ids, so the same files again change nothing and other files only what differs; what they do not list any more is deleted. A fault is answered with its line and column, and nothing is stored.',
+      'Reads Untis files (GPU001, with GPU002 and GPU014), CSV or iCalendar and sends their lessons as one batch, which is polled like any other. Lessons keep their ids, so the same files change nothing the second time, and other files change only what differs; lessons that are no longer listed are deleted. If the files have faults, each is reported with its line and column, and nothing is stored.',
     headers: ['Idempotency-Key'],
     query: z.strictObject({
       ...wire.importOptions,
-      ValidateOnly: flag('The same checks; nothing is written, and the `Difference` of the batch says what would be.'),
+      ValidateOnly: flag('Only runs the checks: nothing is written, and `Difference` of the batch says what would be.'),
     }),
     body: { schema: wire.timetableFiles, example, streamed: true },
     answers: {
@@ -53,7 +53,7 @@ export const routes = [
     },
     problems: {
       403: 'Only an Importer or an Admin sends lessons, and `OnConflict=Displace` is for them alone; Users send lessons where the tenant parameter `UsersMayImport` is true.',
-      422: 'The files have faults: each is told with its `Line` and `Column`.',
+      422: 'The files have faults: each has its `Line` and `Column`.',
     },
     handle: async (context, { viewer, query, request, requestId }) => {
       const answer = await timetables.importTimetable(context, viewer, {

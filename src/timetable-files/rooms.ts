@@ -1,4 +1,4 @@
-/** The rooms and the time zone of a tenant, as files name them. */
+/** Matches the names of rooms in files with the rooms of the tenant, and finds the time zone of the timetable. */
 import { sql } from 'kysely';
 import { closestMatch } from 'leven';
 import type { Viewer } from '../context.ts';
@@ -8,20 +8,20 @@ import type { EntrySource } from './entries.ts';
 import { type FaultReport, shown } from './faults.ts';
 import type { CompleteRequest } from './profiles.ts';
 
-/** Unknown rooms for which a similar one is looked for, and the rooms among which. */
+/** The most unknown rooms for which a similar name is suggested, and the most rooms that are compared for it. */
 const mostSuggested = 20;
 const mostCompared = 5_000;
 
-/** As rooms are compared: trimmed, in NFC, whatever its case. */
+/** The form in which names of rooms are compared: trimmed, in NFC and in lower case. */
 const keyOf = (name: string) => name.trim().normalize('NFC').toLowerCase();
 
 type NamedRoom = EntrySource & { name: string; count: number };
 
-/** The rooms that files name, each with where it stands first and how often. */
+/** The rooms that files name, each with its first place and how often it occurs. */
 export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
   const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [keyOf(Name), RessourceName]));
   const named = new Map<string, NamedRoom>();
-  /** As the tenant spells what a file may spell in several ways. */
+  /** The tenant's spelling of each name, which a file may spell in several ways. */
   const spelled = new Map<string, string>();
   const roomOf = (name: string): string | null => {
     const found = renamed.get(keyOf(name));
@@ -37,7 +37,7 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
       if (before) before.count++;
       else named.set(room, { file, line, ...(roomColumn && { roomColumn }), name, count: 1 });
     },
-    /** Reports those that the tenant does not have, each once; after it `roomOf` spells the others as the tenant does. */
+    /** Reports each room that the tenant does not have once. From then on `roomOf` returns the tenant's spelling of the others. */
     async check(db: Database, viewer: Viewer, standort: string | null, report: FaultReport): Promise<void> {
       const ofTenant = sql`resource.mandator_id = ${viewer.mandatorId} and resource.active
         and resource.id <> all (${viewer.hiddenRooms}::integer[])
@@ -79,7 +79,7 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
   };
 }
 
-/** @throws InvalidInput where nothing says it */
+/** Finds the name of the time zone. @throws InvalidInput when neither the request nor the locations determine it */
 export async function findZoneName(
   db: Database,
   { mandatorId }: Viewer,

@@ -1,7 +1,7 @@
-/** The rows of a text with separators (RFC 4180, and what programs make of it), as it arrives. */
+/** Parses the rows of a text with separators as it arrives (RFC 4180, and common deviations from it). */
 import { type FaultReport, UnreadableFile } from './faults.ts';
 
-/** `line` is where it begins, from 1. */
+/** A row; `line` is the number of its first line, from 1. */
 export type TextRow = { line: number; cells: readonly string[] };
 
 export const separators = [';', ',', '\t'] as const;
@@ -11,7 +11,7 @@ export const separatorsInWords = 'semicolon, comma or tab';
 const longestRow = 65_536;
 const mostCells = 200;
 const mostRows = 200_000;
-/** Characters and rows by which the separator is chosen. */
+/** The most characters and rows from which the separator is guessed. */
 const headLength = 65_536;
 const headRows = 20;
 
@@ -27,7 +27,7 @@ class BadRow extends Error {
   }
 }
 
-/** `take` returns the rows that end in a piece of the text, `end` the last one. Rows of blanks are left out. @throws BadRow */
+/** `take` returns the rows that end within a piece of the text, `end` the last one. Blank rows are left out. @throws BadRow */
 function openRows(separator: string) {
   let cells: string[] = [];
   let cell = '';
@@ -57,7 +57,7 @@ function openRows(separator: string) {
       const isLineFeed = character === '\n';
       if (isLineFeed && returned) {
         returned = false;
-        // The carriage return has ended the line.
+        // The carriage return before it has already ended the line.
         if (state !== 'quoted') startLine = line;
         continue;
       }
@@ -116,14 +116,14 @@ function openRows(separator: string) {
   };
 }
 
-/** Of the candidates the one that gives the first rows the most fields, equally many. */
+/** Chooses the candidate that splits the first rows into the most fields, the same number in each. */
 function chooseSeparator(head: string): Separator {
   let best: { separator: Separator; score: number } = { separator: ',', score: 0 };
   for (const separator of separators) {
     const rows: TextRow[] = [];
     const reading = openRows(separator);
     try {
-      // Line by line, so that a bad one does not take the others with it.
+      // Line by line, so that a bad line does not spoil the others.
       for (const line of `${head}\n`.split(/(?<=\n|\r(?!\n))/)) {
         rows.push(...reading.take(line));
         if (rows.length >= headRows) break;
@@ -142,7 +142,7 @@ function chooseSeparator(head: string): Separator {
   return best.separator;
 }
 
-/** What a line `sep=;` says, which spreadsheets write before the header. */
+/** A line such as `sep=;`, which spreadsheets write before the header. */
 const named = /^sep=([;,\t])(?:\r\n|\n|\r)/i;
 
 export type OpenRows = { separator: Separator; rows: AsyncGenerator<TextRow> };
@@ -156,7 +156,7 @@ export async function readRows(text: AsyncGenerator<string>, file: number, repor
     head += next.value;
   }
   const said = named.exec(head);
-  // Cut at the last line that is whole.
+  // Cut after the last complete line.
   const whole = head.length < headLength ? head : head.slice(0, Math.max(head.lastIndexOf('\n'), 0));
   const separator = (said?.[1] as Separator | undefined) ?? chooseSeparator(whole.slice(0, headLength));
   const shift = said ? 1 : 0;

@@ -1,11 +1,11 @@
 /**
- * Timetables as schools have them. A **timetable file** is what a timetable program writes: Untis, CSV or iCalendar. A reader of
- * its format turns it into **entries**, each with its line; the rules that follow are the same for all formats and make jobs
- * with lessons of them, which are imported as one batch. A **profile** keeps how the files of one source are read.
+ * Imports timetables from the files of timetable programs. A **timetable file** is Untis, CSV or iCalendar. The reader of its
+ * format turns it into **entries**, each with its line. The same rules for all formats turn entries into jobs with lessons, which
+ * are imported as one batch. A **profile** stores how the files of one source are read.
  *
- * Invariants: the same files give the same jobs, whatever the order of their lines and their encoding; JobIDs and LektionIds
- * do not depend on rooms, teachers and subjects, so that a change of these is an update; what a file has wrong is told with
- * line and column, and then nothing is stored.
+ * Invariants: the same files give the same jobs, whatever their encoding and the order of their lines; JobIDs and LektionIds do
+ * not depend on rooms, teachers and subjects, so a change of these is an update; each fault of a file is reported with its line and
+ * column, and then nothing is stored.
  */
 export { type AcceptedTimetable, getImportedBatch, importTimetable } from './import.ts';
 export {

@@ -7,7 +7,7 @@ import { bits } from './untis.ts';
 
 const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
 
-/** Which lesson a change is about: of several the one of the absent teacher, or of the old room. */
+/** Finds the lesson that a change applies to; of several, that of the absent teacher or in the old room. */
 function findLesson(
   there: readonly PlannedLesson[],
   change: ChangeEntry,
@@ -20,7 +20,7 @@ function findLesson(
   );
 }
 
-/** A lesson that the timetable does not have. */
+/** Makes a lesson that the timetable does not have. */
 function extraLesson(
   change: ChangeEntry,
   taken: ReadonlySet<string>,
@@ -62,14 +62,14 @@ function extraLesson(
   };
 }
 
-/** Later changes win, whatever their order in the file. */
+/** Applies changes to lessons. Later changes win, whatever their order in the file. */
 export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeEntry[], rules: Rules): PlannedLesson[] {
   if (changes.length === 0) return lessons;
   const { term, report, roomOf } = rules;
   const extra: PlannedLesson[] = [];
   const ids = new Set(lessons.map(({ id }) => id));
   const places = Map.groupBy(lessons, ({ slot }) => `${slot?.day} ${slot?.period}`);
-  /** What becomes of each teacher; a change looks for the teacher whom the timetable has. */
+  /** The substitutes by original teacher: a change names the teacher of the timetable, even if an earlier change replaced them. */
   const instead = new Map<PlannedLesson, Map<string, string>>();
   const planned = new Map(lessons.map((lesson) => [lesson, { ...lesson, teachers: [...lesson.teachers] }]));
   const order = changes.toSorted((one, other) =>

@@ -1,4 +1,4 @@
-/** The days and clock times of a term: when a weekly lesson takes place, and at which instant. */
+/** The days and clock times of a term: on which days a weekly lesson takes place, and at which instants. */
 import { InvalidInput } from '../errors.ts';
 import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
 import { findZone, isTimeZone } from '../time/zones.ts';
@@ -7,7 +7,7 @@ import type { CompleteRequest } from './profiles.ts';
 
 const longestTerm = 400;
 
-/** 1 is Monday. */
+/** The weekday of a day; 1 is Monday. */
 export const weekdayFrom = (day: number): number => weekdayOf(day) || 7;
 const mondayOf = (day: number) => day - weekdayFrom(day) + 1;
 
@@ -57,13 +57,13 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
   const groups = new Map((term?.Groups ?? []).map(({ Name, Weeks }) => [Name, new Set(Weeks)]));
   const mondays = term ? mondayOf(readDate(term.From)) : 0;
 
-  /** Whether a name of weeks fits a day; undefined: nothing has this name. */
+  /** Whether a day lies in the weeks of this name; undefined: the name is unknown. */
   function isInWeeks(name: string, day: number): boolean | undefined {
     const weekName = weekNames.get(mondayOf(day));
     const group = groups.get(name);
     if (group) return weekName !== undefined && group.has(weekName);
     if (names.has(name)) return weekName === name;
-    // One digit for each week of the term.
+    // A text such as `0110` has one digit for each week of the term.
     if (/^[01]{2,60}$/.test(name)) return name[(mondayOf(day) - mondays) / 7] === '1';
     const { week } = weekOf(day, 1);
     if (name === 'U') return week % 2 === 1;
@@ -84,7 +84,7 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     knowsWeeks: (name: string) => isInWeeks(name, mondays) !== undefined,
     fits: ({ weeks, from, to }: Weeks, day: number): boolean =>
       day >= (from ?? day) && day <= (to ?? day) && (!weeks || isInWeeks(weeks, day) === true),
-    /** Undefined where the grid has no such period; a weekday with periods of its own has no others. */
+    /** Undefined if the grid has no such period. A weekday with periods of its own has no others. */
     timesOf: (weekday: number, period: number): Times | undefined =>
       times.get(`${ownDays.has(weekday) ? weekday : 0} ${period}`),
     hasGrid: grid.length > 0,
@@ -93,5 +93,5 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
   };
 }
 
-/** `20270315`. */
+/** Writes a day as `20270315`. */
 export const compactDate = (day: number): string => dateText(day).replaceAll('-', '');

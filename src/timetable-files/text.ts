@@ -1,4 +1,4 @@
-/** The text of a file: its encoding is recognised, and what is no text is refused. */
+/** Decodes the text of a file: its encoding is detected, and files that are not text are refused. */
 import { type FaultReport, type FilePlace, UnreadableFile } from './faults.ts';
 
 /** Reads the bytes of a file from its beginning, as often as it is called. */
@@ -6,7 +6,7 @@ export type ReadBytes = () => AsyncIterable<Uint8Array>;
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'windows-1252';
 
-/** Beginnings of files that are no text, by what people take them for. */
+/** The first bytes of common files that are not text, with a description and a remedy. */
 const others: readonly [bytes: readonly number[], what: string, remedy: string][] = [
   [[0x50, 0x4b, 3, 4], 'a ZIP archive or an Excel workbook', 'unpack it, or save the sheet as CSV UTF-8'],
   [[0xd0, 0xcf, 0x11, 0xe0], 'an Excel workbook (.xls)', 'save the sheet as CSV UTF-8'],
@@ -25,7 +25,7 @@ async function firstBytes(read: ReadBytes): Promise<Uint8Array> {
   return bytes;
 }
 
-/** Whether the bytes are UTF-8; undefined where the last character is cut off. */
+/** Whether the bytes are UTF-8; undefined if only the last character is cut off. */
 async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let isPlain = true;
@@ -45,10 +45,10 @@ async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
   }
 }
 
-/** Bytes that mean nothing in Windows-1252. In the code pages of MS-DOS the first is an ü. */
+/** Bytes that Windows-1252 does not assign. In the code pages of MS-DOS the first of them is an ü. */
 const unassigned = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 
-/** The first line that has one; undefined where none has. */
+/** The first line with such a byte; undefined if there is none. */
 async function lineOfUnassigned(read: ReadBytes): Promise<number | undefined> {
   let line = 1;
   for await (const chunk of read())
@@ -60,7 +60,7 @@ async function lineOfUnassigned(read: ReadBytes): Promise<number | undefined> {
 }
 
 /**
- * By its mark, or UTF-8 where all of it is, or what Windows programs of western Europe write.
+ * Detects the encoding: by the byte order mark; UTF-8 if all bytes are; otherwise Windows-1252, as western European programs write.
  * @throws UnreadableFile once a fault is reported
  */
 export async function findEncoding(read: ReadBytes, file: number, report: FaultReport): Promise<Encoding> {
@@ -75,11 +75,7 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
     if (startsWith(first, bytes)) return refuse({ file, line: 1 }, 'NoText', `the file is ${what}; ${remedy}`);
   if (startsWith(first, [0xff, 0xfe])) return 'utf-16le';
   if (startsWith(first, [0xfe, 0xff]))
-    return refuse(
-      { file, line: 1 },
-      'NoText',
-      'the file is UTF-16 in the order of bytes that nobody writes; use UTF-8',
-    );
+    return refuse({ file, line: 1 }, 'NoText', 'the file is big-endian UTF-16, which is not supported; use UTF-8');
   let line = 1;
   for await (const chunk of read())
     for (let at = 0; at < chunk.length; at++) {
@@ -101,7 +97,7 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
   return 'windows-1252';
 }
 
-/** The text of a file without its mark, piece by piece. */
+/** The text of a file without its byte order mark, piece by piece. */
 export async function* decode(read: ReadBytes, encoding: Encoding): AsyncGenerator<string> {
   const decoder = new TextDecoder(encoding);
   for await (const chunk of read()) yield decoder.decode(chunk, { stream: true });

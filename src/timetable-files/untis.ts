@@ -10,7 +10,7 @@ export type UntisKind = 'GPU001' | 'GPU002' | 'GPU014';
 const compact = /^\d{8}$/;
 const leastFields: Record<UntisKind, number> = { GPU001: 7, GPU002: 16, GPU014: 18 };
 
-/** By what a row looks like; undefined for one that is of none of them. */
+/** Recognises the kind of a file by a row of it; undefined if it is none of them. */
 export function kindOf(cells: readonly string[]): UntisKind | undefined {
   if (!/^\d{1,9}$/.test(cells[0]?.trim() ?? '')) return undefined;
   if (compact.test(cells[1]?.trim() ?? '') && cells.length >= leastFields.GPU014) return 'GPU014';
@@ -18,20 +18,20 @@ export function kindOf(cells: readonly string[]): UntisKind | undefined {
   return cells.length >= leastFields.GPU001 && cells.length <= 12 ? 'GPU001' : undefined;
 }
 
-/** A date `20270315` as days since 1970; undefined where there is no such day. */
+/** Reads a date such as `20270315` as days since 1970; undefined if there is no such day. */
 export function readDay(text: string): number | undefined {
   const wall = compact.test(text) ? readWall(text) : null;
   return wall === null ? undefined : wall / dayLength;
 }
 
 const names = /~/;
-/** Bits of the kind of a substitution. */
+/** The bits in the kind of a substitution. */
 export const bits = { cancelled: 1, moved: 8, released: 16, movedHere: 128, breakDuty: 1 << 17, noLessons: 1 << 18 };
 
 /**
- * What of the time grid a period must fit.
- * @returns whether it does
- * @throws UnreadableFile once it is told that there is no grid, as no other line says more
+ * Reports a period that the time grid does not have.
+ * @returns whether the grid has it
+ * @throws UnreadableFile once a missing grid is reported, as every other line would have the same fault
  */
 export function checkPeriod(
   term: TermDays,
@@ -133,7 +133,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
           'UnknownWeeks',
           `${shown(weeks)} names no weeks; add it to the groups of the term`,
         );
-      // Untis writes a range over the end of the school year the wrong way round.
+      // Untis swaps the ends of a range that crosses the end of the school year.
       const isRange = from === undefined || to === undefined || from <= to;
       if (lesson !== undefined)
         await take(String(lesson), { kind: 'span', file, line, weeks, ...(isRange ? { from, to } : { from }) });

@@ -1,4 +1,4 @@
-/** The request and the answer of a timetable's files, as REST and GraphQL have them. */
+/** The request with the files of a timetable, and its answer, as REST and GraphQL have them. */
 import { z } from 'zod';
 import { count, recordOf, sentText } from '../fields.ts';
 import { acceptedBatch, conflictRule } from '../lessons/service.ts';
@@ -16,7 +16,7 @@ const list = <Item extends z.ZodType>(item: Item, most: number, description: str
 
 export const holiday = z
   .strictObject({
-    Name: storableText.max(200).default('').meta({ description: 'What it is called.' }),
+    Name: storableText.max(200).default('').meta({ description: 'Its name.' }),
     From: date('The first day without lessons.'),
     To: date('The last one.'),
   })
@@ -31,7 +31,7 @@ export const weekGroup = z
       .array(text(40, 'A name of `Weeks`.'))
       .min(1)
       .max(60)
-      .meta({ description: 'In which weeks it takes place.' }),
+      .meta({ description: 'The weeks in which it takes place.' }),
   })
   .meta({ id: 'TimetableWeekGroup', description: 'A group of lessons that takes place in some weeks only.' });
 export const term = z
@@ -40,8 +40,8 @@ export const term = z
     From: date('Its first day.'),
     To: date('Its last day, at most 400 days later.'),
     Holidays: list(holiday, 200, 'Days without lessons.'),
-    Weeks: list(week, 60, 'The names of weeks, where lessons do not take place in all of them.'),
-    Groups: list(weekGroup, 100, 'Groups of lessons, where a file names them otherwise than weeks.'),
+    Weeks: list(week, 60, 'The names of weeks, if some lessons do not take place in all of them.'),
+    Groups: list(weekGroup, 100, 'Groups of lessons, if a file uses names that are not those of weeks.'),
   })
   .meta({ id: 'TimetableTerm', description: 'The days on which weekly lessons take place.' });
 export const period = z
@@ -51,7 +51,7 @@ export const period = z
       .min(1)
       .max(7)
       .nullish()
-      .meta({ description: '1 is Monday; of every day without periods of its own when left out.' }),
+      .meta({ description: '1 is Monday; if left out, the period is that of all days without periods of their own.' }),
     Period: z.int().min(0).max(99).meta({ description: 'Its number in the file.' }),
     Begin: clock('When it begins, in local time.'),
     End: clock('When it ends.'),
@@ -60,9 +60,9 @@ export const period = z
 export const room = z
   .strictObject({
     Name: text(200, 'As the file has it.'),
-    RessourceName: text(200, 'The room; null leaves its lessons out.').nullable(),
+    RessourceName: text(200, 'The room; null: its lessons are left out.').nullable(),
   })
-  .meta({ id: 'TimetableRoom', description: 'What a room is called here.' });
+  .meta({ id: 'TimetableRoom', description: 'The room here that a name in the file stands for.' });
 
 /** The columns of a CSV, by the names of its header. */
 export const columnNames = [
@@ -75,7 +75,7 @@ export const mapping = z
   .strictObject({
     Key: column('the id of the lesson'),
     Date: column('the date'),
-    Day: column('the weekday, where lessons come back each week'),
+    Day: column('the weekday, if lessons are weekly'),
     Period: column('the period of the time grid'),
     Weeks: column('the name of the week or group of weeks'),
     Begin: column('the time at which it begins'),
@@ -90,12 +90,13 @@ export const mapping = z
   } satisfies Record<ColumnName, z.ZodType>)
   .meta({
     id: 'TimetableMapping',
-    description: 'Which column is which; what is left out is found by usual headings, and null is in no column.',
+    description:
+      'The columns of the file. A column that is left out is found by its usual headings; null: there is none.',
   });
 
 export const file = z
   .strictObject({
-    Name: text(200, 'Its name, by which faults name it.'),
+    Name: text(200, 'Its name, which faults mention.'),
     Content: z.string().meta({ description: 'Its bytes in Base64.', contentEncoding: 'base64' }),
   })
   .meta({ id: 'TimetableFile', description: 'A file as the timetable program wrote it.' });
@@ -104,17 +105,17 @@ export const mostFiles = 8;
 
 export const format = z
   .enum(['Untis', 'Csv', 'ICalendar'])
-  .meta({ id: 'TimetableFormat', description: 'What files of a timetable are: of Untis, CSV or iCalendar.' });
+  .meta({ id: 'TimetableFormat', description: 'The format of timetable files: Untis, CSV or iCalendar.' });
 
 export type Format = z.output<typeof format>;
 
 export const longestProfileName = 100;
 
-/** Members that a profile gives where a request leaves them out. */
+/** A list that the profile provides if a request leaves it out. */
 const some = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
   z.array(item).max(most).optional().meta({ description });
 
-/** How files are read; a profile keeps it. */
+/** How files are read; a profile can store these members. */
 export const reading = {
   Source: z
     .string()
@@ -125,7 +126,7 @@ export const reading = {
     .nullish()
     .meta({
       description:
-        'Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted.',
+        'Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted.',
     }),
   Standort: text(
     200,
@@ -133,8 +134,8 @@ export const reading = {
   ).nullish(),
   TimeZone: text(100, 'The IANA time zone of the clock times; that of the location when left out.').nullish(),
   Term: term.nullish(),
-  Periods: some(period, 700, 'When the periods are; needed for lessons that say their period.'),
-  Rooms: some(room, 5_000, 'Rooms that the file names otherwise.'),
+  Periods: some(period, 700, 'The times of the periods; needed for lessons that have a period instead of times.'),
+  Rooms: some(room, 5_000, 'Rooms that have another name in the file.'),
   SharedRooms: some(text(200, 'A room.'), 500, 'Rooms, such as a gym, that several lessons use at one time.'),
   Mapping: mapping.nullish(),
 };
@@ -143,10 +144,10 @@ export const timetableFiles = z
   .strictObject({
     Profile: sentText(longestProfileName).nullish().meta({
       description:
-        'The name of a profile, which says what the members from Source to Mapping do not: one that is sent replaces the whole of that of the profile.',
+        'The name of a profile, which provides the members from Source to Mapping that are not sent. A member that is sent replaces that of the profile as a whole.',
     }),
     ...reading,
-    Since: date('What begins before this day stays as it is stored.').nullish(),
+    Since: date('Lessons that begin before this day are left unchanged.').nullish(),
     AllowRemoval: z.boolean().default(false).meta({
       description: 'Whether more than a fifth of the stored lessons may be deleted; without it such a batch fails.',
     }),
@@ -158,7 +159,7 @@ export type TimetableRequest = z.output<typeof timetableFiles>;
 
 export const importOptions = {
   Format: format.optional().meta({
-    description: 'The format of the files; that of the profile, or recognised by what they look like, when left out.',
+    description: 'The format of the files. If left out, it is that of the profile, or recognised by their content.',
   }),
   OnConflict: conflictRule.optional().meta({
     description: 'What becomes of lessons whose room is occupied; Fail when left out.',
@@ -170,15 +171,15 @@ export const readFile = z
     Name: z.string().meta({ description: 'Its name.' }),
     Format: z.string().meta({ description: 'What it was read as: GPU001, GPU002, GPU014, CSV or iCalendar.' }),
     Encoding: z.string().meta({ description: 'Its encoding: utf-8, utf-16le or windows-1252.' }),
-    Separator: z.string().nullable().meta({ description: 'What separates its fields.' }),
-    Lines: count('Its lines, or events, without those that are empty.'),
+    Separator: z.string().nullable().meta({ description: 'The separator of its fields.' }),
+    Lines: count('The number of its lines or events, without empty ones.'),
   })
   .meta({ id: 'TimetableFileRead', description: 'What was recognised of a file.' });
 export const notice = z
   .object({
     File: z.string().meta({ description: 'The file.' }),
     Line: count('The line.'),
-    Code: z.string().meta({ description: 'What kind it is, for programs.' }),
+    Code: z.string().meta({ description: 'The kind of notice, for programs.' }),
     Message: z.string().meta({ description: 'What was left out, and why.' }),
   })
   .meta({ id: 'TimetableNotice', description: 'Something that was left out.' });
@@ -188,8 +189,8 @@ export const acceptedTimetable = acceptedBatch
     Files: z.array(readFile).meta({ description: 'The files, as they were read.' }),
     JobCount: count('The jobs that the batch has.'),
     LessonCount: count('The lessons that they list.'),
-    NoticeCount: count('How much was left out.'),
-    Notices: z.array(notice).meta({ description: 'The first hundred of it.' }),
+    NoticeCount: count('The number of notices.'),
+    Notices: z.array(notice).meta({ description: 'The first hundred notices: what was left out, and why.' }),
   })
   .meta({ id: 'AcceptedTimetable', description: 'A batch that was accepted, and how its files were read.' });
 

@@ -14,7 +14,7 @@ import type { WebhookKey } from './waiting.ts';
 import { getWebhook } from './webhooks.ts';
 
 export const keptDays = 7;
-/** Deliveries that one statement deletes. */
+/** The most deliveries that one statement deletes. */
 const forgottenAtOnce = 5_000;
 
 export type Delivery = {
@@ -92,7 +92,7 @@ const selectPage: SelectOfParent<Viewer, DeliveryFilter, number, Row> = (db, par
     .$call(pageById('id', page, 'desc'));
 const read = readPerParent(selectPage);
 
-/** The latest first, read for all webhooks of the same turn together. @throws Forbidden, NotFound */
+/** Lists deliveries, the latest first; read for all webhooks of the same turn together. @throws Forbidden, NotFound */
 export async function listDeliveries(
   db: Database,
   viewer: Viewer,
@@ -106,7 +106,7 @@ export async function listDeliveries(
   return toPage(deliveryList, rows.map(toDelivery), page);
 }
 
-/** One that was just recorded. */
+/** Reads a delivery that was just recorded. */
 export async function getDelivery(db: Database, viewer: Viewer, webhookId: number, id: number): Promise<Delivery> {
   return toDelivery(await deliveriesOf(db, viewer, webhookId).where('id', '=', id).executeTakeFirstOrThrow());
 }

@@ -47,7 +47,7 @@ function addWebhook(builder: Builder) {
     description: 'A webhook with the secret that was just made.',
     fields: (t) => ({
       secret: t.exposeString('secret', {
-        description: 'What messages are signed with, beginning with `whsec_`. It is told this once.',
+        description: 'The key that signs messages, beginning with `whsec_`. It is shown only this once.',
       }),
       webhook: t.field({ type: webhook, description: 'The webhook.', resolve: ({ webhook: made }) => made }),
     }),
@@ -67,7 +67,10 @@ export const addTypes: AddTypes = (builder) => {
         webhooks.listWebhooks(context.db, viewer, pageOf(webhooks.webhookList, page)),
     }),
   );
-  const union = (name: string) => ({ name: `${name}Result`, description: 'What was asked for, or why not.' });
+  const union = (name: string) => ({
+    name: `${name}Result`,
+    description: 'The result, or why the request was refused.',
+  });
   builder.mutationFields((t) => {
     const idOnly = { id: idArgument(t.arg, 'webhook', { required: true, description: 'The id of the webhook.' }) };
     const named = { ...idOnly, version: t.arg.int({ required: true, description: 'The version that was read.' }) };
@@ -78,7 +81,7 @@ export const addTypes: AddTypes = (builder) => {
         type: withSecret,
         errors: { types: [Conflict, Forbidden, InvalidInput], union: union('CreateWebhook') },
         args: { input: input('CreateWebhookInput', wire.newWebhook, 'What to make.') },
-        description: 'Makes a webhook, to which events of these kinds are sent from now on; for Admins.',
+        description: 'Creates a webhook, to which events of these kinds are sent from now on; for Admins.',
         resolve: (_root, args, call) => webhooks.createWebhook(call.context, call, args.input as webhooks.NewWebhook),
       }),
       changeWebhook: t.field({
@@ -88,7 +91,8 @@ export const addTypes: AddTypes = (builder) => {
           union: union('ChangeWebhook'),
         },
         args: { ...named, input: input('ChangeWebhookInput', wire.webhookChanges, 'What to change.') },
-        description: 'Changes a webhook; enabled again it goes on where it was, with what waits first. For Admins.',
+        description:
+          'Changes a webhook. If it is enabled again, it continues where it was, with waiting events first. For Admins.',
         resolve: (_root, { id, version, ...args }, call) =>
           webhooks.changeWebhook(call.context, call, id, [version], args.input as webhooks.WebhookChanges),
       }),
@@ -96,14 +100,17 @@ export const addTypes: AddTypes = (builder) => {
         type: webhook,
         errors: { types: [Forbidden, NotFound, PreconditionFailed], union: union('DeleteWebhook') },
         args: named,
-        description: 'Deletes a webhook with all that waits for it; answers it as it was. For Admins.',
+        description: 'Deletes a webhook with its waiting events, and returns it. For Admins.',
         resolve: (_root, { id, version }, call) => webhooks.deleteWebhook(call.context.db, call, id, [version]),
       }),
       rotateWebhookSecret: t.field({
         type: withSecret,
         errors: { types: [Forbidden, InvalidInput, NotFound, PreconditionFailed], union: union('RotateWebhookSecret') },
-        args: { ...named, input: input('RotateWebhookSecretInput', wire.rotation, 'How long the one before counts.') },
-        description: 'Makes another secret; the one before signs too for some hours. For Admins.',
+        args: {
+          ...named,
+          input: input('RotateWebhookSecretInput', wire.rotation, 'How long the previous secret also signs.'),
+        },
+        description: 'Makes a new secret; the previous one also signs for some hours. For Admins.',
         resolve: (_root, { id, version, ...args }, call) =>
           webhooks.rotateSecret(
             call.context,
@@ -127,7 +134,7 @@ export const addTypes: AddTypes = (builder) => {
           union: union('ReplayWebhook'),
         },
         args: { ...named, input: input('ReplayWebhookInput', wire.replay, 'From where.') },
-        description: 'Sends what comes after a place in the feed of changes, again or for the first time; for Admins.',
+        description: 'Sends all events after a place in the feed of changes, again or for the first time; for Admins.',
         resolve: (_root, { id, version, ...args }, call) =>
           webhooks.replayWebhook(
             call.context.db,

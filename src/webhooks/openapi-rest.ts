@@ -14,7 +14,7 @@ const headers = z.object({
   ),
   'webhook-timestamp': header('When this attempt was made, in seconds since 1970.', 20, '1795593600'),
   'webhook-signature': header(
-    'Base64 of the HMAC-SHA256 of `id.timestamp.body` after `v1,`; two of them with a space between while a secret is replaced.',
+    '`v1,` and the Base64 of the HMAC-SHA256 of `id.timestamp.body`; while a secret is being replaced, two of them with a space in between.',
     500,
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   ),
@@ -52,7 +52,7 @@ export const eventMessages: ZodOpenApiPathsObject = {
       operationId: 'receiveEvent',
       summary: 'Receive an event',
       description:
-        'What a webhook sends to its address. Check the signature, answer 2xx within 10 seconds, and work afterwards. Any other answer sends it again; 410 disables the webhook. An event may come twice, and those of one record come in their order.',
+        'What a webhook sends to its address. Check the signature, answer 2xx within 10 seconds, and do the work afterwards. After any other answer the message is sent again; 410 disables the webhook. An event may arrive twice; events of one record arrive in order.',
       tags: ['Webhooks'],
       security: [],
       requestParams: { header: headers },

@@ -12,7 +12,7 @@ export { eventMessages } from './openapi-rest.ts';
 
 const path = '/v1.0/webhooks';
 const params = z.object({ id: id('webhook', 'The id of the webhook.') });
-const forAdmins = { 403: 'Only an Admin manages webhooks, and sees what was sent to them.' };
+const forAdmins = { 403: 'Only an Admin manages webhooks and sees their deliveries.' };
 const conflict = `Another webhook has this name, or the tenant has ${webhooks.mostWebhooks} already.`;
 
 const answered = (description: string, example: object = wire.example) => ({
@@ -55,7 +55,7 @@ export const routes: Route[] = [
     path,
     summary: 'Make a webhook',
     description:
-      'Sends events of these kinds to an address from now on, by the Standard Webhooks specification. `Secret` signs them; it is told this once. For Admins.',
+      'Sends events of these kinds to an address from now on, by the Standard Webhooks specification. `Secret` signs them; it is shown only this once. For Admins.',
     body: {
       schema: wire.newWebhook,
       example: { Name: wire.example.Name, Url: wire.example.Url, Kinds: wire.example.Kinds },
@@ -80,7 +80,7 @@ export const routes: Route[] = [
     path: `${path}/:id`,
     summary: 'Change a webhook',
     description:
-      'Changes the members that are sent, and only in the version of `If-Match`. Enabled again it goes on where it was, with what waits first.',
+      'Changes the members that are sent, and only in the version of `If-Match`. If the webhook is enabled again, it continues where it was, with waiting events first.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.webhookChanges, example: { Enabled: true } },
@@ -97,7 +97,7 @@ export const routes: Route[] = [
     path: `${path}/:id`,
     summary: 'Delete a webhook',
     description:
-      'Only in the version of `If-Match`. What waits for it is never sent, and its deliveries are forgotten.',
+      'Only in the version of `If-Match`. Its waiting events are never sent, and its deliveries are deleted.',
     headers: ['If-Match'],
     params,
     answers: { 204: { description: 'It is gone.' } },
@@ -112,7 +112,7 @@ export const routes: Route[] = [
     path: `${path}/:id/rotate`,
     summary: 'Replace the secret of a webhook',
     description:
-      'Makes another secret, which is told this once. Until `FormerSecretUntil` messages have two signatures, one of each. For Admins.',
+      'Makes a new secret, which is shown only this once. Until `FormerSecretUntil`, messages have two signatures, one with each secret. For Admins.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.rotation, example: { OverlapHours: 24 }, mayBeEmpty: true },
@@ -140,7 +140,7 @@ export const routes: Route[] = [
     params,
     answers: {
       200: {
-        description: 'How it was taken.',
+        description: 'The delivery with its answer.',
         body: wire.deliveryRecord,
         example: { ...wire.deliveryExample, Kind: 'Test', Subject: null, Cursor: null },
       },
@@ -156,7 +156,7 @@ export const routes: Route[] = [
     path: `${path}/:id/replay`,
     summary: 'Send events again',
     description:
-      'Sends what comes after a place in the feed of changes, again or for the first time. What waits is forgotten, as it comes again unless it is before that place. For Admins.',
+      'Sends all events after a place in the feed of changes, again or for the first time. Waiting events are dropped: those after that place are sent again. For Admins.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.replay, example: { Cursor: 'now' }, mayBeEmpty: true },
@@ -164,7 +164,7 @@ export const routes: Route[] = [
     problems: {
       ...forAdmins,
       ...versionProblems,
-      409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup.',
+      409: 'Changes after the cursor are no longer kept, or were lost when the database was restored from a backup.',
     },
     handle: async ({ db }, call) => {
       const { Cursor } = call.body;

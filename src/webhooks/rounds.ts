@@ -33,13 +33,13 @@ import {
   writeWaiting,
 } from './waiting.ts';
 
-/** Webhooks that a process sends to at a time, and messages that are under way to each. */
+/** The most webhooks that a process sends to at a time, and the most concurrent messages to each. */
 const placesForEvents = 8;
 const atOnce = 5;
-/** Attempts that fail one after another until the webhook rests; then one message at a time probes it. */
+/** After this many failures in a row the webhook pauses; then one message at a time probes it. */
 const failuresToRest = 5;
 const pauses = { firstMs: 5_000, longestMs: hour };
-/** How long a job begins new messages; then another job goes on. */
+/** How long a job begins new messages; another job then continues. */
 const jobMs = 3_000;
 
 export const deliverTask = 'DeliverEvents';
@@ -56,10 +56,10 @@ type HeldWebhook = WebhookKey & {
   seen: FeedPlace | null;
   rounds: number;
   failures: number;
-  /** Whether nothing was taken for so long that the next failure is the last. */
+  /** Whether nothing was delivered for so long that the next failure disables the webhook. */
   isSpent: boolean;
 };
-/** With its connections. */
+/** A webhook with its connections. */
 type Receiver = HeldWebhook & { kept: Agent };
 
 /** The webhook, if events may be sent to it now. */
@@ -82,7 +82,7 @@ const openEventTurns = () => openTurns(placesForEvents);
 /** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
   const { work, signal, once } = context;
-  // Each webhook counts as a tenant of its own, whose receiver is slow or not: ids of webhooks are unique.
+  // Each webhook has turns as if it were a tenant, since each receiver is slow or not by itself; the ids of webhooks are unique.
   const refusal = await once(openEventTurns).take({ tenant: key.webhookId, name: 'events' }, async (turn) => {
     const until = performance.now() + jobMs;
     const kept = keepPublic();
@@ -134,7 +134,7 @@ async function runRound(context: Job, turn: Turn, held: Receiver, until: number)
     await context.work.transaction().execute((trx) => disable(trx, context.log, held, 'HistoryLost'));
     return false;
   }
-  // What has failed is sent last: a probe with it would say nothing of the others.
+  // Events that have failed are sent last: if one of them fails again, that says nothing about the others.
   const hasFailed = ([first]: WaitingEvent[]) => Number((first?.attempts ?? 0) > 0);
   const due = [...Map.groupBy(found.events, ({ subject }) => subject).values()].sort(
     (one, other) => hasFailed(one) - hasFailed(other),
@@ -163,7 +163,7 @@ async function runRound(context: Job, turn: Turn, held: Receiver, until: number)
     ),
   );
   const isWritten = await context.work.transaction().execute((trx) => writeRound(trx, context.log, held, found, round));
-  // What happened meanwhile has found this job running, so that no other was queued.
+  // Events that happened meanwhile have not queued another job, as this one was running.
   const isMore = found.hasMore || due.length > 0;
   return isWritten && isMore && round.pauseMs === 0 && !round.disabled && !turn.signal.aborted;
 }
@@ -246,7 +246,7 @@ async function writeRound(
   return true;
 }
 
-/** An Admin enables it again, with all that waits. */
+/** Disables a webhook. Its waiting events are kept until an Admin enables it again. */
 async function disable(trx: Transaction, log: Log, held: HeldWebhook, because: DisabledReason): Promise<void> {
   const { mandatorId, mandator, webhookId: id, name } = held;
   const { numUpdatedRows } = await trx

@@ -8,7 +8,7 @@ const purpose = 'webhook secret';
 
 export const makeSecret = (): string => `${secretPrefix}${randomBytes(32).toString('base64')}`;
 
-/** @param mandatorId binds it to the tenant: a row that is moved to another cannot be opened */
+/** @param mandatorId binds the secret to the tenant: if its row is moved to another tenant, it cannot be opened */
 export const sealSecret = (config: Config, mandatorId: number, secret: string): Buffer =>
   seal(pepperOf(config), purpose, `${mandatorId}`, Buffer.from(secret));
 

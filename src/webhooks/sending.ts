@@ -1,4 +1,4 @@
-/** Sends one message by the Standard Webhooks specification, and says how it was taken. */
+/** Sends one message by the Standard Webhooks specification, and returns the answer. */
 
 import type { Agent } from 'node:http';
 import type { Config } from '../config.ts';
@@ -9,12 +9,12 @@ import { type MessageKind, typeOf } from './kinds.ts';
 import { openSecret, SecretLost } from './secrets.ts';
 
 const patienceMs = 10_000;
-/** Of an answer; more is left unread. */
+/** The characters of an answer that are kept; the rest is not read. */
 export const longestAnswer = 500;
-/** Bounds of the pause that a receiver asks for. */
+/** The bounds of a pause that a receiver asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, hour];
 
-/** `kept`: connections for several messages. */
+/** Where to send messages; `kept`: connections to reuse. */
 export type Target = { mandatorId: number; url: string; secrets: readonly Buffer[]; kept?: Agent };
 export type Message = { id: string; kind: MessageKind; at: Date; data: object };
 /** `fault`: why the message was not taken; null: it was. */
@@ -44,7 +44,7 @@ async function signaturesOf(
     try {
       return new Webhook(openSecret(config, mandatorId, sealed)).sign(id, at, body);
     } catch (error) {
-      // Of the one before nothing can be expected any more.
+      // The previous secret is optional, so its loss is ignored.
       if (place === 0 || !(error instanceof SecretLost)) throw error;
       return [];
     }
@@ -64,12 +64,12 @@ function reasonOf(error: unknown): string {
   if (error instanceof NotPublic || error instanceof SecretLost) return error.message;
   if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
   const code = (error as NodeJS.ErrnoException)?.code;
-  // Of the parser of HTTP.
+  // `HPE_`: an error of the HTTP parser.
   const isReached = code === undefined || code.startsWith('HPE_');
   return isReached ? 'the receiver did not answer as HTTP servers do' : `the receiver cannot be reached: ${code}`;
 }
 
-/** The beginning of an answer as a text that can be stored; what controls printers and terminals becomes a space. */
+/** The beginning of an answer as a text that can be stored; control characters become spaces. */
 export const textOf = (bytes: Buffer): string | null =>
   bytes
     .toString('utf8')
@@ -115,7 +115,7 @@ export async function sendMessage(
     const moved = status >= 300 && status < 400 ? '; give the address that it leads to' : '';
     return {
       status,
-      // The Admin of a tenant shall not read what a server of the inside answers, at whatever path.
+      // An Admin of a tenant must not be able to read answers of internal servers.
       answer: trusted.includes(url.origin) ? null : textOf(answer.bytes),
       milliseconds: took(),
       fault: isTaken ? null : `the receiver answers ${status}${moved}`,

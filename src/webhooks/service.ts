@@ -3,12 +3,11 @@
  * address with the kinds of events to send to it. An **event** is a change of the feed (`src/changes`) that has a kind; its
  * **message** has the record as an Admin sees it at that moment. A **delivery** is one attempt to send a message.
  *
- * Invariants: all events up to the place of a webhook in the feed have been taken by its receiver or wait in webhook_event;
- * both change in one transaction, after the attempts. So each event is taken at least once. Events of one subject are sent one
- * after another, each once the one before was taken; those of others go on meanwhile, and those that have not failed yet are sent
- * first. An event whose first attempt failed three days ago disables its webhook with its next failure, as does any failure where
- * nothing was taken for three days, and 410 does so at once; waiting events are not lost by that. Secrets are stored sealed, and
- * shown once.
+ * Invariants: all events up to the place of a webhook in the feed were delivered or wait in webhook_event; both change in one
+ * transaction, after the attempts. So each event is delivered at least once. Events of one subject are sent one after another, each
+ * once the previous one was delivered; other subjects do not wait for them, and events that have not failed yet are sent first. A
+ * webhook is disabled by a failure of an event whose first attempt failed three days ago, by any failure if nothing was delivered
+ * for three days, and by 410 at once; its waiting events are kept. Secrets are stored sealed, and shown once.
  */
 export {
   type Delivery,

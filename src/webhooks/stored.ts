@@ -15,9 +15,9 @@ export type Webhook = {
   enabled: boolean;
   disabledAt: Date | null;
   disabledBecause: DisabledReason | null;
-  /** The place up to which all events have been sent or wait; null: before all that the feed keeps. */
+  /** The place in the feed up to which all events were delivered or wait; null: before the oldest change. */
   seen: FeedPlace | null;
-  /** Events that have failed, and those that come after them. */
+  /** The number of waiting events: those that have failed, and those that come after them. */
   waiting: number;
   /** Attempts that failed one after another. */
   failures: number;
@@ -51,7 +51,7 @@ export const columns = [
 export const webhooksOf = (db: Database, mandatorId: number) =>
   db.selectFrom('webhook').where('mandator_id', '=', mandatorId).select(columns);
 
-/** The server of an address: the rest may be a secret. */
+/** The origin of a URL: the rest may be a secret. */
 const originOf = (url: string): string => new URL(url).origin;
 
 export const subjectOf = ({ id, name }: Pick<Webhook, 'id' | 'name'>) => ({ noun: 'Webhook' as const, id, name });

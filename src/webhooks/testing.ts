@@ -45,7 +45,7 @@ export async function testWebhook(
   const at = new Date();
   const message = { id: `test_${randomUUID()}`, kind: 'Test' as const, at, data: { Id: id, Name: webhook.name } };
   const receiver = { mandatorId, url: webhook.url, secrets };
-  // It has no signal to end it but that of its patience.
+  // Only its own time-out ends the attempt, so there always is an answer.
   const answer = (await sendMessage(config, receiver, message, new AbortController().signal)) as Answer;
   const deliveryId = await db.transaction().execute(async (trx) => {
     await keepWebhook(trx, viewer, id);

@@ -1,15 +1,15 @@
 /**
- * Events that have not been taken: those that wait in webhook_event, and the next ones of the feed. Of the waiting events of
- * one record the first alone has a time, `due_at`: what waits behind one that failed is not read, however much it is.
+ * Events that have not been delivered: those that wait in webhook_event, and the next ones of the feed. Of the waiting events of one
+ * record, only the first has a time, `due_at`: events behind one that failed are not even read, however many they are.
  */
 import { sql } from 'kysely';
 import { type FeedPlace, readEvents } from '../changes/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { type EventKind, kindOf, subjectOf } from './kinds.ts';
 
-/** Changes of the feed that one round takes. */
+/** The most changes of the feed that one round takes. */
 const freshAtOnce = 100;
-/** Records of which a round takes what waits, and events of each. */
+/** The most records whose waiting events a round takes, and the most events of each. */
 const recordsAtOnce = 100;
 const eventsOfRecord = 10;
 
@@ -20,7 +20,7 @@ export type WaitingEvent = FeedPlace & {
   at: Date;
   /** The number of failed attempts. */
   attempts: number;
-  /** Whether its first attempt failed so long ago that no other is made. */
+  /** Whether its first attempt failed so long ago that the next failure is the last. */
   isSpent: boolean;
 };
 
@@ -30,8 +30,8 @@ type Reader = WebhookKey & { kinds: readonly EventKind[]; seen: FeedPlace | null
 export const daysOfAttempts = 3;
 
 /**
- * `events` may be sent: those that wait and are due, and the next of the feed, in their order. `behind`: those of the feed that
- * come after others that wait. `end` is the place up to which the feed was read.
+ * `events` may be sent now: those that wait and are due, and the next ones of the feed, in order. `behind`: those of the feed that
+ * must wait behind others of their record. `end` is the place up to which the feed was read.
  */
 export type FoundEvents = {
   events: WaitingEvent[];
@@ -55,7 +55,7 @@ export async function readWaiting(db: Database, { mandatorId, webhookId, kinds, 
     ) as event
     order by event.position`.execute(db);
   const isUntried = events.every(({ attempts }) => attempts === 0);
-  // There is enough to do: the others stay in the feed.
+  // There is enough to send; further events stay in the feed for now.
   if (isUntried && recordsOf(events).length >= recordsAtOnce) return { events, behind: [], end: seen, hasMore: true };
   const { changes, end, hasMore } = await readEvents(db, mandatorId, { limit: freshAtOnce, after: seen ?? undefined });
   const fresh = changes.flatMap((change): WaitingEvent[] => {
@@ -69,7 +69,7 @@ export async function readWaiting(db: Database, { mandatorId, webhookId, kinds, 
   return { events: [...events, ...free], behind, end, hasMore };
 }
 
-/** The records of the events of which others wait already. */
+/** The records of these events that already have waiting events. */
 async function waitingOf(
   db: Database,
   { mandatorId, webhookId }: WebhookKey,
@@ -88,7 +88,7 @@ async function waitingOf(
 
 const recordsOf = (events: readonly WaitingEvent[]) => [...new Set(events.map(({ subject }) => subject))];
 
-/** What has become of an event that still waits: `againMs` until its next attempt, null where none has been made. */
+/** An event that still waits: `againMs` until its next attempt; null if none was made. */
 export type StillWaiting = WaitingEvent & { againMs: number | null };
 
 /** Stores the events that still wait, and deletes the others. */
@@ -121,13 +121,13 @@ export async function writeWaiting(
       and ${isFirstWithoutTime}`.execute(trx);
 }
 
-/** Of a row `event`. */
+/** Whether the row `event` is the first of its record and has no time. */
 const isFirstWithoutTime = sql<boolean>`event.due_at is null and not exists (
   select from webhook_event as before
   where before.mandator_id = event.mandator_id and before.webhook_id = event.webhook_id
     and before.subject = event.subject and before.position < event.position)`;
 
-/** What waits and is first has a time, also where a worker of a former release, which gave it none, has taken those before it. */
+/** Gives a time to events that need one: a worker of a former release gives none to the next event when it deletes the first. */
 export async function giveTimes(db: Database): Promise<void> {
   await sql`update webhook_event as event set due_at = now() where ${isFirstWithoutTime}`.execute(db);
 }

@@ -25,7 +25,7 @@ type Tools = Pick<Context, 'db' | 'config'>;
 
 export const webhookList: List<Webhook> = { name: 'webhooks', key: idKey, keyOf: ({ id }) => id };
 
-/** By id. @throws Forbidden */
+/** Lists the webhooks by id. @throws Forbidden */
 export async function listWebhooks(db: Database, viewer: Viewer, page: PageRequest): Promise<Page<Webhook>> {
   checkPublisher(viewer);
   const list = webhooksOf(db, viewer.mandatorId);
@@ -46,7 +46,7 @@ export async function findWebhook(db: Database, viewer: Viewer, id: number): Pro
   return await webhooksById(db, { viewer, parent: id, asked: null });
 }
 
-/** @throws Forbidden; NotFound, also for one of another tenant */
+/** @throws Forbidden; NotFound, also for a webhook of another tenant */
 export async function getWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook> {
   checkPublisher(viewer);
   const found = await webhooksOf(db, viewer.mandatorId).where('id', '=', id).executeTakeFirst();
@@ -69,7 +69,7 @@ const refuseDuplicate = (error: unknown): never => {
   throw isDuplicate(error) ? new Conflict('Another webhook has this name already; choose another.') : error;
 };
 
-/** Makes a webhook, to which all events from now on are sent. @throws Forbidden, InvalidInput, Conflict */
+/** Creates a webhook, to which all events from now on are sent. @throws Forbidden, InvalidInput, Conflict */
 export async function createWebhook(
   { db, config }: Tools,
   act: Act,
@@ -116,7 +116,7 @@ export const keepWebhook = (trx: Transaction, viewer: Viewer, id: number): Promi
 const update = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
   trx.updateTable('webhook').where('mandator_id', '=', mandatorId).where('id', '=', id);
 
-/** A round that is under way is overtaken; the next attempt is due at once, as if none had failed. */
+/** Invalidates a round that is under way, and makes the next attempt due at once, as if none had failed. */
 const anew = {
   rounds: sql<number>`rounds + 1`,
   due_at: sql<Date>`now()`,
@@ -151,13 +151,13 @@ export async function changeWebhook(
     const isSwitched = enabled !== found.enabled;
     const changed = await update(trx, viewer, id)
       .set({ name, url, kinds })
-      // A round that is under way goes to the address before.
+      // A round that is under way uses the former address.
       .$if(isSwitched || url !== found.url, (query) => query.set(anew))
       .$if(isSwitched, (query) =>
         query.set({
           disabled_at: enabled ? null : sql<Date>`now()`,
           disabled_because: enabled ? null : 'Admin',
-          // What is behind the place is no longer kept: it goes on with the oldest that is.
+          // The changes after the place are no longer kept: the webhook continues with the oldest that are.
           ...(found.disabledBecause === 'HistoryLost' && { seen_position: null, seen_micros: null }),
         }),
       )

@@ -40,11 +40,11 @@ export const messageKind = z
 export const disabledReason = z.enum(disabledReasons).meta({
   id: 'WebhookDisabledReason',
   description:
-    'An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; what comes next is no longer kept in the feed.',
+    'An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; the feed no longer keeps the next changes.',
 });
 
 const told = {
-  name: 'Unique in the tenant, in whatever case.',
+  name: 'Unique in the tenant, regardless of case.',
   url: 'Where messages are sent, by POST.',
   kinds: 'Which events are sent.',
   enabled: 'Whether events are sent.',
@@ -63,9 +63,9 @@ export const webhookRecord = z
     Waiting: live(count('Events that have failed and are sent again, and those that come after them.')),
     Failures: live(count('Attempts that failed one after another.')),
     FailingSince: live(maybeInstant('When the first of them failed; null: the last attempt succeeded.')),
-    SucceededAt: live(maybeInstant('When a message was taken last; null: none was.')),
-    NextAttemptAt: live(maybeInstant('While it fails: before when nothing is sent.')),
-    FormerSecretUntil: live(maybeInstant('Until when the secret before signs too; null: it does not.')),
+    SucceededAt: live(maybeInstant('When a message was last delivered; null: none was.')),
+    NextAttemptAt: live(maybeInstant('While it fails: the time of the next attempt.')),
+    FormerSecretUntil: live(maybeInstant('Until when the previous secret also signs; null: it does not.')),
     Version: positive('Counts the changes of the record; its ETag.'),
   })
   .meta({ id: 'Webhook', description: 'Where events are sent, and how that goes.' });
@@ -73,7 +73,7 @@ export const webhookRecord = z
 export const secretRecord = z
   .object({
     ...webhookRecord.shape,
-    Secret: text(100, 'What messages are signed with, beginning with `whsec_`. It is told this once.'),
+    Secret: text(100, 'The key that signs messages, beginning with `whsec_`. It is shown only this once.'),
   })
   .meta({ id: 'WebhookWithSecret', description: 'A webhook with the secret that was just made.' });
 
@@ -90,18 +90,18 @@ const sent = {
   Name: sentText(200).meta({ description: told.name }),
   Url: url.meta({
     description:
-      'An https address in the internet, or of a server that the operator trusts. Redirects are not followed.',
+      'An https address on the internet, or of a server that the operator trusts. Redirects are not followed.',
   }),
   Kinds: z
     .array(eventKind, 'must be a list in brackets')
     .min(1, 'must name one kind at least')
     .max(eventKinds.length, `must have at most ${eventKinds.length} entries`)
     .meta({ description: told.kinds }),
-  Enabled: flag(`${told.enabled} Enabled again, it goes on where it was.`),
+  Enabled: flag(`${told.enabled} When it is enabled again, it continues where it was.`),
 };
 export const newWebhook = z
   .strictObject({ Name: sent.Name, Url: sent.Url, Kinds: sent.Kinds })
-  .meta({ id: 'NewWebhook', description: 'A webhook to be made: all that happens from now on is sent to it.' });
+  .meta({ id: 'NewWebhook', description: 'A webhook to create: all events from now on are sent to it.' });
 export const webhookChanges = z
   .strictObject(sent)
   .partial()
@@ -115,7 +115,7 @@ export const rotation = z
       .min(0, 'must be 0 or more')
       .max(mostOverlap, `must be at most ${mostOverlap}`)
       .default(24)
-      .meta({ description: 'For how many hours the secret before signs too; 0 where it has leaked.' }),
+      .meta({ description: 'For how many hours the previous secret also signs; use 0 if it has leaked.' }),
   })
   .meta({ id: 'WebhookRotation', description: 'How a secret is replaced.' });
 export const replay = z
@@ -127,10 +127,10 @@ export const replay = z
       .default(null)
       .meta({
         description:
-          'A `Cursor` of a delivery or of the feed of changes: what comes after it is sent again; `now` for what happens from now on; null for all that is kept.',
+          'A `Cursor` of a delivery or of the feed of changes: events after it are sent again; `now`: only events from now on; null: all events that are kept.',
       }),
   })
-  .meta({ id: 'WebhookReplay', description: 'From where events are sent again.' });
+  .meta({ id: 'WebhookReplay', description: 'The place in the feed from which events are sent again.' });
 
 export const deliveryRecord = z
   .object({
@@ -138,7 +138,7 @@ export const deliveryRecord = z
     WebhookId: id('webhook', 'The webhook.'),
     MessageId: text(200, 'The header `webhook-id`, which all attempts of one event share.'),
     Kind: messageKind.meta({ description: 'What was told.' }),
-    Subject: maybeText(100, 'Of which record: `Booking 4711`; null for a test.'),
+    Subject: maybeText(100, 'The record of the event: `Booking 4711`; null for a test.'),
     Attempt: positive('Which attempt it was, counted from 1.'),
     At: instant('When it was sent.'),
     Milliseconds: count('How long it took until it was answered.'),
@@ -152,16 +152,16 @@ export const deliveryRecord = z
       longestAnswer,
       `The first ${longestAnswer} characters of the answer; null for a server that the operator trusts.`,
     ),
-    Fault: maybeText(500, 'Why it was not taken; null: it was.'),
+    Fault: maybeText(500, 'Why the delivery failed; null: it succeeded.'),
     Cursor: maybeText(
       longestCursor,
-      'The place of the event in the feed of changes: a replay from there sends what comes after it.',
+      'The place of the event in the feed of changes: a replay from there sends the events after it.',
     ),
   })
   .meta({ id: 'WebhookDelivery', description: 'An attempt to send a message, with its answer.' });
 
 export const deliveryFilter = z.strictObject({
-  Failed: parameters.flag('Only those that were not taken, or only those that were.').optional(),
+  Failed: parameters.flag('Only deliveries that failed, or only those that succeeded.').optional(),
 });
 
 const toRecord = recordOf(webhookRecord);

@@ -15,8 +15,8 @@ function firstOf(body: Buffer): string {
 }
 
 /**
- * Reads a body by its content, whatever its Content-Type says; 'Object' is a JSON object of no dialect.
- * @throws DialectFault for everything else; DialectOverflow for more notifications than one request may hold
+ * Reads a body by its content, regardless of its Content-Type; 'Object' is a JSON object of no known dialect.
+ * @throws DialectFault for everything else; DialectOverflow for more notifications than one request may have
  */
 export function readBody(body: Buffer): ReadNotifications | 'Object' {
   const first = firstOf(body);

@@ -1,4 +1,4 @@
-/** Exchange's push (MS-OXWSPSNTIF): SendNotification in a SOAP envelope, whatever its prefixes. */
+/** Exchange's push (MS-OXWSPSNTIF): SendNotification in a SOAP envelope, with any namespace prefixes. */
 import { childOf, childrenOf, readXml, textOf, type XmlElement } from '../../mail-servers/service.ts';
 import {
   checkCount,
@@ -14,10 +14,10 @@ const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
 const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
 
-/** Elements and attributes of a body; 1,000 of Exchange's largest notifications need fewer. */
+/** The most elements and attributes of a body; 1,000 of Exchange's largest notifications have fewer. */
 const mostNodes = 20_000;
 
-/** @throws XmlFault; DialectFault when it is no SendNotification; DialectOverflow */
+/** @throws XmlFault; DialectFault when it is not a SendNotification; DialectOverflow */
 export function readEws(body: Buffer): ReadNotifications {
   const root = readXml(body, mostNodes);
   const envelope = root.name === 'Envelope' && root.namespace === soap ? root : undefined;
@@ -51,7 +51,7 @@ function readResponse(response: XmlElement): MailNotification {
   });
 }
 
-/** Reads the end of a subscription: against Exchange's own schema it has no Notification, and its id is in MessageXml. */
+/** Reads the end of a subscription. Contrary to Exchange's own schema, it has no Notification, and its id is in MessageXml. */
 function readFault(response: XmlElement): MailNotification {
   const values = childrenOf(childOf(response, messages, 'MessageXml'), types, 'Value');
   const externalId = nameOf(values.find(({ attributes }) => attributes.get('Name') === 'SubscriptionId')?.text.trim());

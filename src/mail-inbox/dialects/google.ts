@@ -1,10 +1,10 @@
-/** Google's channel notifications: all that they say is in the headers of a request without a body. */
+/** Google's channel notifications: requests without a body, whose content is in the headers. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { dedupeKeyOf, nameOf, notification, type ReadNotifications } from './notification.ts';
 
 export const isGoogle = (headers: IncomingHttpHeaders) => headers['x-goog-channel-id'] !== undefined;
 
-/** `sync` is the first message of a channel; the others tell that the calendar has changed. */
+/** `sync` is the first message of a channel; the others mean that the calendar has changed. */
 const kinds: Readonly<Record<string, 'Status' | 'Change'>> = { sync: 'Status', exists: 'Change', not_exists: 'Change' };
 
 export function readGoogle(headers: IncomingHttpHeaders): ReadNotifications {
@@ -13,7 +13,7 @@ export function readGoogle(headers: IncomingHttpHeaders): ReadNotifications {
   const state = read('resource-state');
   const number = read('message-number');
   const kind = (Object.hasOwn(kinds, state ?? '') && kinds[state ?? '']) || 'Unknown';
-  // Without the token, with which a reader of it could forge notifications.
+  // The token is not kept: whoever reads it could forge notifications.
   const told = {
     channel: externalId,
     resource: read('resource-id'),

@@ -1,4 +1,4 @@
-/** Microsoft Graph's change and lifecycle notifications: many in one request, of any subscriptions and tenants. */
+/** Microsoft Graph's change and lifecycle notifications: one request may have many, for different subscriptions and tenants. */
 import { isObject, type SentObject } from './json.ts';
 import {
   checkCount,
@@ -15,7 +15,7 @@ export function readGraph(items: readonly unknown[]): ReadNotifications {
   return { dialect: 'Graph', notifications: items.map(readItem) };
 }
 
-/** The item as it is kept: without its clientState, with which a reader of it could forge notifications. */
+/** The item to keep, without its clientState: whoever reads that could forge notifications. */
 function bodyOf(item: unknown): Buffer {
   const kept = isObject(item) && 'clientState' in item ? { ...item, clientState: '[secret]' } : item;
   return Buffer.from(JSON.stringify(kept));
@@ -62,7 +62,7 @@ function readLifecycle(item: SentObject, common: Common): MailNotification {
   return notification({
     ...common,
     kind: 'Lifecycle',
-    // `missed` may come more than once in the life of a subscription.
+    // `missed` may come several times for a subscription.
     dedupeKey: event === 'missed' ? null : dedupeKeyOf(common.externalId, event, until),
     marks: event === 'missed' || isEnd,
     renews: event === 'reauthorizationRequired',

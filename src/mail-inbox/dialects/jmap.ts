@@ -1,4 +1,4 @@
-/** JMAP's StateChange (RFC 8620, 7.1): which kinds of data of which accounts have changed. */
+/** JMAP's StateChange (RFC 8620, 7.1) says which types of data have changed in which accounts. */
 import { isObject, type SentObject } from './json.ts';
 import { checkCount, dedupeKeyOf, nameOf, notification, type ReadNotifications } from './notification.ts';
 
@@ -16,7 +16,7 @@ export function readStateChange(body: SentObject): ReadNotifications {
     )
     .filter(([account, , state]) => state !== null && nameOf(account) !== null);
   const accounts = [...new Set(states.map(([account]) => account.toLowerCase()))];
-  // Without a change of calendars, the notification still shows that the sender is alive.
+  // Even if no calendar has changed, the notification shows that the sender is alive.
   const isCalendar = accounts.length > 0;
   const told = states.map((state) => state.join('\0')).sort();
   return {

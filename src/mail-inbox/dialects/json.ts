@@ -8,7 +8,7 @@ const [quote, backslash] = Buffer.from('"\\');
 const opening = new Set(Buffer.from('[{'));
 const closing = new Set(Buffer.from(']}'));
 
-/** Checks the depth before the JSON is parsed, as `JSON.stringify` cannot write deep values again. */
+/** Checks the depth before the JSON is parsed: `JSON.stringify` cannot serialize very deep values again. */
 function checkDepth(bytes: Buffer): void {
   let depth = 0;
   let isText = false;
@@ -28,7 +28,7 @@ function checkDepth(bytes: Buffer): void {
 export const isObject = (value: unknown): value is SentObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** @throws DialectFault when it is no JSON object in UTF-8, or deeper than 32 levels */
+/** @throws DialectFault when it is not a JSON object in UTF-8, or deeper than 32 levels */
 export function readJsonObject(bytes: Buffer): SentObject {
   if (!isUtf8(bytes)) throw new DialectFault('The JSON is not in UTF-8.');
   checkDepth(bytes);

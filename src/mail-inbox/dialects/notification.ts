@@ -1,4 +1,4 @@
-/** A notification of any dialect. It is only a hint that a calendar may have changed: nothing else in it is trusted. */
+/** A notification of any dialect. It is only a hint that a calendar may have changed; nothing else in it is trusted. */
 import { hash } from 'node:crypto';
 import { isStorable } from '../../storable.ts';
 
@@ -11,7 +11,7 @@ export type MailNotification = {
   kind: NotificationKind;
   /** The sender's id of the subscription; null where it is missing or invalid. */
   externalId: string | null;
-  /** Equal for repetitions of a notification of the same subscription; null where repetitions cannot be recognised. */
+  /** The same for repetitions of a notification of the same subscription; null if repetitions cannot be recognised. */
   dedupeKey: Buffer | null;
   /** Graph, Google: the secret that proves this notification; null in other dialects, where the callback's secret does. */
   clientState: string | null;
@@ -26,16 +26,16 @@ export type MailNotification = {
   renews: boolean;
   /** Why the subscription has ended, for people; null if it has not. */
   ends: string | null;
-  /** The part of the request's body that is kept; null: all of it. */
+  /** The part of the request's body to keep; null: all of it. */
   body: Buffer | null;
 };
 
 export type ReadNotifications = { dialect: Dialect; notifications: MailNotification[] };
 
-/** The body is no notification; the message is for people and quotes nothing of the body. */
+/** The body is not a notification; the message is for people and quotes nothing of the body. */
 export class DialectFault extends Error {}
 
-/** The body has more notifications than one request may hold. */
+/** The body has more notifications than one request may have. */
 export class DialectOverflow extends Error {}
 
 const mostNotifications = 1_000;
@@ -58,7 +58,7 @@ export function notification(fields: Partial<MailNotification>): MailNotificatio
   return { ...plain, ...fields };
 }
 
-/** An identifier of the sender that can be stored and compared; null for every other value. */
+/** An identifier of the sender, if it can be stored and compared; null for every other value. */
 export function nameOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > 512) return null;
   return isStorable(value) ? value : null;

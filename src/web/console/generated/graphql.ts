@@ -298,21 +298,21 @@ export type ChangeTenantParametersInput = {
 
 /** Changes of a profile: what is left out stays, and what is sent replaces the whole of that member. */
 export type ChangeTimetableProfileInput = {
-  /** What the files are; null: recognised by what they look like. */
+  /** The format of the files; null: recognised by their content. */
   format?: TimetableFormat | null | undefined;
   /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
   locationName?: string | null | undefined;
-  /** Which column is which; what is left out is found by usual headings, and null is in no column. */
+  /** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
   mapping?: TimetableMappingInput | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name?: string | null | undefined;
-  /** When the periods are; needed for lessons that say their period. */
+  /** The times of the periods; needed for lessons that have a period instead of times. */
   periods?: Array<TimetablePeriodInput> | null | undefined;
-  /** Rooms that the file names otherwise. */
+  /** Rooms that have another name in the file. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
   /** Rooms, such as a gym, that several lessons use at one time. */
   sharedRooms?: Array<string> | null | undefined;
-  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted. */
+  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
   source?: string | null | undefined;
   /** The days on which weekly lessons take place. */
   term?: TimetableTermInput | null | undefined;
@@ -322,13 +322,13 @@ export type ChangeTimetableProfileInput = {
 
 /** What to change of a webhook. */
 export type ChangeWebhookInput = {
-  /** Whether events are sent. Enabled again, it goes on where it was. */
+  /** Whether events are sent. When it is enabled again, it continues where it was. */
   enabled?: boolean | null | undefined;
   /** Which events are sent. */
   kinds?: Array<EventKind> | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name?: string | null | undefined;
-  /** An https address in the internet, or of a server that the operator trusts. Redirects are not followed. */
+  /** An https address on the internet, or of a server that the operator trusts. Redirects are not followed. */
   url?: string | null | undefined;
 };
 
@@ -475,21 +475,21 @@ export type CreateResourceInput = {
 
 /** A profile to make. */
 export type CreateTimetableProfileInput = {
-  /** What the files are; null: recognised by what they look like. */
+  /** The format of the files; null: recognised by their content. */
   format?: TimetableFormat | null | undefined;
   /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
   locationName?: string | null | undefined;
-  /** Which column is which; what is left out is found by usual headings, and null is in no column. */
+  /** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
   mapping?: TimetableMappingInput | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name: string;
-  /** When the periods are; needed for lessons that say their period. */
+  /** The times of the periods; needed for lessons that have a period instead of times. */
   periods?: Array<TimetablePeriodInput> | null | undefined;
-  /** Rooms that the file names otherwise. */
+  /** Rooms that have another name in the file. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
   /** Rooms, such as a gym, that several lessons use at one time. */
   sharedRooms?: Array<string> | null | undefined;
-  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted. */
+  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
   source?: string | null | undefined;
   /** The days on which weekly lessons take place. */
   term?: TimetableTermInput | null | undefined;
@@ -497,13 +497,13 @@ export type CreateTimetableProfileInput = {
   timeZone?: string | null | undefined;
 };
 
-/** A webhook to be made: all that happens from now on is sent to it. */
+/** A webhook to create: all events from now on are sent to it. */
 export type CreateWebhookInput = {
   /** Which events are sent. */
   kinds: Array<EventKind>;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name: string;
-  /** An https address in the internet, or of a server that the operator trusts. Redirects are not followed. */
+  /** An https address on the internet, or of a server that the operator trusts. Redirects are not followed. */
   url: string;
 };
 
@@ -679,7 +679,7 @@ export type MailDeclineState =
   | 'Told'
   | 'Waiting';
 
-/** Why a mail server did not give what it was asked for. */
+/** Why a request to a mail server failed. */
 export type MailFaultKind =
   | 'AccessLost'
   | 'StateLost'
@@ -688,7 +688,7 @@ export type MailFaultKind =
   | 'Unreachable'
   | 'Unreadable';
 
-/** How a mail server speaks. */
+/** The protocol of a mail server. */
 export type MailServerKind =
   | 'CalDav'
   | 'Ews'
@@ -696,7 +696,7 @@ export type MailServerKind =
   | 'Graph'
   | 'ICalendar';
 
-/** Where a subscription stands: asked for; promised, and nothing has come of it yet; working; not heard of; ended; never came about; replaced by another; no longer wanted. */
+/** The state of a subscription: requested; granted, but no notification has arrived yet; active; silent; ended; never granted; replaced by another; no longer wanted. */
 export type MailSubscriptionState =
   | 'Active'
   | 'AwaitingFirstPush'
@@ -794,9 +794,9 @@ export type PersonFilter = {
   search?: string | null | undefined;
 };
 
-/** From where events are sent again. */
+/** The place in the feed from which events are sent again. */
 export type ReplayWebhookInput = {
-  /** A `cursor` of a delivery or of the feed of changes: what comes after it is sent again; `now` for what happens from now on; null for all that is kept. */
+  /** A `cursor` of a delivery or of the feed of changes: events after it are sent again; `now`: only events from now on; null: all events that are kept. */
   cursor?: string | null | undefined;
 };
 
@@ -857,7 +857,7 @@ export type RoomStatus =
 
 /** How a secret is replaced. */
 export type RotateWebhookSecretInput = {
-  /** For how many hours the secret before signs too; 0 where it has leaked. */
+  /** For how many hours the previous secret also signs; use 0 if it has leaked. */
   overlapHours?: number | null | undefined;
 };
 
@@ -872,7 +872,7 @@ export type Severity =
   | 'Error'
   | 'Warning';
 
-/** What files of a timetable are: of Untis, CSV or iCalendar. */
+/** The format of timetable files: Untis, CSV or iCalendar. */
 export type TimetableFormat =
   | 'Csv'
   | 'ICalendar'
@@ -882,13 +882,13 @@ export type TimetableFormat =
 export type TimetableHolidayInput = {
   /** The first day without lessons. */
   from: string;
-  /** What it is called. */
+  /** Its name. */
   name?: string | null | undefined;
   /** The last one. */
   to: string;
 };
 
-/** Which column is which; what is left out is found by usual headings, and null is in no column. */
+/** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
 export type TimetableMappingInput = {
   /** The heading of the column with the time at which it begins. */
   begin?: string | null | undefined;
@@ -896,7 +896,7 @@ export type TimetableMappingInput = {
   classes?: string | null | undefined;
   /** The heading of the column with the date. */
   date?: string | null | undefined;
-  /** The heading of the column with the weekday, where lessons come back each week. */
+  /** The heading of the column with the weekday, if lessons are weekly. */
   day?: string | null | undefined;
   /** The heading of the column with the time at which it ends. */
   end?: string | null | undefined;
@@ -924,7 +924,7 @@ export type TimetableMappingInput = {
 export type TimetablePeriodInput = {
   /** When it begins, in local time. */
   begin: string;
-  /** 1 is Monday; of every day without periods of its own when left out. */
+  /** 1 is Monday; if left out, the period is that of all days without periods of their own. */
   day?: number | null | undefined;
   /** When it ends. */
   end: string;
@@ -932,11 +932,11 @@ export type TimetablePeriodInput = {
   period: number;
 };
 
-/** What a room is called here. */
+/** The room here that a name in the file stands for. */
 export type TimetableRoomInput = {
   /** As the file has it. */
   name: string;
-  /** The room; null leaves its lessons out. REST: `RessourceName`. */
+  /** The room; null: its lessons are left out. REST: `RessourceName`. */
   resourceName?: string | null | undefined;
 };
 
@@ -944,7 +944,7 @@ export type TimetableRoomInput = {
 export type TimetableTermInput = {
   /** Its first day. */
   from: string;
-  /** Groups of lessons, where a file names them otherwise than weeks. */
+  /** Groups of lessons, if a file uses names that are not those of weeks. */
   groups?: Array<TimetableWeekGroupInput> | null | undefined;
   /** Days without lessons. */
   holidays?: Array<TimetableHolidayInput> | null | undefined;
@@ -952,7 +952,7 @@ export type TimetableTermInput = {
   name: string;
   /** Its last day, at most 400 days later. */
   to: string;
-  /** The names of weeks, where lessons do not take place in all of them. */
+  /** The names of weeks, if some lessons do not take place in all of them. */
   weeks?: Array<TimetableWeekInput> | null | undefined;
 };
 
@@ -960,7 +960,7 @@ export type TimetableTermInput = {
 export type TimetableWeekGroupInput = {
   /** As the file has it. */
   name: string;
-  /** In which weeks it takes place. */
+  /** The weeks in which it takes place. */
   weeks: Array<string>;
 };
 
@@ -999,11 +999,11 @@ export type Verdict =
 
 /** Which deliveries; members that are left out do not count. */
 export type WebhookDeliveryFilter = {
-  /** Only those that were not taken, or only those that were. */
+  /** Only deliveries that failed, or only those that succeeded. */
   failed?: boolean | null | undefined;
 };
 
-/** An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; what comes next is no longer kept in the feed. */
+/** An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; the feed no longer keeps the next changes. */
 export type WebhookDisabledReason =
   | 'Admin'
   | 'Failing'

@@ -1,4 +1,4 @@
-/** Webhooks: which programs hear of events, how that goes, and what was sent to each. */
+/** Webhooks: which programs get events, how their deliveries go, and what was sent to each. */
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { act } from '../client.ts';

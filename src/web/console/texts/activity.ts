@@ -127,7 +127,8 @@ export const t = texts(
     refresh: 'Check again',
     levels: { fault: 'Fault', warning: 'Note' },
     silent: (name: string, since: string) => `Door sign ${name} is silent since ${since}.`,
-    signsEnd: (name: string, at: string) => `Door sign ${name} is not heard of any more; its pairing ends on ${at}.`,
+    signsEnd: (name: string, at: string) =>
+      `Door sign ${name} has not been heard from for a long time; its pairing ends on ${at}.`,
     battery: (name: string, percent: number) => `The battery of door sign ${name} is at ${percent} %.`,
     note: (name: string, note: string) => `Door sign ${name} says: ${note}`,
     mailFault: (name: string, fault: string) => `The calendar of ${name} cannot be read: ${fault}`,

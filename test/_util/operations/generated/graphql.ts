@@ -527,7 +527,7 @@ export type TimeZoneSource =
 export type TimetableFileInput = {
   /** Its bytes in Base64. */
   content: string;
-  /** Its name, by which faults name it. */
+  /** Its name, which faults mention. */
   name: string;
 };
 
@@ -539,19 +539,19 @@ export type TimetableFilesInput = {
   files: Array<TimetableFileInput>;
   /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
   locationName?: string | null | undefined;
-  /** Which column is which; what is left out is found by usual headings, and null is in no column. */
+  /** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
   mapping?: TimetableMappingInput | null | undefined;
-  /** When the periods are; needed for lessons that say their period. */
+  /** The times of the periods; needed for lessons that have a period instead of times. */
   periods?: Array<TimetablePeriodInput> | null | undefined;
-  /** The name of a profile, which says what the members from Source to Mapping do not: one that is sent replaces the whole of that of the profile. */
+  /** The name of a profile, which provides the members from Source to Mapping that are not sent. A member that is sent replaces that of the profile as a whole. */
   profile?: string | null | undefined;
-  /** Rooms that the file names otherwise. */
+  /** Rooms that have another name in the file. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
   /** Rooms, such as a gym, that several lessons use at one time. */
   sharedRooms?: Array<string> | null | undefined;
-  /** What begins before this day stays as it is stored. */
+  /** Lessons that begin before this day are left unchanged. */
   since?: string | null | undefined;
-  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics when left out. What this source has written for the same term and does not list any more is deleted. */
+  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
   source?: string | null | undefined;
   /** The days on which weekly lessons take place. */
   term?: TimetableTermInput | null | undefined;
@@ -575,7 +575,7 @@ export type TimetableFilter = {
   to?: string | null | undefined;
 };
 
-/** What files of a timetable are: of Untis, CSV or iCalendar. */
+/** The format of timetable files: Untis, CSV or iCalendar. */
 export type TimetableFormat =
   | 'Csv'
   | 'ICalendar'
@@ -585,13 +585,13 @@ export type TimetableFormat =
 export type TimetableHolidayInput = {
   /** The first day without lessons. */
   from: string;
-  /** What it is called. */
+  /** Its name. */
   name?: string | null | undefined;
   /** The last one. */
   to: string;
 };
 
-/** Which column is which; what is left out is found by usual headings, and null is in no column. */
+/** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
 export type TimetableMappingInput = {
   /** The heading of the column with the time at which it begins. */
   begin?: string | null | undefined;
@@ -599,7 +599,7 @@ export type TimetableMappingInput = {
   classes?: string | null | undefined;
   /** The heading of the column with the date. */
   date?: string | null | undefined;
-  /** The heading of the column with the weekday, where lessons come back each week. */
+  /** The heading of the column with the weekday, if lessons are weekly. */
   day?: string | null | undefined;
   /** The heading of the column with the time at which it ends. */
   end?: string | null | undefined;
@@ -623,15 +623,15 @@ export type TimetableMappingInput = {
   weeks?: string | null | undefined;
 };
 
-/** How the batch of a timetable is taken. */
+/** How the batch of a timetable is processed. */
 export type TimetableOptions = {
   /** The format of the files; recognised when left out. */
   format?: TimetableFormat | null | undefined;
-  /** The same key and files within 24 hours give the same batch again. */
+  /** The same key with the same files within 24 hours returns the same batch again. */
   idempotencyKey?: string | null | undefined;
   /** What becomes of lessons whose room is occupied; Fail when left out. */
   onConflict?: ConflictRule | null | undefined;
-  /** The same checks; nothing is written, and `difference` of the batch says what would be. */
+  /** Only runs the checks: nothing is written, and `difference` of the batch says what would be. */
   validateOnly?: boolean | null | undefined;
 };
 
@@ -639,7 +639,7 @@ export type TimetableOptions = {
 export type TimetablePeriodInput = {
   /** When it begins, in local time. */
   begin: string;
-  /** 1 is Monday; of every day without periods of its own when left out. */
+  /** 1 is Monday; if left out, the period is that of all days without periods of their own. */
   day?: number | null | undefined;
   /** When it ends. */
   end: string;
@@ -647,11 +647,11 @@ export type TimetablePeriodInput = {
   period: number;
 };
 
-/** What a room is called here. */
+/** The room here that a name in the file stands for. */
 export type TimetableRoomInput = {
   /** As the file has it. */
   name: string;
-  /** The room; null leaves its lessons out. REST: `RessourceName`. */
+  /** The room; null: its lessons are left out. REST: `RessourceName`. */
   resourceName?: string | null | undefined;
 };
 
@@ -659,7 +659,7 @@ export type TimetableRoomInput = {
 export type TimetableTermInput = {
   /** Its first day. */
   from: string;
-  /** Groups of lessons, where a file names them otherwise than weeks. */
+  /** Groups of lessons, if a file uses names that are not those of weeks. */
   groups?: Array<TimetableWeekGroupInput> | null | undefined;
   /** Days without lessons. */
   holidays?: Array<TimetableHolidayInput> | null | undefined;
@@ -667,7 +667,7 @@ export type TimetableTermInput = {
   name: string;
   /** Its last day, at most 400 days later. */
   to: string;
-  /** The names of weeks, where lessons do not take place in all of them. */
+  /** The names of weeks, if some lessons do not take place in all of them. */
   weeks?: Array<TimetableWeekInput> | null | undefined;
 };
 
@@ -675,7 +675,7 @@ export type TimetableTermInput = {
 export type TimetableWeekGroupInput = {
   /** As the file has it. */
   name: string;
-  /** In which weeks it takes place. */
+  /** The weeks in which it takes place. */
   weeks: Array<string>;
 };
 
