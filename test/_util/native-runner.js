@@ -3,7 +3,7 @@
  * loads the sources once for all of its files, where Jest would do it anew for each, in half of the time of a whole run. The
  * files do not notice: no module keeps state (docs/architecture.md). Spies and timers end with their file.
  */
-import { createRequire, enableCompileCache, registerHooks } from 'node:module';
+import { createRequire, enableCompileCache, flushCompileCache, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import circus from 'jest-circus/runner';
@@ -62,10 +62,15 @@ export default async function run(globalConfig, config, environment, runtime, te
     unstable_shouldLoadAsEsm: () => true,
     unstable_importModule: (file) => import(pathToFileURL(file).href + project),
   });
+  // Those of earlier files stay there: each would report the tests of this one as well.
+  delete globalThis[Symbol.for('EVENT_HANDLERS')];
   try {
     return await circus.default(globalConfig, config, environment, runtime, testPath, send);
   } finally {
     timers.useRealTimers();
     mocks.restoreAllMocks();
+    // Not left to the end of the worker, which Jest kills where it takes longer than half a second: it would complain, and
+    // what has been compiled would be lost.
+    flushCompileCache();
   }
 }
