@@ -33,7 +33,7 @@ const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.ha
 /** How long a statement waits for a lock; how long a reading tries to lock its room; and its pause before it tries again. */
 const [lockWithinMs, roomWithinMs, roomAgainMs] = [200, 5_000, 1_000];
 /** The pause of a calendar at which workers have died, while another such one is read. */
-const suspectAgainMs = 1_000;
+const suspectAgainMs = 300;
 /** The pause of a reading that had to make way for others before its mail server answered. */
 const cutAgainMs = 5_000;
 /** The seconds over which the next readings of a slow mail server's calendars are spread. */

@@ -412,13 +412,15 @@ describe('what is read without anybody having said so', () => {
   });
 
   /** Milliseconds from the beginning of `since` to its job. */
-  async function jobAfter(since: Date): Promise<number> {
+  async function jobAfter(since: string): Promise<number> {
     const { rows } = await sql<{ ms: number }>`
-      select (extract(epoch from run_at - ${since}) * 1000)::float8 as ms
+      select (extract(epoch from run_at - ${since}::timestamptz) * 1000)::float8 as ms
       from graphile_worker._private_jobs where key = ${await key()}`.execute(db);
     return rows[0]!.ms;
   }
-  const nowThere = async () => (await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)).rows[0]!.now;
+  /** With its microseconds. */
+  const nowThere = async () =>
+    (await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db)).rows[0]!.now;
 
   test('a reading that is about to begin is not put off by a process that starts', async () => {
     const id = await setCalendar('marks = 0');
