@@ -61,14 +61,21 @@ function readClientSettings(): Config {
   return server ? listeningOn(config, server.Port) : config;
 }
 
-/** Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL where none is named. */
-async function settle(config: Config, log: Log): Promise<{ config: Config; local?: EmbeddedPostgres }> {
+/**
+ * Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL where none is named.
+ * @param meanwhile called when PostgreSQL takes a while
+ */
+async function settle(
+  config: Config,
+  log: Log,
+  meanwhile = () => {},
+): Promise<{ config: Config; local?: EmbeddedPostgres }> {
   if (!isLocal(config)) {
     if (!config.Pepper)
       throw new ConfigError('Pepper: is missing; with DatabaseUrl it must be set, to at least 32 random characters');
     return { config };
   }
-  const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log);
+  const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log, { meanwhile });
   return await orStop(local, async () => {
     const Pepper = config.Pepper ?? localPepper(local.directory);
     return { config: Object.freeze({ ...config, DatabaseUrl: local.url, Pepper }), local };
@@ -138,6 +145,13 @@ async function superviseServers(config: Config, log: Log, stop: AbortSignal): Pr
   } finally {
     withdraw?.();
   }
+}
+
+/** The server with what it serves, which no other command needs. */
+async function loadServer({ Role }: Config): Promise<typeof import('./server.ts')> {
+  const server = await import('./server.ts');
+  await server.loadApp(Role);
+  return server;
 }
 
 const readSettings = () => readConfig(process.env, project);
@@ -218,10 +232,10 @@ const host: Host = {
     const stop = onSignal();
     const siblings = openSiblings();
     if (!siblings && written.Processes !== 1) return await superviseServers(written, log, stop);
-    const { config, local } = await settle(written, log);
+    // While PostgreSQL starts. What cannot be loaded is told of where it is needed.
+    const { config, local } = await settle(written, log, () => void loadServer(written).catch(() => {}));
     try {
-      // Loaded here: no other command needs it.
-      const { startServer } = await import('./server.ts');
+      const { startServer } = await loadServer(written);
       const server = await startServer(config, log, { siblings });
       const { Port } = server.context.config;
       const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;

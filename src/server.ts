@@ -36,6 +36,10 @@ type Connection = Socket & { answering?: ServerResponse | undefined };
 /** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
 
+/** Loads what a process of this role serves. */
+export const loadApp = async (role: Config['Role']) =>
+  role === 'Worker' ? createHealthApp : (await import('./app.ts')).createApp;
+
 /**
  * Listens at once; /readyz answers 503 until the database answers and is migrated.
  * @param siblings the processes of which this is one; with Role=All the first works on the queue for all of them
@@ -46,7 +50,7 @@ export async function startServer(
   { rateWindow, siblings }: { rateWindow?: number; siblings?: Siblings | undefined } = {},
 ): Promise<Server> {
   // Loaded before it listens: a request finds its handler.
-  const createApp = settings.Role === 'Worker' ? createHealthApp : (await import('./app.ts')).createApp;
+  const createApp = await loadApp(settings.Role);
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
   const server = nodeHttp.createServer({
     headersTimeout: 10_000,

@@ -6,12 +6,13 @@
  * connection, its claim, with a shared advisory lock. The last one to leave takes that lock exclusively and stops the server;
  * a process that arrives meanwhile waits for the lock, and starts the server again.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { localServerLock } from '../flow/locks.ts';
@@ -21,8 +22,13 @@ export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise
 
 type SystemAccount = { uid?: number; gid?: number };
 
+/** `meanwhile` is called when a program has been started that takes a while. */
+type Place = { binaries: string; data: string; account: SystemAccount; meanwhile: () => void };
+
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
+const execute = promisify(execFile);
+const saidBy = (error: unknown) => (error as { stderr?: string }).stderr || (error as Error).message;
 
 /** PostgreSQL refuses to run as root: root runs it as `postgres`, or else `nobody` (initdb needs an entry in passwd). */
 export function serverAccount(): SystemAccount {
@@ -87,16 +93,13 @@ async function installBinaries(directory: string, account: SystemAccount): Promi
   const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'));
   const binaries = path.join(directory, `bin-${version}`);
   if (!fs.existsSync(binaries)) copyBinaries(native, binaries);
-  const probe = spawnSync(path.join(binaries, 'bin', 'postgres'), ['--version'], {
-    ...account,
-    encoding: 'utf8',
+  await execute(path.join(binaries, 'bin', 'postgres'), ['--version'], account).catch((error: unknown) => {
+    throw new Error(`the bundled PostgreSQL does not run here: ${saidBy(error)}`);
   });
-  if (probe.status !== 0)
-    throw new Error(`the bundled PostgreSQL does not run here: ${probe.error?.message ?? probe.stderr}`);
   return path.join(binaries, 'bin');
 }
 
-function makeCluster(binaries: string, directory: string, data: string, account: SystemAccount): void {
+async function makeCluster({ binaries, data, account, meanwhile }: Place, directory: string): Promise<void> {
   const temporary = path.join(directory, `init-${process.pid}-${randomBytes(4).toString('hex')}`);
   const cluster = path.join(temporary, 'cluster');
   const passwordFile = path.join(temporary, 'password');
@@ -105,16 +108,19 @@ function makeCluster(binaries: string, directory: string, data: string, account:
   fs.writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   if (account.uid !== undefined && account.gid !== undefined)
     for (const file of [temporary, passwordFile]) fs.chownSync(file, account.uid, account.gid);
-  const made = spawnSync(
-    path.join(binaries, 'initdb'),
-    [
-      ['-D', cluster, '-U', 'roomgate', `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '-E', 'UTF8'],
-      ['--locale=C.UTF-8', '--set=timezone=UTC', '--set=log_timezone=UTC'],
-    ].flat(),
-    { ...account, cwd: '/', encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' } },
-  );
   try {
-    if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+    const made = execute(
+      path.join(binaries, 'initdb'),
+      [
+        ['-D', cluster, '-U', 'roomgate', `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '-E', 'UTF8'],
+        ['--locale=C.UTF-8', '--set=timezone=UTC', '--set=log_timezone=UTC'],
+      ].flat(),
+      { ...account, cwd: '/', env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' } },
+    );
+    meanwhile();
+    await made.catch((error: unknown) => {
+      throw new Error(`initdb failed: ${saidBy(error)}`);
+    });
     // Inside the cluster, so that both appear in one rename.
     fs.writeFileSync(path.join(cluster, 'password'), password, { mode: 0o600 });
     fs.renameSync(cluster, data);
@@ -164,7 +170,7 @@ function isServerOf(pid: number, data: string): boolean {
   }
 }
 
-async function startServer(binaries: string, data: string, logFile: string, account: SystemAccount): Promise<void> {
+async function startServer({ binaries, data, account, meanwhile }: Place, logFile: string): Promise<void> {
   const output = fs.openSync(logFile, 'a', 0o600);
   // Detached: Ctrl-C at the terminal must not stop the database before the application has drained.
   const server = spawn(
@@ -185,6 +191,7 @@ async function startServer(binaries: string, data: string, logFile: string, acco
   let exited = false;
   server.once('exit', () => (exited = true)).once('error', () => (exited = true));
   server.unref();
+  meanwhile();
   const deadline = Date.now() + startTimeout;
   while (!exited && Date.now() < deadline) {
     const file = readPidFile(data);
@@ -212,13 +219,13 @@ async function isLastOut(claim: pg.Client): Promise<boolean> {
 
 /**
  * Starts the server of `directory`, or adopts the running one, and creates `database` if it is missing.
- * @param clusterIn the folder of the cluster, if it is not that of the binaries: it may forbid running programs
+ * @param options.clusterIn the folder of the cluster, if it is not that of the binaries: it may forbid running programs
  */
 export async function startEmbeddedPostgres(
   directory: string,
   database: string,
   log: Log,
-  clusterIn = directory,
+  { clusterIn = directory, meanwhile = () => {} }: { clusterIn?: string | undefined; meanwhile?: () => void } = {},
 ): Promise<EmbeddedPostgres> {
   const account = serverAccount();
   for (const folder of new Set([directory, clusterIn])) {
@@ -227,8 +234,9 @@ export async function startEmbeddedPostgres(
   }
   const binaries = await installBinaries(directory, account);
   const data = path.join(clusterIn, 'postgres');
+  const place = { binaries, data, account, meanwhile };
   const logFile = path.join(directory, 'postgres.log');
-  if (!fs.existsSync(path.join(data, 'PG_VERSION'))) makeCluster(binaries, clusterIn, data, account);
+  if (!fs.existsSync(path.join(data, 'PG_VERSION'))) await makeCluster(place, clusterIn);
   const password = fs.readFileSync(path.join(data, 'password'), 'utf8').trim();
   const urlOf = (port: number, name: string) => `postgres://roomgate:${password}@127.0.0.1:${port}/${name}`;
 
@@ -263,7 +271,7 @@ export async function startEmbeddedPostgres(
       log.warn({ pid: file.pid }, 'postmaster.pid names another program and is removed');
       fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
     }
-    await startServer(binaries, data, logFile, account);
+    await startServer(place, logFile);
   }
   const admin = claim;
   await admin.query(`create database ${admin.escapeIdentifier(database)}`).catch((error: unknown) => {

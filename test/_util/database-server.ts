@@ -15,7 +15,7 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
   const directory = fs.mkdtempSync(path.join(parent, 'roomgate-faults-'));
   // For root the server runs as another account, which must be able to enter.
   fs.chmodSync(directory, 0o755);
-  const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), directory);
+  const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), { clusterIn: directory });
   const data = path.join(directory, 'postgres');
   const pidFile = path.join(data, 'postmaster.pid');
   /** None without the file, which may go between a look and its reading. */

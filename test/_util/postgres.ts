@@ -38,7 +38,7 @@ export async function startTestPostgres({ isDurable = false } = {}): Promise<{
     ? undefined
     : isDurable
       ? await startEmbeddedPostgres(benchDirectory, 'postgres', openLog('warn'))
-      : await startEmbeddedPostgres(testDirectory, 'postgres', openLog('warn'), inMemory);
+      : await startEmbeddedPostgres(testDirectory, 'postgres', openLog('warn'), { clusterIn: inMemory });
   const base = given ?? server?.url ?? '';
   if (server) {
     if (!isDurable) await forgetPower(base);
