@@ -21,9 +21,9 @@ function readMigrations(wait: () => number): Record<string, Migration> {
   const names = fs.readdirSync(directory).filter((file) => file.endsWith('.sql'));
   return Object.fromEntries(
     names.map((name) => {
-      const text = fs.readFileSync(path.join(directory, name), 'utf8');
       // All statements of the file are one simple query, inside the migrator's transaction.
       const up = async (db: Database) => {
+        const text = fs.readFileSync(path.join(directory, name), 'utf8');
         await sql`set local lock_timeout = ${sql.lit(wait())}`.execute(db);
         await sql.raw(text).execute(db);
       };
@@ -144,7 +144,8 @@ function failure(error: unknown, result: MigrationResult | undefined): Error {
 }
 
 /**
- * Applies the new migrations under `sql/` one by one; several processes take turns.
+ * Applies the new migrations under `sql/`; several processes take turns. It does so one by one, so that requests go first; in an
+ * empty database, which has none, all at once.
  * @returns the names of the migrations that this process has applied
  * @throws ConfigError when a later release has migrated the database so that this one cannot use it, or in another order
  */
@@ -152,6 +153,13 @@ export async function migrate(db: Database, log: Log, signal?: AbortSignal): Pro
   if (await isNewerButFit(db, log)) return [];
   const disorder = await findDisorder(db);
   if (disorder) throw new ConfigError(`DatabaseUrl: ${disorder.text}. ${disorder.remedy}`);
+  const executed = await listExecuted(db);
+  if (listKnown().every((name) => executed.includes(name))) return [];
+  if (executed.length === 0) {
+    const { error, results = [] } = await migratorOf(db, () => longestWait).migrateToLatest();
+    // After an error none is applied, and one by one they tell which is in the way.
+    if (!error) return results.map(({ migrationName }) => migrationName);
+  }
   const applied: string[] = [];
   const next = () => migrateNext(db, log, signal);
   for (let name = await next(); name; name = await next()) applied.push(name);

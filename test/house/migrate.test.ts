@@ -121,6 +121,15 @@ describe('migrations', () => {
       await Promise.all(pools.map((pool) => pool.destroy()));
     }));
 
+  test('an empty database gets all in one transaction', () =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      expect(await migrate(pool)).toEqual(every);
+      const { rows } = await sql`select from kysely_migration group by xmin`.execute(pool);
+      expect(rows).toHaveLength(1);
+      await pool.destroy();
+    }));
+
   test('one that fails is named, and leaves nothing of itself', () =>
     withEmptyDatabase(async (url) => {
       const pool = open(url);
