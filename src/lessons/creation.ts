@@ -60,6 +60,8 @@ export async function insertLessons(trx: Transaction, batch: Running, slice: Les
       ${insertBookings(batch)} from booked where booking_id = own_booking
     ), inserted_lesson as (
       ${insertLessonRows(batch)} from booked
+    ), noted_times as (
+      insert into lesson_times select resource_id, range_agg(tstzrange(beginn, ende)) from booked group by resource_id
     )
     select bool_or(refused) as refused, bool_or(kopplung_id is not null) as coupled, min(beginn) as earliest, max(ende) as latest,
       coalesce(bool_or(has_unknown or beginn_assumed_utc or ende_assumed_utc or ende < now()), false) as remarkable

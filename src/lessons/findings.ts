@@ -17,7 +17,7 @@ import {
   rawColumns,
   sentName,
 } from './fields.ts';
-import { outsideOpeningHours } from './hours.ts';
+import { type KnownHours, outsideOpeningHours, timeOfStaged } from './hours.ts';
 
 /** The body as it was sent; staged only for batches with errors or warnings. */
 async function stageBody(trx: Transaction, batch: Running): Promise<void> {
@@ -66,11 +66,11 @@ const pastLessonWarning: FaultQuery = sql`
   select ${severity.warning}, index, lektion_index, 2, 'Ende', 'PastLesson', 'the lesson is already over'
   from staged_lesson where ende < now() and action <> 'delete' and not skipped`;
 
-const outsideOpeningHoursWarning: FaultQuery = sql`
+const outsideOpeningHoursWarning = (hours: KnownHours): FaultQuery => sql`
   select ${severity.warning}, index, lektion_index, 1, 'Beginn', 'OutsideOpeningHours',
     ${named(sql`ressource_name`)} || ' is not open all the time from Beginn to Ende'
-  from staged_lesson ${outsideOpeningHours('staged_lesson')}
-  where not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
+  from staged_lesson ${outsideOpeningHours(hours, timeOfStaged)}
+    and not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
 
 /** The booking that only this lesson has: a shared one may be in the way of a lesson that leaves it. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;
@@ -122,13 +122,13 @@ const filePlace = sql`(lesson.lesson -> ${sql.lit(fileLineMember)} ->> 1)::integ
 
 /**
  * Stores every warning of `staged_lesson`, and with `diagnose` every error.
- * @param wanted.hours whether opening hours are staged
+ * @param wanted.hours the opening hours, if any are known
  * @param wanted.settled whether OnConflict was applied, which gives warnings
  */
 export async function recordFindings(
   trx: Transaction,
   batch: Running,
-  wanted: { diagnose: boolean; hours: boolean; settled: boolean },
+  wanted: { diagnose: boolean; hours: KnownHours | undefined; settled: boolean },
 ): Promise<Counts> {
   const errors = wanted.diagnose ? errorsOf(batch) : [];
   const warnings = [
@@ -136,7 +136,7 @@ export async function recordFindings(
     ...unknownFieldWarnings(batch),
     ...assumedUtcWarnings,
     pastLessonWarning,
-    ...(wanted.hours ? [outsideOpeningHoursWarning] : []),
+    ...(wanted.hours ? [outsideOpeningHoursWarning(wanted.hours)] : []),
   ];
   await stageBody(trx, batch);
   if (wanted.diagnose) await stageClaims(trx, batch);

@@ -8,7 +8,7 @@ import { settleConflicts } from './conflicts.ts';
 import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
 import { recordDifference } from './difference.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
-import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
+import { anyOutsideOpeningHours, openLessonTimes, readOpeningHours } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
 import { ConflictGone, type ImportContext, type ImportProgress, openProgress } from './progress.ts';
@@ -159,6 +159,7 @@ async function create(progress: ImportProgress, { trx, batch, counts, jobs }: Ba
   };
   let coupled = false;
   await insertJobs(trx, batch);
+  await openLessonTimes(trx);
   await joinByHash(trx, true);
   for (const slice of cutSlices(counts, chunkSize)) {
     const noticed = await insertLessons(trx, batch, slice);
@@ -216,9 +217,9 @@ async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork)
 
 async function recordWarnings({ trx, batch, jobs, stage }: BatchWork, published: Published): Promise<Counts> {
   if (batch.validateOnly) await stage.lessons();
-  const hours = await layOpeningHours(trx, batch, published);
+  const hours = await readOpeningHours(trx, batch, published);
   const remarkable =
-    jobs.unknown || published.remarkable || (hours && (await anyOutsideOpeningHours(trx, batch, stage.hasLessons)));
+    jobs.unknown || published.remarkable || (hours && (await anyOutsideOpeningHours(trx, hours, stage.hasLessons)));
   if (!remarkable) return { errors: 0, warnings: 0, omitted: [] };
   await stage.lessons();
   return await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled });
@@ -226,7 +227,7 @@ async function recordWarnings({ trx, batch, jobs, stage }: BatchWork, published:
 
 async function failData({ trx, batch, stage }: BatchWork, lessonCount: number): Promise<BatchOutcome> {
   await stage.plan();
-  const hours = await layOpeningHours(trx, batch, await describePlan(trx));
+  const hours = await readOpeningHours(trx, batch, await describePlan(trx));
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
   if (found.errors === 0)
     throw new ConflictGone('a constraint refused the batch, but nothing is wrong with it any more');

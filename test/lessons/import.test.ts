@@ -223,6 +223,68 @@ describe('LessonsCreated', () => {
     expect(batch.Errors.map(({ Code, LektionId }) => [Code, LektionId])).toEqual([['OutsideOpeningHours', 'early']]);
     expect(batch.ImportStatus).toBe('LessonsCreated');
   });
+
+  test('OutsideOpeningHours asks each room for its own hours, with lessons that follow one another, and across midnight', async () => {
+    const { db } = service.context;
+    const other = await makeTenant(db, {
+      code: 'nights',
+      rooms: ['Day', 'Night', 'Closed', 'Always'],
+      timeZone: 'UTC',
+    });
+    const [day, night, closed] = other.resources.map(({ id }) => id);
+    const owner = { mandator_id: other.mandatorId, location_id: other.locationId };
+    const weekdays = [1, 2, 3, 4, 5, 6, 7];
+    await db
+      .insertInto('opening_rule')
+      .values([
+        { ...owner, resource_id: day, weekdays, opens: '08:00', closes: '18:00' },
+        { ...owner, resource_id: night, weekdays, opens: '18:00', closes: '02:00' },
+        { ...owner, resource_id: closed, weekdays: [1], opens: '08:00', closes: '09:00' },
+      ])
+      .execute();
+    const own = lessonClient({ url: service.url, tenant: other }, await service.signIn(other));
+    const monday = Date.now() - (Date.now() % 604_800_000) + 6 * 604_800_000 - 3 * 86_400_000;
+    const at = (hour: number) => new Date(monday + hour * 3_600_000).toISOString();
+    const lesson = (LektionId: string, RessourceName: string, from: number, to: number) => ({
+      LektionId,
+      RessourceName,
+      Beginn: at(from),
+      Ende: at(to),
+    });
+    const outside = ['day, longer', 'night, longer', 'night, by day', 'tuesday'];
+    const all = [
+      lesson('day, first', 'Day', 8, 10),
+      lesson('day, second', 'Day', 10, 17),
+      lesson('day, longer', 'Day', 17, 18.25),
+      lesson('night, first', 'Night', 18, 24),
+      lesson('night, second', 'Night', 24, 25),
+      lesson('night, longer', 'Night', 25, 26.25),
+      lesson('night, by day', 'Night', 40, 41),
+      lesson('monday', 'Closed', 8, 9),
+      lesson('tuesday', 'Closed', 32, 33),
+      lesson('no hours are known', 'Always', 3, 4),
+    ];
+    const found = async (list: typeof all, JobID: string) =>
+      (await own.importJobs([{ JobID, LektionList: list }])).Errors.map(({ LektionId }) => LektionId);
+    expect(await found(all, 'all')).toEqual(outside);
+    await own.importJobs([{ JobID: 'all' }], 'delete');
+    expect(
+      await found(
+        all.filter(({ LektionId }) => !outside.includes(LektionId)),
+        'inside',
+      ),
+    ).toEqual([]);
+    await own.importJobs([{ JobID: 'inside' }], 'delete');
+    for (const LektionId of outside) {
+      expect(
+        await found(
+          all.filter((one) => one.LektionId === LektionId),
+          LektionId,
+        ),
+      ).toEqual([LektionId]);
+      await own.importJobs([{ JobID: LektionId }], 'delete');
+    }
+  });
 });
 
 describe('LessonsImportFailed', () => {
