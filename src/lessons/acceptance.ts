@@ -13,6 +13,7 @@ import { largestOf } from '../http/request-body.ts';
 import { traceparentNow } from '../tracing.ts';
 import { type ConflictRule, type JobOperation, openStatuses } from './batch.ts';
 import { nudge } from './lifecycle.ts';
+import { laneOf } from './next.ts';
 import { type OpenBody, openBody } from './submission.ts';
 
 export type NewBatch = {
@@ -127,7 +128,7 @@ async function storeBatch(
       created_by: viewer.personId,
     })
     .execute();
-  await nudge(trx, mandatorId);
+  await nudge(trx, mandatorId, laneOf(weight));
   context.log.info({ batchId, requestId, operation, jobs: jobCount }, 'batch accepted');
   return answer;
 }

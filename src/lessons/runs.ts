@@ -59,7 +59,7 @@ async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string):
 async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const next = await findNext(trx, mandatorId);
-    if (next?.isDue) await nudge(trx, mandatorId);
+    if (next?.isDue) await nudge(trx, mandatorId, next.isLong ? 'long' : 'short');
   });
 }
 

@@ -128,3 +128,27 @@ test('whatever fills the worker, short batches and other tenants’ calendars go
   await until('all have ended', async () => (await count(sql`batch where finished_at is null`)) === 0);
   expect(await count(sql`batch where import_status <> 'LessonsCreated' or attempts <> 1`)).toBe(0);
 }, 90_000);
+
+test('a batch is queued where it will run, as far as what was sent tells', async () => {
+  const web = await startService({ Role: 'Web' }, rooms);
+  try {
+    const { db } = web.context;
+    const client = lessonClient({ url: web.url, tenant: web.tenant }, await web.signIn());
+    const queued = async () =>
+      (
+        await sql<{
+          key: string;
+        }>`select key from graphile_worker._private_jobs where key like '%LessonBatches:%'`.execute(db)
+      ).rows;
+    await send(client, 'create', makeJobs(many, { rooms, perJob: many }));
+    const { mandatorId } = web.tenant;
+    expect(await queued()).toEqual([{ key: `ProcessLongLessonBatches:${mandatorId}` }]);
+    await send(client, 'create', makeJobs(3, { rooms, prefix: 'short-' }));
+    expect((await queued()).map(({ key }) => key).sort()).toEqual([
+      `ProcessLessonBatches:${mandatorId}`,
+      `ProcessLongLessonBatches:${mandatorId}`,
+    ]);
+  } finally {
+    await web.stop();
+  }
+});
