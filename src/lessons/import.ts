@@ -19,6 +19,7 @@ import {
   joinByHash,
   type LessonSlice,
   lockResources,
+  lookUpByKey,
   removesMany,
   type StagedJobs,
   stageJobs,
@@ -206,11 +207,13 @@ async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork)
   const plan = await describePlan(trx);
   if (batch.operation === 'Create' || batch.createMissing) await insertJobs(trx, batch);
   await beginPlan(trx, batch);
+  await lookUpByKey(trx, true);
   for (let first = 1; first <= plan.rows; first += chunkSize) {
     const last = first + chunkSize - 1;
     await carryOut(trx, batch, first, last);
     await progress.report(Math.min(last, plan.rows));
   }
+  await lookUpByKey(trx, false);
   await endPlan(trx, batch);
   return plan;
 }

@@ -67,6 +67,7 @@ export async function planBookings(trx: Transaction, batch: PlannedBatch): Promi
       left join (select leader, min(booking) as booking from free where booking is not null group by leader) as free using (leader)
     )
     select row, leader, booking, fate from member join placed using (leader)`.execute(trx);
+  await sql`create index on lesson_plan (row)`.execute(trx);
   await sql`analyze lesson_plan`.execute(trx);
   if (batch.takeOver) await planTakeOvers(trx, batch);
   await sql`
@@ -165,9 +166,13 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
 export async function carryOut(trx: Transaction, batch: Running, first: number, last: number): Promise<void> {
   await sql`
     with part as materialized (
-      select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isCancelled} as cancelled
+      select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isCancelled} as cancelled,
+        -- The key is looked up by both of its columns, whatever is known of the tenant's share of the table.
+        ${batch.mandatorId}::int as mandator_id
       from staged_lesson as staged left join lesson_plan as plan using (row)
       where row between ${first}::int and ${last}::int and ${live}
+      -- As they are stored.
+      order by stored_booking, row
     ), inserted_booking as (
       ${insertBookings(batch)} from part where leads and fate = 'insert'
     ), changed_booking as (
@@ -175,7 +180,7 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
         is_private = coalesce(privat, false), occupied = tstzrange(beginn, ende), coupling_id = ${couplingId},
         version = version + 1, changed_at = now()
       from part
-      where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking_id and leads and fate = 'change'
+      where booking.mandator_id = part.mandator_id and booking.id = part.booking_id and leads and fate = 'change'
     ), taken_booking as (
       -- Only the id stays: clients may hold it.
       update booking set kind = 'Lesson', origin = 'Import', status = 'Confirmed', subject = coalesce(titel, fach),
@@ -185,7 +190,7 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
         approval = null, decided_at = null, decided_by = null, decision_reason = null,
         version = version + 1, changed_at = now()
       from part
-      where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking_id and leads and fate = 'take'
+      where booking.mandator_id = part.mandator_id and booking.id = part.booking_id and leads and fate = 'take'
     ), inserted_lesson as (
       ${insertLessonRows(batch)} from part where action = 'insert'
     ), changed_lesson as (
@@ -194,11 +199,11 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
         lehrpersonen = part.lehrpersonen, bemerkung = part.bemerkung, kopplung_id = part.kopplung_id,
         privat = coalesce(part.privat, false), ursprung = part.ursprung
       from part
-      where lesson.mandator_id = ${batch.mandatorId} and lesson.job = part.job and lesson.lektion_id = part.lektion_id
+      where lesson.mandator_id = part.mandator_id and lesson.job = part.job and lesson.lektion_id = part.lektion_id
         and action = 'update'
     )
     delete from lesson using part
-    where lesson.mandator_id = ${batch.mandatorId} and lesson.job = part.job and lesson.lektion_id = part.lektion_id
+    where lesson.mandator_id = part.mandator_id and lesson.job = part.job and lesson.lektion_id = part.lektion_id
       and action = 'delete'`.execute(trx);
 }
 

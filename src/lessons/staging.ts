@@ -226,3 +226,11 @@ export async function lockResources(trx: Transaction, mandatorId: number, ids: R
 export async function joinByHash(trx: Transaction, on: boolean): Promise<void> {
   await sql`select set_config('enable_nestloop', ${on ? 'off' : 'on'}, true)`.execute(trx);
 }
+
+/** A slice knows the keys of what is stored. The planner would rather read all of it, for each slice, than look thousands up. */
+export async function lookUpByKey(trx: Transaction, on: boolean): Promise<void> {
+  const setting = on ? 'off' : 'on';
+  await sql`select set_config('enable_hashjoin', ${setting}, true), set_config('enable_mergejoin', ${setting}, true)`.execute(
+    trx,
+  );
+}
