@@ -10,7 +10,7 @@ import * as examples from './examples.ts';
 import { bookingFilter, bookingOrder } from './list-wire.ts';
 import { roomConflict, toConflictRecord } from './occupied-wire.ts';
 import * as bookings from './service.ts';
-import { bookingPage, timetableRoutes } from './timetable-rest.ts';
+import { pageOfBookings, timetableRoutes } from './timetable-rest.ts';
 import * as wire from './wire.ts';
 
 export { occupiedMembers, toOccupiedMembers } from './occupied-wire.ts';
@@ -86,14 +86,7 @@ export const routes: Route[] = [
     description:
       'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Several values are separated by commas or sent one by one. Of a private one others see only that it is there.',
     query: bookingFilter.extend({ Order: bookingOrder, ...paging }),
-    answers: {
-      200: {
-        description: 'One page of bookings.',
-        body: bookingPage,
-        example: examples.page,
-        headers: ['ETag'],
-      },
-    },
+    answers: { 200: pageOfBookings },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;

@@ -1,6 +1,6 @@
 /**
- * Forgets bookings that ended long ago, if the operator has set an age for it. A deleted row makes no change in the feed, so
- * webhooks, signs and mail servers hear nothing: a booking that is forgotten was not cancelled.
+ * Deletes bookings that ended long ago, if the operator has set an age limit. A deleted row makes no change in the feed, so webhooks,
+ * signs and mail servers are not notified: a booking that is forgotten was not cancelled.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -8,7 +8,10 @@ import type { Database, Transaction } from '../db/database.ts';
 
 type Retention = Pick<Config['Limits'], 'BookingDays' | 'LessonDays' | 'ChangeDays'>;
 
-/** Bookings that one statement deletes. */
+/** What the work of deleting old rows needs. */
+export type RetentionWork = { work: Database; config: Pick<Config, 'Limits'>; signal?: AbortSignal };
+
+/** The most bookings that one statement deletes. */
 const forgottenAtOnce = 1_000;
 
 const before = (days: number) => sql`now() - make_interval(days => ${days})`;
@@ -84,15 +87,7 @@ export async function forgetBookings(
  * more than `LessonDays` ago. With 0 days they are kept for ever.
  * @returns how many
  */
-export async function forgetOldBookings({
-  work,
-  config,
-  signal,
-}: {
-  work: Database;
-  config: Pick<Config, 'Limits'>;
-  signal?: AbortSignal;
-}): Promise<number> {
+export async function forgetOldBookings({ work, config, signal }: RetentionWork): Promise<number> {
   const { Limits: retention } = config;
   const kinds = [
     { days: retention.BookingDays, kind: sql`booking.kind <> 'Lesson'` },

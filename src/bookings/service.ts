@@ -48,7 +48,7 @@ export {
   listForFeed,
   windowOf,
 } from './reading.ts';
-export { forgetBookings, forgetOldBookings } from './retention.ts';
+export { forgetBookings, forgetOldBookings, type RetentionWork } from './retention.ts';
 export { lessonAnswers } from './search.ts';
 export { occupies } from './status.ts';
 export { filterOfTimetable } from './timetable.ts';

@@ -9,7 +9,12 @@ import { bookingOrder, timetableFilter } from './list-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
-export const bookingPage = listOf(wire.bookingRecord, 'BookingList');
+export const pageOfBookings = {
+  description: 'One page of bookings.',
+  body: listOf(wire.bookingRecord, 'BookingList'),
+  example: examples.page,
+  headers: ['ETag'],
+} as const;
 
 export const timetableRoutes = [
   route({
@@ -19,14 +24,7 @@ export const timetableRoutes = [
     description:
       'The lessons and bookings of a class, a teacher, a resource or a person, whatever their status: your own when none is named. A person has the bookings for it, and the lessons whose `Lehrpersonen` have its `TeacherCode`; that of another person is for Admins. A lesson that is cancelled is `Cancelled`; what one was before a change is in `Lektion.Ursprung`.',
     query: timetableFilter.extend({ Order: bookingOrder, ...paging }),
-    answers: {
-      200: {
-        description: 'One page of bookings.',
-        body: bookingPage,
-        example: examples.page,
-        headers: ['ETag'],
-      },
-    },
+    answers: { 200: pageOfBookings },
     problems: { 403: 'A display reads no timetables, and the timetable of another person is for Admins.' },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;

@@ -1,8 +1,8 @@
 /** Forgets jobs whose lessons all ended more than `LessonDays` ago, with their lessons and the bookings of these. */
 import { sql } from 'kysely';
-import { forgetBookings } from '../bookings/service.ts';
+import { forgetBookings, type RetentionWork } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { lockClasses } from '../flow/locks.ts';
 import { isOpen } from './next.ts';
 
@@ -48,15 +48,7 @@ async function forgetSome(trx: Transaction, mandatorId: number, limits: Kept): P
 }
 
 /** Does nothing where `LessonDays` is 0. */
-export async function forgetOldLessons({
-  work,
-  config,
-  signal,
-}: {
-  work: Database;
-  config: Pick<Config, 'Limits'>;
-  signal?: AbortSignal;
-}): Promise<void> {
+export async function forgetOldLessons({ work, config, signal }: RetentionWork): Promise<void> {
   const { Limits } = config;
   if (Limits.LessonDays === 0) return;
   const { rows } = await sql<{ mandatorId: number }>`

@@ -1,4 +1,4 @@
-/** A table with filter, sorting, pages, CSV and a print sheet. What is filtered and how it is sorted stands in the address. */
+/** A table with filter, sorting, pages, CSV and a print sheet. Filter and sorting are kept in the address. */
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { t } from '../texts/shell.ts';
@@ -11,21 +11,32 @@ export type Column<Row> = {
   title: string;
   /** What is sorted, filtered and written to CSV. */
   value: (row: Row) => Cell;
-  /** What is shown, where that is more than the value. */
+  /** What is shown, if that is more than the value. */
   show?: (row: Row) => Child;
   align?: 'end';
 };
+
+/** The column of the name, which opens the record. */
+export const nameColumn = <Row extends { id: string; name: string }>(
+  title: string,
+  open: (id: string) => () => void,
+): Column<Row> => ({
+  key: 'name',
+  title,
+  value: ({ name }) => name,
+  show: ({ id, name }) => html`<button type="button" class="link" onClick=${open(id)}>${name}</button>`,
+});
 
 export type TableProperties<Row> = {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   id: (row: Row) => string;
-  /** Of the CSV, without its ending. */
+  /** The name of the CSV file, without its extension. */
   name: string;
   /** Loads more of a list that the server pages. */
   more?: (() => void) | undefined;
-  /** What is typed into the filter is looked for by the server, in all pages. */
+  /** Whether the server searches all pages for the text in the filter. */
   isSearched?: boolean;
   pageSize?: number;
 };
@@ -37,7 +48,7 @@ function compare(one: Cell, other: Cell): number {
   return String(one ?? '').localeCompare(String(other ?? ''), undefined, { numeric: true, sensitivity: 'base' });
 }
 
-/** All rows are printed, not those of one page alone. */
+/** Whether the page is being printed: then all rows are shown, not only those of one page. */
 function usePrinting(): boolean {
   const [isPrinting, setPrinting] = useState(false);
   useEffect(() => {

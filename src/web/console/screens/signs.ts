@@ -7,7 +7,7 @@ import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { readRooms } from '../rooms/store.ts';
 import { batteryOf, Details, stateOf } from '../signs/details.ts';
 import { SignForm } from '../signs/form.ts';
@@ -41,12 +41,7 @@ const List: Component<{ signs: readonly SignFragment[]; problems: Problems }> = 
     rows: signs,
     id: ({ id }) => id,
     columns: [
-      {
-        key: 'name',
-        title: t().name,
-        value: ({ name }) => name,
-        show: ({ id, name }) => html`<button type="button" class="link" onClick=${open(id)}>${name}</button>`,
-      },
+      nameColumn(t().name, open),
       {
         key: 'state',
         title: t().state,

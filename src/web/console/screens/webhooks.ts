@@ -6,7 +6,7 @@ import { DeleteHookDocument } from '../generated/graphql.ts';
 import { useDeletion } from '../master/delete.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/webhooks.ts';
 import { type Hook, isBad, kindOf, moment, readHooks, stateOf } from '../webhooks/data.ts';
 import { Details } from '../webhooks/details.ts';
@@ -21,12 +21,7 @@ const List: Component<{ hooks: readonly Hook[] }> = ({ hooks }) => {
     rows: hooks,
     id: ({ id }) => id,
     columns: [
-      {
-        key: 'name',
-        title: t().name,
-        value: ({ name }) => name,
-        show: ({ id, name }) => html`<button type="button" class="link" onClick=${open(id)}>${name}</button>`,
-      },
+      nameColumn(t().name, open),
       {
         key: 'url',
         title: t().url,
