@@ -37,7 +37,7 @@ async function readConsole() {
   return { modules, version, markup };
 }
 
-/** Of the files that it sends. */
+/** The limits of the files that the console sends. */
 type ConsoleLimits = Pick<Config['Limits'], 'JobBodyBytes' | 'LessonsPerBatch'>;
 
 /** The page, whose addresses are relative, so that it also works below a path prefix of a proxy. */

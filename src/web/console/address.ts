@@ -1,4 +1,4 @@
-/** What is looked at stands in the address, `?screen=rooms&day=2026-11-22&…`: Back works, and an address can be handed on. */
+/** The state of the view is kept in the address, `?screen=rooms&day=2026-11-22&…`: Back works, and an address can be shared. */
 import { computed, signal } from '@preact/signals';
 
 const search = signal(location.search);
@@ -22,7 +22,7 @@ export function addressWith(
   return `?${new URLSearchParams(members)}`;
 }
 
-/** @param how `replace` for what Back shall not undo step by step, such as typing a search */
+/** @param how `replace` for changes that Back must not undo one by one, such as typing a search */
 export function go(changes: Readonly<Record<string, string | undefined>>, how: 'push' | 'replace' = 'push'): void {
   const address = addressWith(changes);
   if (address === location.search) return;

@@ -111,7 +111,7 @@ export async function call(
   }
 }
 
-/** What an answer says; nothing where it is not JSON. @throws Refused `Offline` when it is cut in the middle */
+/** The parsed answer; empty if it is not JSON. @throws Refused `Offline` when it is cut off */
 export async function readAnswer(answer: Response, signal?: AbortSignal): Promise<object> {
   try {
     return (await answer.json()) as object;
@@ -122,7 +122,7 @@ export async function readAnswer(answer: Response, signal?: AbortSignal): Promis
   }
 }
 
-/** A session was there and has ended. */
+/** Whether there was a session that has ended. */
 export const isSessionLost = signal(false);
 
 export const untilSignedIn = () =>

@@ -29,7 +29,7 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 
 let following = 0;
 let isConnected = false;
-/** The server is there, and cannot do its work: a new connection says nothing. */
+/** The server answers but is not ready, so a new connection proves nothing. */
 let isUnwell = false;
 
 let unanswered: ReturnType<typeof setTimeout> | undefined;
@@ -72,7 +72,7 @@ async function probe(): Promise<void> {
   for (let failures = 0; lostSince.value !== undefined; failures++) {
     await pause(pauseMs(failures), signal);
     const answer = await call('GET', 'session').catch(() => undefined);
-    // Without a session the server is there, too.
+    // A 401 also shows that the server answers.
     if (!answer || (!answer.ok && answer.status !== 401)) continue;
     if (answer.status === 401) isSessionLost.value = true;
     isUnwell = false;

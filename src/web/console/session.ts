@@ -31,7 +31,7 @@ async function readPerson(): Promise<Person> {
 }
 
 type Session = { TenantName: string; Person: { Email: string; Name: string; Role: Role; TimeZone: string } };
-/** Displays read nothing but themselves. */
+/** Displays can read only their own record. */
 const displayOf = ({ TenantName, Person: { Email, Name, Role, TimeZone } }: Session): Person => ({
   __typename: 'Person',
   id: '',

@@ -38,7 +38,7 @@ function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>): strin
 }
 
 const hasValue = (value: string | null) => value !== null && value !== '';
-/** Of persons the audit keeps no values. */
+/** Whether the audit has the values: for persons it keeps none. */
 const isKept = ({ from, to }: Pick<Change, 'from' | 'to'>) => from !== null || to !== null;
 
 const plain = (change: Change): string =>

@@ -22,9 +22,9 @@ export type Matter = {
   text: string;
   screen: string;
   members?: Record<string, string>;
-  /** It is settled here. */
+  /** A problem, which can be settled here. */
   problem?: Problem;
-  /** It is enabled here. */
+  /** A webhook, which can be enabled here. */
   webhook?: Webhook;
 };
 
@@ -121,7 +121,7 @@ function* ofPerson({ name, pins }: PersonToMindFragment): Generator<Matter> {
   }
 }
 
-/** What the texts are made of; they are made when they are shown, in the present language. */
+/** The data from which the texts are made when they are shown, in the current language. */
 export type Minded = {
   signs: Sign[];
   calendars: readonly Calendar[];

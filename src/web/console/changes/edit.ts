@@ -52,7 +52,7 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
     setKey(newKey());
   };
 
-  /** What was typed alone. */
+  /** Only the members that were changed. */
   function changes(): Partial<LessonChangeInput> {
     const is = (name: keyof typeof first) => typed[name] !== first[name];
     const at = (text: string) => new Date(fromInput(timeZone, text)).toISOString();
@@ -97,7 +97,7 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
       options: { idempotencyKey },
     });
     setRefusal(refused);
-    // What has had an answer is another batch when it is sent again.
+    // After an answer, sending again makes another batch.
     if (!refused || !isUnanswered(refused)) setKey(newKey());
     if (!done) {
       setSaving(false);

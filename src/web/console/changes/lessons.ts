@@ -31,7 +31,7 @@ export async function readDay({ day, by, only, all }: Wish, rooms: readonly Room
       for (const lesson of nodes) {
         const { timeZone = zones[0] as string, locationId = '' } = byId.get(lesson.resourceId) ?? {};
         const isThen = (at: string) => dayAt(timeZone, Date.parse(at)) === day;
-        // In each zone a day is another window.
+        // A day is a different window in each zone.
         if (isThen(lesson.start) || (lesson.origin && isThen(lesson.origin.start)))
           found.set(lesson.id, { ...lesson, timeZone, locationId });
       }

@@ -5,7 +5,7 @@ import type { Room } from '../rooms/store.ts';
 import { t } from '../texts/changes.ts';
 import type { Grouping, Lesson, Line, Told } from './lessons.ts';
 
-/** Its meaning is told to readers of the screen, too: most do not tell what is struck out. */
+/** Marks the former value for screen readers too: most do not announce struck-out text. */
 const tell = ({ now, before }: Told): Child =>
   before === undefined
     ? now

@@ -31,7 +31,7 @@ const readCalendars = (stop?: AbortSignal) =>
   readAll(async (after) => (await ask(MasterHolidayCalendarsDocument, { after }, stop)).holidayCalendars);
 const moment = (at: string) => momentText(ownZone, Date.parse(at));
 
-/** A file counts in place of an address. */
+/** A file takes precedence over an address. */
 function inputOf({ locationId, url, ics, ...plain }: Partial<Values>): ChangeHolidayCalendarInput {
   return {
     ...plain,

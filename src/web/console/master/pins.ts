@@ -31,7 +31,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
       personId,
       idempotencyKey,
       ...(label && { label }),
-      // To the end of that day.
+      // Until the end of that day.
       ...(last && { expiresAt: new Date(instantOf(ownZone, addDays(last, 1), 0)).toISOString() }),
     });
     return { secret: done?.pin, refused };

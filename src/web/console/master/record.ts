@@ -120,7 +120,7 @@ type RecordDialogProperties = {
   onClose: () => void;
   wide?: boolean;
   children: Child;
-  /** Beside the button that saves. */
+  /** Shown beside the button that saves. */
   more?: Child;
 };
 

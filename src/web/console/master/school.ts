@@ -40,7 +40,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
       logo: read?.logo ?? '',
     }),
     read: readSchool,
-    // There is one, and nobody makes another.
+    // The tenant always exists, so this is never used to create one.
     create: () => act(ChangeSchoolDocument, { version: school.version, input: {} }),
     change: ({ version }, { name, colour, logo, ...parameters }) =>
       act(ChangeSchoolDocument, {

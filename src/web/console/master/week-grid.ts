@@ -10,7 +10,7 @@ type GridProperties = {
   periods: readonly Period[];
   onChange: (before: Period | undefined, after: Period | undefined) => void;
   onOpen: (period: Period) => void;
-  /** What a period that is drawn new counts for. */
+  /** The season of a newly drawn period. */
   season: Pick<Period, 'validFrom' | 'validTo'>;
 };
 

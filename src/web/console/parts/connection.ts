@@ -1,5 +1,5 @@
 /**
- * Says that the server is not heard. It lies over the page, so that nothing moves away below a pointer, and at that edge where
+ * Shows that the connection to the server is lost. It lies over the page, so that nothing moves away below a pointer, and at that edge where
  * it does not cover what has the focus.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';

@@ -5,7 +5,7 @@ export type Cell = string | number | null | undefined;
 function quote(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   if (typeof cell === 'number') return String(cell);
-  // A leading space is cut by some before they look.
+  // Some spreadsheets remove a leading space before they look for a formula.
   const text = /^\s*[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
   return /[";,\n\r]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
 }

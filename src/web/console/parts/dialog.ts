@@ -16,7 +16,7 @@ type DialogProperties = {
 /** The browser asks whether the page is left. */
 const askBefore = (event: BeforeUnloadEvent) => event.preventDefault();
 
-/** The second half of a double click on what has gone is not meant for what lay below. */
+/** The second half of a double click on something that has gone is not meant for what lay below it. */
 function swallowSecondClick(): void {
   const swallow = (event: MouseEvent) => {
     if (event.detail < 2) return;

@@ -1,4 +1,4 @@
-/** A link to another screen, which opens without loading the page; with a modifier key the browser does what it does. */
+/** A link to another screen, which opens without loading the page; with a modifier key the browser's default applies. */
 import { addressWith, goToScreen } from '../address.ts';
 import { type Child, html } from './html.ts';
 

@@ -1,4 +1,4 @@
-/** Asks again when one of some subscriptions tells of news: soon, and every few seconds where they tell without end. */
+/** Asks again when one of several subscriptions reports a change: soon, but at most every few seconds. */
 import { useEffect } from 'preact/hooks';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { follow } from '../live.ts';

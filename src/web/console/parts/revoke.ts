@@ -1,4 +1,4 @@
-/** Does away with what stands in a list after a while in which that can be undone. */
+/** Removes an entry of a list after a delay in which that can be undone. */
 import { useState } from 'preact/hooks';
 import type { Refusal } from '../client.ts';
 import { sayRefusal } from './refused.ts';

@@ -1,4 +1,4 @@
-/** What is shown once and never again: made once, though the answer was lost, and with a button that copies it. */
+/** A secret that is shown only once: it is made once even if the answer is lost, and has a button that copies it. */
 import { useRef, useState } from 'preact/hooks';
 import { isUnanswered, newKey, type Refusal } from '../client.ts';
 import { t } from '../texts/shell.ts';

@@ -13,7 +13,7 @@ export function Stage({ screen }: { screen: Staged }) {
   useEffect(() => {
     if (loaded?.name === screen.name && !('failed' in loaded)) return undefined;
     const { name } = screen;
-    // What comes after another one was opened is no longer wanted.
+    // Another one was opened meanwhile, so this module is no longer wanted.
     let isWanted = true;
     const show = (come: Loaded) => isWanted && setLoaded(come);
     screen.load().then(

@@ -1,5 +1,5 @@
 /**
- * Messages at the lower edge. `announce` only speaks; `toast` also shows; `later` does what can be taken back: it waits, and
+ * Messages at the lower edge. `announce` only speaks; `toast` also shows; `later` runs an action that can be undone: it waits, and
  * pressing Undo in that time prevents it.
  */
 import { signal } from '@preact/signals';
@@ -22,7 +22,7 @@ const shown = signal<readonly Toast[]>([]);
 const said = signal('');
 let count = 0;
 
-/** Tells it to readers of the screen; the same text again is told again. */
+/** Announces a text to screen readers, even if it is the same as before. */
 export function announce(text: string): void {
   said.value = said.value === text ? `${text}\u00a0` : text;
 }
@@ -48,7 +48,7 @@ export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = 
   for (const { id: old } of shown.value.slice(0, -(most - 1))) close(old);
   shown.value = [...shown.value, { id, text, kind: 'done', ...more }];
   announce(text);
-  // Who points at messages or has the focus in them is reading.
+  // Somebody who points at a message, or has the focus in it, is reading it.
   const leave = () =>
     document.querySelector('#toasts:is(:hover, :focus-within)') ? setTimeout(leave, 1_000) : close(id);
   if (more.kind !== 'fault' && stay.value === 'while') setTimeout(leave, (more.undo ? undoSeconds : 5) * 1_000);

@@ -29,7 +29,7 @@ const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>$
 
 type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
 
-/** @param read what is not told live */
+/** @param read the members that are not updated live */
 function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
   const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceName } = booking;
   const elsewhere = timeText(timeZone, Date.parse(start)) !== timeText(ownZone, Date.parse(start));
@@ -92,7 +92,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
 export const Details: Component<DetailsProperties> = (properties) => {
   const { id, store, onClose } = properties;
   const asked = useAsked(async (stop) => (await ask(BookingDetailsDocument, { id }, stop)).booking, [id]);
-  // What is told live is newer than what was read.
+  // Live data is newer than data that was read.
   const live = store.find(id);
   const read = asked.data;
   const booking: Booking | null | undefined = live && (!read || live.version >= read.version) ? live : read;

@@ -1,6 +1,5 @@
 /**
- * Booking, moving and resizing with a mouse or pen. What is dragged is drawn above the rows and belongs to nobody else: live
- * changes do not move it. Fingers scroll; a tap opens a booking or a free time.
+ * Booking, moving and resizing with a mouse or pen. What is dragged is drawn above the rows, so live changes do not move it. Fingers scroll; a tap opens a booking or a free time.
  */
 import type { RefObject } from 'preact';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';

@@ -1,4 +1,4 @@
-/** What is looked at: day, view and filters, all of them in the address. */
+/** The day, the view and the filters, all of which are kept in the address. */
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask, pages } from '../client.ts';
@@ -25,7 +25,7 @@ export type Wish = {
   wholeDay: boolean;
 };
 
-/** What the address says. @param zone in which today is meant */
+/** Reads them from the address. @param zone the time zone that decides which day is today */
 export function readWish(zone: string): Wish {
   const { view, day, as, location = '', capacity, equipment = '', free, find = '', by, hours } = place.value;
   return {
@@ -44,7 +44,7 @@ export function readWish(zone: string): Wish {
 
 export const firstDay = ({ view, day }: Wish): string => (view === 'week' ? mondayOf(day) : day);
 
-/** What fits by what the rooms are. */
+/** The rooms that match the filters of their properties. */
 export const fitting = (rooms: readonly Room[], { location, capacity, equipment }: Wish): Room[] =>
   rooms.filter(
     (room) =>
@@ -53,7 +53,7 @@ export const fitting = (rooms: readonly Room[], { location, capacity, equipment 
       (!equipment || room.equipment.includes(equipment)),
   );
 
-/** So many are told at once. */
+/** The most rooms that the API returns at once. */
 export const mostFree = 200;
 
 /** The rooms that are free for an hour from now on: of those that fit the 200 smallest, which is what the API tells at once. */

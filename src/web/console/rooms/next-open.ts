@@ -1,4 +1,4 @@
-/** Where nothing that is shown is open: when it is open next. */
+/** If no shown room is open: finds the day on which one is open next. */
 import { place } from '../address.ts';
 import { ask } from '../client.ts';
 import { addDays, dayMinutes, dayText } from '../clock.ts';
@@ -11,7 +11,7 @@ import type { Span } from './geometry.ts';
 import type { Room, Store } from './store.ts';
 import { rulerOf } from './view.ts';
 
-/** So far it is looked ahead. */
+/** How far ahead it looks. */
 const weeks = 6;
 
 /** The first day from `from` on that one of the rooms is open; undefined: none in these weeks. */
@@ -25,7 +25,7 @@ async function readNextOpen(rooms: readonly Room[], from: string, stop: AbortSig
       .filter(({ resourceId }) => meant.has(resourceId))
       .flatMap(({ intervals }) => intervals.map(({ localDate }) => localDate));
   };
-  // A week at a time: mostly the first has one, and of many rooms six are much to read.
+  // One week at a time: usually the first has an open day, and six weeks of many rooms are a lot to read.
   for (let week = 0; week < weeks; week++) {
     const days = (await Promise.all(locationIds.map((id) => firstOf(id, week)))).flat();
     if (days.length > 0) return days.reduce((one, other) => (other < one ? other : one));

@@ -26,7 +26,7 @@ async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: 
   if (!(await mayBookForOthers(stop))) return undefined;
   const { organizers } = await ask(OrganizersDocument, { filter: search ? { search } : {} }, stop);
   const found = organizers?.nodes ?? [];
-  // Two of one name are told apart.
+  // Persons of the same name are distinguished.
   const isTwice = (name: string) => found.filter(({ displayName }) => displayName === name).length > 1;
   return found.map(({ personId, displayName }) => ({
     id: personId,

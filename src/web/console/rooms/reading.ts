@@ -66,7 +66,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
         });
     }
   }
-  /** What could not be read is read when the server is heard again. */
+  /** Rooms that could not be read are read when the server answers again. */
   function readAgain(): void {
     clearTimeout(again);
     isHalted = false;
@@ -84,7 +84,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
     isLoading,
     refusal,
     isUnderWay: () => running > 0,
-    /** The subscription has told something. */
+    /** The subscription has sent a frame. */
     heard(): void {
       const before = state;
       state = 'followed';

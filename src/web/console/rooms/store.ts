@@ -20,7 +20,7 @@ import type { Span } from './geometry.ts';
 import { openReading } from './reading.ts';
 
 export type Room = NonNullable<RoomsQuery['resources']>['nodes'][number] & { timeZone: string; locationName: string };
-/** What waits until nobody can take it back any more. */
+/** Actions that wait until they can no longer be undone. */
 export type Leaving = 'cancel' | 'release';
 /** `isPending`: drawn, and not yet confirmed by the server. `leaving`: stands until that has been done. */
 export type Booking = RoomBookingFragment & { isPending?: boolean; leaving?: Leaving | undefined };
@@ -67,7 +67,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const leaving = new Map<string, Leaving>();
   /** What the server said of a booking while a change of it was under way. */
   const heard = new Map<string, Booking>();
-  /** The version with which a booking went while pages were read: a page that comes later may still have it. */
+  /** The version at which a booking was removed while pages were read: a page that arrives later may still have it. */
   const away = new Map<string, number>();
   const hours = new Map<string, Signal<readonly Span[] | undefined>>();
   const stop = new AbortController();
@@ -93,7 +93,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   function takeAway(id: string, version: number): void {
     if (reading.isUnderWay()) away.set(id, version);
   }
-  /** Draws a booking as it is, or takes it away. */
+  /** Draws the present state of a booking, or removes it. */
   function put(booking: Booking): void {
     const before = known.get(booking.id);
     const { start, end } = spanOf(booking);
@@ -114,7 +114,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       if (booking) put(booking);
     }
   }
-  /** What the server says, unless something newer is known. */
+  /** The state from the server, unless a newer one is known. */
   function hear(booking: Booking): void {
     const before = known.get(booking.id);
     if ((before && before.version > booking.version) || (away.get(booking.id) ?? 0) >= booking.version) return;
@@ -182,7 +182,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     remove,
     hear,
     find: (id: string) => known.get(id),
-    /** Draws them as about to go, whatever is told of them, until `stay`. */
+    /** Draws them as about to be removed until `stay`, whatever the server sends about them. */
     leave(ids: readonly string[], how: Leaving): void {
       for (const id of ids) leaving.set(id, how);
       redraw(ids);
@@ -246,5 +246,5 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   };
 }
 
-/** Milliseconds as the API takes them. */
+/** Formats milliseconds as the API takes instants. */
 export const instant = (at: number): string => new Date(Math.round(at / minute) * minute).toISOString();

@@ -1,4 +1,4 @@
-/** Mail: how the calendar of each room on the mail server is doing, live; what of it has no booking, what is booked and does not stand there, and why. */
+/** Mail: the status of each room's calendar on the mail server, live; its items without a booking, and bookings missing in it, with the reasons. */
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { lostSince } from '../client.ts';

@@ -55,7 +55,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     const draft = readKept();
     return draft && { draft };
   });
-  // In the address, so that Back closes it; nobody else can open it by that.
+  // In the address, so that Back closes it. The address alone does not open it.
   const isOpen = place.value['dialog'] !== undefined;
   const wasOpen = useRef(isOpen);
   const show = (next: Opened) => {

@@ -153,7 +153,7 @@ function Drop({ onFiles, refused }: { onFiles: (files: readonly File[]) => void;
   `;
 }
 
-/** Undefined: being read. Null: none. */
+/** Undefined: it is being read. Null: there is none. */
 type Held = Draft | null | undefined;
 
 const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {

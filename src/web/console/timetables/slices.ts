@@ -1,8 +1,8 @@
-/** Long work in slices, so that the page stays alive. */
+/** Splits long computations into slices, so that the page stays responsive. */
 
 const sliceMs = 12;
 
-/** @returns a function to await often: it gives way to the page once a slice is over */
+/** @returns a function to await often: it yields to the page once a slice is over */
 export function openSlices(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {

@@ -24,7 +24,7 @@ export function stateOf({ disabledAt, disabledBecause, failures, failingSince, s
   return succeededAt ? t().well : t().unused;
 }
 
-/** Something is wrong that nobody has wished for. */
+/** Whether the webhook is disabled or failing without an Admin having disabled it. */
 export const isBad = ({ disabledBecause, failingSince }: Hook): boolean =>
   disabledBecause ? disabledBecause !== 'Admin' : failingSince !== null;
 

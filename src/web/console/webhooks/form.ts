@@ -41,7 +41,7 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
     async create({ kinds: wanted, ...values }) {
       const { done, refused } = await act(CreateHookDocument, { input: { ...values, kinds: [...wanted] } });
       if (refused) {
-        // An attempt without an answer has made it: its secret cannot be told any more.
+        // An earlier attempt without an answer has created it: its secret can no longer be shown.
         const wasMade = isUnknown.current && refused.code === 'Conflict';
         isUnknown.current = isUnanswered(refused);
         return { refused: wasMade ? { ...refused, code: 'WasMade', message: '' } : refused };
