@@ -185,6 +185,8 @@ export function createWebSockets(
   const server = useServer<NonNullable<Params>>(
     {
       isProd: true,
+      // The guard gives every socket its time.
+      connectionInitWaitTimeout: 0,
       execute(args) {
         const { execute, call } = args.rootValue as Engine;
         const attributes = { 'roomgate.request_id': call.requestId, 'roomgate.mandator': call.viewer.mandator };
