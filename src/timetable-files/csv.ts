@@ -51,11 +51,10 @@ const parts = /[,;+~\n]/;
 
 /** Reads `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined if there is no such day. */
 function readDay(text: string): number | undefined {
-  const german = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2}|\d{4})$/.exec(text);
+  const german = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2}|[1-9]\d{3})$/.exec(text);
   if (!german) return readCompactDay(text.replaceAll('-', ''));
-  const [date, month, year] = german.slice(1).map(Number) as [number, number, number];
-  const pad = (number: number) => String(number).padStart(2, '0');
-  return readCompactDay(`${year < 100 ? 2_000 + year : year}${pad(month)}${pad(date)}`);
+  const [date = '', month = '', year = ''] = german.slice(1);
+  return readCompactDay(`${year.padStart(4, '20')}${month.padStart(2, '0')}${date.padStart(2, '0')}`);
 }
 
 /** Reads `8:00`, `08.00` or `0800` as minutes of the day. */

@@ -142,7 +142,7 @@ function faultOf(entry: TimetableEntry): string | undefined {
     ...teachers,
     ...('text' in entry ? [entry.text] : []),
   ];
-  if (!texts.every(isStorable)) return 'a text holds half of a character; export the file as UTF-8';
+  if (!texts.every(isStorable)) return 'a text holds a NUL or half of a character; export the file as UTF-8';
   if (room.length > longest.room) return `the room has more than ${longest.room} characters`;
   if (id.length > longest.key) return `the id has more than ${longest.key} characters`;
   if (texts.some((text) => text.length > longest.text)) return `a text has more than ${longest.text} characters`;

@@ -4,7 +4,7 @@ import { type FaultReport, type FilePlace, UnreadableFile } from './faults.ts';
 /** Reads the bytes of a file from its beginning, as often as it is called. */
 export type ReadBytes = () => AsyncIterable<Uint8Array>;
 
-export type Encoding = 'utf-8' | 'utf-16le' | 'windows-1252';
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
 /** The first bytes of common files that are not text, with a description and a remedy. */
 const others: readonly [bytes: readonly number[], what: string, remedy: string][] = [
@@ -45,6 +45,19 @@ async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
   }
 }
 
+/** The first line that is not UTF-8, where most other letters beyond ASCII are; undefined where they are not. */
+async function lineOfDamage(read: ReadBytes): Promise<number | undefined> {
+  let [line, first, letters, strays] = [1, 0, 0, 0];
+  for await (const piece of decode(read, 'utf-8'))
+    for (const character of piece)
+      if (character === '\n') line++;
+      else if (character === '\ufffd') {
+        strays++;
+        first ||= line;
+      } else if (character > '\x7f') letters++;
+  return letters > strays ? first : undefined;
+}
+
 /** Bytes that Windows-1252 does not assign. In the code pages of MS-DOS the first of them is an ü. */
 const unassigned = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 
@@ -74,8 +87,7 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
   for (const [bytes, what, remedy] of others)
     if (startsWith(first, bytes)) return refuse({ file, line: 1 }, 'NoText', `the file is ${what}; ${remedy}`);
   if (startsWith(first, [0xff, 0xfe])) return 'utf-16le';
-  if (startsWith(first, [0xfe, 0xff]))
-    return refuse({ file, line: 1 }, 'NoText', 'the file is big-endian UTF-16, which is not supported; use UTF-8');
+  if (startsWith(first, [0xfe, 0xff])) return 'utf-16be';
   let line = 1;
   for await (const chunk of read())
     for (let at = 0; at < chunk.length; at++) {
@@ -87,6 +99,13 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
   if (found === undefined)
     return refuse({ file, line }, 'CutOff', 'the file ends inside a character; it was cut off, so export it again');
   if (found) return 'utf-8';
+  const damaged = await lineOfDamage(read);
+  if (damaged !== undefined)
+    return refuse(
+      { file, line: damaged },
+      'NoText',
+      'the line is not UTF-8, as most of the file is; export all of it as UTF-8',
+    );
   const strange = await lineOfUnassigned(read);
   if (strange !== undefined)
     return refuse(

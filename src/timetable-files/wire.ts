@@ -170,7 +170,7 @@ export const readFile = z
   .object({
     Name: z.string().meta({ description: 'Its name.' }),
     Format: z.string().meta({ description: 'What it was read as: GPU001, GPU002, GPU014, CSV or iCalendar.' }),
-    Encoding: z.string().meta({ description: 'Its encoding: utf-8, utf-16le or windows-1252.' }),
+    Encoding: z.string().meta({ description: 'Its encoding: utf-8, utf-16le, utf-16be or windows-1252.' }),
     Separator: z.string().nullable().meta({ description: 'The separator of its fields.' }),
     Lines: count('The number of its lines or events, without empty ones.'),
   })

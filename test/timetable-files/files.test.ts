@@ -218,6 +218,19 @@ describe('faults', () => {
     ],
     ['an empty file', { 'GPU001.TXT': '' }, 1, null, 'EmptyFile'],
     ['an ü of MS-DOS', gpu001('2,"5a","M\x81l","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
+    [
+      'one letter of Windows in UTF-8',
+      {
+        'GPU001.TXT': Buffer.concat([
+          Buffer.from('1,"5a","Mül","Ö","R101",1,1,,\n2,"5a","M'),
+          Buffer.from('ül","M","R101",1,2,,', 'latin1'),
+        ]),
+      },
+      2,
+      null,
+      'NoText',
+    ],
+    ['a year of four digits that is none', csv('1;01.03.0027;8:00;8:45;R101;M;5a'), 2, 2, 'InvalidDate'],
     ['a page of a website', { 'GPU001.TXT': '<!DOCTYPE html><html></html>' }, 1, null, 'WrongFormat'],
     ['XML', { 'asc.xml': '<?xml version="1.0"?>\n<timetable/>' }, 1, null, 'WrongFormat'],
     ['a date that is none', csv('1;31.02.2027;8:00;8:45;R101;M;5a'), 2, 2, 'InvalidDate'],
@@ -383,6 +396,7 @@ test('neither the order of lines nor encoding, separator and line ends matter', 
     utf8: (text) => Buffer.from(text),
     mark: (text) => Buffer.from(`\uFEFF${text}`),
     utf16: (text) => Buffer.from(`\uFEFF${text}`, 'utf16le'),
+    utf16be: (text) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(),
     windows: (text) => Buffer.from(text.replaceAll('–', '\x96'), 'latin1'),
   };
   await fc.assert(
