@@ -18,6 +18,8 @@ const options = {
     ...process.env,
     PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
     NO_COLOR: '1',
+    // tsc, a program of Go, ends soon: collecting its garbage less often saves more than a tenth of its CPU.
+    GOGC: '400',
   },
   maxBuffer: 64 * 1024 * 1024,
 };
