@@ -1,13 +1,5 @@
 /** The steps of every GraphQL call, over HTTP and WebSocket: parse, validate, check limits, execute, present errors. */
-import {
-  type DocumentNode,
-  type ExecutionArgs,
-  execute,
-  GraphQLError,
-  getOperationAST,
-  parse,
-  subscribe,
-} from 'graphql';
+import { type DocumentNode, type ExecutionArgs, execute, GraphQLError, getOperationAST, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { reading, type Viewer } from '../context.ts';
@@ -24,6 +16,9 @@ import { createSchema } from './schema.ts';
 
 /** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
 type Known = { result?: Result; refusal?: Result };
+
+/** Answers a valid query within its limits by a plan; undefined if the executor must run it. */
+type RunPlanned = (document: DocumentNode) => Promise<Result | undefined>;
 
 function executeHere(args: ExecutionArgs): Result | Promise<Result> {
   const result = execute({ ...args, hideSuggestions: true });
@@ -47,9 +42,13 @@ function executeReading(args: ExecutionArgs, call: GraphqlCall): Promise<Result>
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
     setExecuteFn((args) => {
-      const call = args.contextValue as GraphqlCall;
+      const { runPlanned, ...call } = args.contextValue as GraphqlCall & { runPlanned?: RunPlanned };
       const operation = getOperationAST(args.document, args.operationName)?.operation;
-      return call.context.standbys && operation === 'query' ? executeReading(args, call) : executeHere(args);
+      const run = () =>
+        call.context.standbys && operation === 'query' ? executeReading(args, call) : executeHere(args);
+      return runPlanned && operation === 'query'
+        ? runPlanned(args.document).then((planned) => planned ?? run())
+        : run();
     });
   },
   onSubscribe({ args, setSubscribeFn }) {
@@ -128,13 +127,12 @@ export type Pipeline = ReturnType<typeof createPipeline>;
 export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: number) => void) {
   const schema = createSchema();
   const limits = createLimits(countRequest);
-  const documents = new LRUCache<string, DocumentNode>(remembered);
   const yoga = createYoga<GraphqlCall>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
     plugins: [engine, presentErrors(log), limits.plugin, knownResults, completeErrors],
     parserAndValidationCache: {
-      documentCache: documents,
+      documentCache: new LRUCache<string, DocumentNode>(remembered),
       errorCache: new LRUCache<string, GraphQLError>(remembered),
     },
     // Yoga gets the body already read and within its limit.
@@ -154,15 +152,10 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     },
   });
   const subscriptions = createSubscriptions(log, limits.refuse);
-  /** Queries that have been answered; the plan of one is made when it comes again. */
-  const plans = new LRUCache<string, { plan?: Plan | undefined }>(remembered);
+  /** Of queries that have been answered. */
+  const plans = new LRUCache<string, { plan: Plan | undefined }>(remembered);
 
-  /** Answers a query that has come before; undefined if it needs the whole pipeline. */
-  async function runAgain(params: PlainCall, call: GraphqlCall): Promise<Result | undefined> {
-    const known = plans.get(params.query);
-    if (!known) return undefined;
-    if (!('plan' in known)) known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
-    const { plan } = known;
+  async function runPlan(plan: Plan | undefined, params: PlainCall, call: GraphqlCall): Promise<Result | undefined> {
     const data = plan && (await reading(call.context, (context) => plan(params, { ...call, context })));
     return data && { data };
   }
@@ -202,12 +195,21 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     },
     /** Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling. */
     async runPlain(params: PlainCall, call: GraphqlCall): Promise<Result> {
-      const again = await runAgain(params, call);
+      const { query } = params;
+      const known = plans.get(query);
+      const again = known && (await runPlan(known.plan, params, call));
       if (again) return again;
+      let plan: Plan | undefined;
+      // The executor would make a record of each span of availability, all of them in one turn of the event loop.
+      const runPlanned: RunPlanned = (document) => {
+        plan = planQuery(schema, document, limits);
+        return runPlan(plan, params, call);
+      };
       // Plugins read only the method of the request.
       const request = { method: 'POST' } as unknown as Request;
-      const result = (await yoga.getResultForParams({ params, request }, { ...call } as never)) as Result;
-      if (!result.errors && !plans.has(params.query)) plans.set(params.query, {});
+      const context = { ...call, ...(!known && { runPlanned }) };
+      const result = (await yoga.getResultForParams({ params, request }, context as never)) as Result;
+      if (!known && !result.errors) plans.set(query, { plan });
       return result;
     },
   };

@@ -1,5 +1,5 @@
 /**
- * Plans of repeated queries, and of the frames of subscriptions: their fields, arguments and types are resolved once, not at
+ * Plans of queries, and of the frames of subscriptions: their fields, arguments and types are resolved once, not at
  * each execution.
  *
  * A plan handles only success. On any error it gives up. GraphQL's own executor then runs the query, which changes nothing,
