@@ -7,6 +7,7 @@ import { id, instant, recordOf, text } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
 import { TextList } from '../http/large-json.ts';
 import * as parameters from '../query-parameters.ts';
+import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { type FreeResource, mostDays, mostResources, type ResourceAvailability } from './service.ts';
 import type { Spans } from './spans.ts';
@@ -49,34 +50,51 @@ type TimeSpan = z.output<typeof timeSpan>;
 
 const spanNames = Object.keys(timeSpan.shape);
 
-/** Words of 8 bytes of an instant: `2027-03-01T06:00:00.000Z`. The window, and all that is in it, is in years from 0 to 9999. */
-const words = 3;
+/** Bytes of an instant: `2027-03-01T06:00:00.000Z`. The window, and all that is in it, is in years from 0 to 9999. */
+const instantLength = 24;
+
+/** Where its parts of 8 bytes lie, which overlap: `2027-03-`, `7-03-01T`, `06:00:00`, `:00.000Z`. */
+const [monthAt, dateAt, timeAt, restAt] = [0, 3, 11, 16];
 
 const isLittleEndian = endianness() === 'LE';
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** Lists of spans in a window. Many of their instants are equal, and most are whole minutes: each of those is formatted once. */
+/**
+ * Lists of spans in a window. Most instants are whole minutes: their dates and times of the day are formatted once, into tables so
+ * small that they stay in the processor's cache.
+ */
 function openSpanLists({ from, to }: { from: Date; to: Date }): (spans: Spans) => TextList {
-  const first = from.getTime();
-  const minutes = Math.floor((to.getTime() - first) / minute) + 1;
+  const first = Math.floor(from.getTime() / dayLength) * dayLength;
+  const days = Math.floor((to.getTime() - first) / dayLength) + 1;
   // In words of 8 bytes, which take a third of the time that a call or single bytes take. ASCII is never the bytes of NaN.
-  const formatted = new Float64Array(minutes * words);
-  const bytes = Buffer.from(formatted.buffer);
+  const dates = new Float64Array(2 * days);
+  const times = new Float64Array(dayLength / minute);
+  const wordsOf = new DataView(new ArrayBuffer(instantLength));
+  let rest = 0;
+
+  function format(day: number, time: number): void {
+    writeText(new Date(first + day * dayLength + time * minute).toISOString(), wordsOf, 0);
+    dates[2 * day] = wordsOf.getFloat64(monthAt, isLittleEndian);
+    dates[2 * day + 1] = wordsOf.getFloat64(dateAt, isLittleEndian);
+    times[time] = wordsOf.getFloat64(timeAt, isLittleEndian);
+    rest = wordsOf.getFloat64(restAt, isLittleEndian);
+  }
 
   function copyInstant(instant: number, target: DataView, at: number): void {
-    const place = (instant - first) / minute;
-    if (!Number.isInteger(place)) {
-      for (const [index, character] of [...new Date(instant).toISOString()].entries())
-        target.setUint8(at + index, character.charCodeAt(0));
+    const passed = instant - first;
+    const day = Math.floor(passed / dayLength);
+    const time = (passed - day * dayLength) / minute;
+    if (!Number.isInteger(time)) {
+      writeText(new Date(instant).toISOString(), target, at);
       return;
     }
-    const source = place * words;
-    if (formatted[source] === 0) bytes.write(new Date(instant).toISOString(), source * 8, 'latin1');
-    target.setFloat64(at, formatted[source] as number, isLittleEndian);
-    target.setFloat64(at + 8, formatted[source + 1] as number, isLittleEndian);
-    target.setFloat64(at + 16, formatted[source + 2] as number, isLittleEndian);
+    if (dates[2 * day] === 0 || times[time] === 0) format(day, time);
+    target.setFloat64(at + monthAt, dates[2 * day] as number, isLittleEndian);
+    target.setFloat64(at + dateAt, dates[2 * day + 1] as number, isLittleEndian);
+    target.setFloat64(at + timeAt, times[time] as number, isLittleEndian);
+    target.setFloat64(at + restAt, rest, isLittleEndian);
   }
 
   const layouts = new Map<string, Layout>();
@@ -105,6 +123,10 @@ function openSpanLists({ from, to }: { from: Date; to: Date }): (spans: Spans) =
     });
 }
 
+function writeText(text: string, target: DataView, at: number): void {
+  for (let index = 0; index < text.length; index++) target.setUint8(at + index, text.charCodeAt(index));
+}
+
 /** Items of a list, each with the comma behind it; how long one is, and where its instants have their places. */
 type Layout = { items: Buffer; length: number; startAt: number; endAt: number };
 
@@ -114,7 +136,7 @@ const itemsAtOnce = 256;
 function layOut([start, end]: readonly string[]): Layout {
   const beforeStart = `{${JSON.stringify(start)}:"`;
   const beforeEnd = `",${JSON.stringify(end)}:"`;
-  const blank = ' '.repeat(words * 8);
+  const blank = ' '.repeat(instantLength);
   const item = `${beforeStart}${blank}${beforeEnd}${blank}"},`;
   return {
     items: Buffer.from(item.repeat(itemsAtOnce)),
