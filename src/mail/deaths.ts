@@ -61,6 +61,7 @@ export function openNotes() {
         const endOwn = () => (ended ??= end(work, own));
         // A stopping worker may be killed while it still writes, so its note is removed at once.
         const stop = () => void endOwn().catch(() => {});
+        if (signal.aborted) stop();
         signal.addEventListener('abort', stop, { once: true });
         try {
           await read();

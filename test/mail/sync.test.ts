@@ -1103,35 +1103,44 @@ describe('whoever reads it dies', () => {
       expect(await calendar()).toMatchObject({ deaths: 0, reading_since: null, reading_by: null });
     });
 
-    test('who is asked to stop ends its note at once, not with what it still writes', async () => {
-      const stop = new AbortController();
-      const written = Promise.withResolvers<void>();
-      const { readings } = await calendar();
-      const { mandatorId, calendarId: id, mailbox } = room;
-      const left = { leftBy: null, leftSince: null, isLeftBeforeStart: false };
-      const noted = {
-        ...left,
-        mandatorId,
-        mandator: 'school',
-        id,
-        mailbox,
-        readings,
-        deaths: 0,
-        dirtyBy: 'Push',
-      };
-      let isDone = false;
-      const reading = openNotes()
-        .readNoted({ ...service.context, ...job, work, signal: stop.signal }, noted as Calendar, () => written.promise)
-        .then(() => {
-          isDone = true;
-        });
-      await until('it is noted', async () => (await calendar()).reading_by === 'test');
-      stop.abort();
-      await until('it is not any more', async () => (await calendar()).reading_by === null);
-      expect(isDone).toBe(false);
-      written.resolve();
-      await reading;
-    });
+    test.each(['as it makes its note', 'later'])(
+      'who is asked to stop %s ends its note at once, not with what it still writes',
+      async (when) => {
+        const stop = new AbortController();
+        const written = Promise.withResolvers<void>();
+        const { readings } = await calendar();
+        const { mandatorId, calendarId: id, mailbox } = room;
+        const left = { leftBy: null, leftSince: null, isLeftBeforeStart: false };
+        const noted = {
+          ...left,
+          mandatorId,
+          mandator: 'school',
+          id,
+          mailbox,
+          readings,
+          deaths: 0,
+          dirtyBy: 'Push',
+        };
+        let isDone = false;
+        const begun = Promise.withResolvers<void>();
+        if (when !== 'later') stop.abort();
+        const reading = openNotes()
+          .readNoted({ ...service.context, ...job, work, signal: stop.signal }, noted as Calendar, () => {
+            begun.resolve();
+            return written.promise;
+          })
+          .then(() => {
+            isDone = true;
+          });
+        await begun.promise;
+        if (when === 'later') expect(await calendar()).toMatchObject({ reading_by: 'test' });
+        stop.abort();
+        await until('it is not any more', async () => (await calendar()).reading_by === null);
+        expect(isDone).toBe(false);
+        written.resolve();
+        await reading;
+      },
+    );
   });
 
   test('of calendars at which somebody has died one is read at a time, so that it shows which of them it was', async () => {
