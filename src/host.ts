@@ -230,6 +230,8 @@ const host: Host = {
     const log = openLog(written.LogLevel);
     watchForUncaught(log);
     const stop = onSignal();
+    // From here on: a signal that comes while the server starts ends it, too.
+    const stopped = once(stop, 'abort');
     const siblings = openSiblings();
     if (!siblings && written.Processes !== 1) return await superviseServers(written, log, stop);
     // While PostgreSQL starts. What cannot be loaded is told of where it is needed.
@@ -241,7 +243,6 @@ const host: Host = {
       const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
       // The next start finds it even if this process is killed.
       flushCompileCache();
-      const stopped = once(stop, 'abort');
       const told = server.ready.then(async () => {
         siblings?.announce(Port);
         if (siblings?.isFirst !== false) await outlast(stop, () => tell(server.context, local !== undefined), log);
