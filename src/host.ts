@@ -148,7 +148,7 @@ async function superviseServers(config: Config, log: Log, stop: AbortSignal): Pr
 }
 
 /** The server with what it serves, which no other command needs. */
-async function loadServer({ Role }: Config): Promise<typeof import('./server.ts')> {
+async function loadServer({ Role }: Config) {
   const server = await import('./server.ts');
   await server.loadApp(Role);
   return server;
