@@ -11,6 +11,11 @@ import { pause } from '../flow/retry.ts';
 const usualLook = 15_000;
 /** Milliseconds after which the alarm asks the database in any case. */
 const usualAsk = 5_000;
+/**
+ * Milliseconds after which it asks again while jobs wait. One whose queue was busy when the pools looked may have been missed: the
+ * end of the job before it is recorded after the pool has looked for the next.
+ */
+const waitingAsk = 300;
 /** The least milliseconds between two queries, to gather the notifications of a storm. */
 const gatherFor = 100;
 
@@ -30,7 +35,7 @@ export type Alarm = { keepWaking(db: Database, signal: AbortSignal): Promise<voi
 /** Call it before the first pool is made. @param options.places how many jobs a pool runs at a time at most */
 export function openAlarm(
   events: WorkerEvents,
-  { places, lookEvery = usualLook }: { places: number; lookEvery?: number },
+  { places, lookEvery = usualLook, askEvery = usualAsk }: { places: number; lookEvery?: number; askEvery?: number },
 ): Alarm {
   const pools: WorkerPool[] = [];
   let heard = Promise.withResolvers<void>();
@@ -57,7 +62,8 @@ export function openAlarm(
         if (ready > 0 || isLate) wake(Math.max(1, ready));
         if (isLate) lookAt = performance.now() + lookEvery;
         await pause(gatherFor, signal);
-        const wait = Math.min(lookAt - performance.now(), Math.min(next ?? usualAsk, usualAsk) - gatherFor);
+        const askIn = Math.min(next ?? askEvery, ready > 0 ? waitingAsk : askEvery);
+        const wait = Math.min(lookAt - performance.now(), askIn - gatherFor);
         const waiting = new AbortController();
         await Promise.race([pause(Math.max(0, wait), AbortSignal.any([signal, waiting.signal])), heard.promise]);
         waiting.abort();

@@ -21,7 +21,7 @@ afterAll(async () => {
 /** An alarm over a pool that notes how many of its workers are woken, and wakes by itself only at the start. */
 function openRung() {
   const events: WorkerEvents = new EventEmitter();
-  const alarm = openAlarm(events, { places: 8, lookEvery: 2 ** 30 });
+  const alarm = openAlarm(events, { places: 8, lookEvery: 2 ** 30, askEvery: 2 ** 30 });
   const woken: number[] = [];
   let rung = Promise.withResolvers<void>();
   const nudge = (count: number) => {
@@ -72,6 +72,16 @@ test.each([
   expect(await countReady()).toBe(2);
   await alarm.stop();
   expect(alarm.woken.filter((count) => count === 1)).toHaveLength(1);
+  await forgetJobs();
+});
+
+test('workers wake again for jobs that they did not take, though nothing tells of them', async () => {
+  await addJobs(3, '0 seconds');
+  const alarm = openRung();
+  await alarm.untilWoken(3);
+  alarm.woken.length = 0;
+  await alarm.untilWoken(3);
+  await alarm.stop();
   await forgetJobs();
 });
 
