@@ -98,7 +98,9 @@ type PoolFault = { level: 'fault' | 'warning'; text: string; remedy: string; for
 export async function findPoolFault(url: string, pooled: Database): Promise<PoolFault | undefined> {
   const standing = `
     select system_identifier::text as system, pg_postmaster_start_time()::text as started,
-      current_database() as database, current_user as role, current_setting('statement_timeout') as timeout
+      current_database() as database, current_user as role,
+      -- What the session began with: in a pooler's session, somebody else may have set another.
+      (select reset_val from pg_settings where name = 'statement_timeout') as timeout
     from pg_control_system()`;
   const probe = openProbe(url);
   try {
