@@ -104,7 +104,9 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     const examine = async (db: Database) =>
       (await diagnose(database.url, db)).filter(({ check }) => check === 'Pooler');
     // What somebody set in the sessions does not count.
-    await Promise.all(Array.from({ length: 30 }, () => sql`set statement_timeout = '15min'`.execute(service.context.db)));
+    await Promise.all(
+      Array.from({ length: 30 }, () => sql`set statement_timeout = '15min'`.execute(service.context.db)),
+    );
     const [before] = await examine(service.context.db);
     expect(before).toMatchObject({ level: 'warning', text: expect.stringMatching(/have no time-out/) });
     const [, statements = ''] = /: (alter role .*)$/.exec(before?.remedy ?? '') ?? [];
