@@ -63,14 +63,14 @@ export type Remote = Output & {
   signIn(options: SignIn): Promise<ApiClient>;
 };
 
-/** As `Action`, for commands that work through the REST API. */
+/** `Action` for commands that work through the REST API. */
 export type RemoteAction = <Args extends unknown[]>(
   work: (remote: Remote, ...args: Args) => Promise<void>,
 ) => (...args: Args) => Promise<void>;
 
 type Reply = { url: URL; status: number; headers: Headers; text: string };
 
-/** Far more than any page of a list has. */
+/** Far more than the largest page of a list. */
 const mostBytes = 16 * 1_048_576;
 const answerTimeout = 60_000;
 const transientStatus = new Set([429, 502, 503, 504]);

@@ -2,10 +2,10 @@ import type { Config } from '../config.ts';
 import { takesPins } from '../http/schemes.ts';
 import { CommandFailed } from './command.ts';
 
-/** A PIN to exchange for tokens at our identity provider, or what each call carries itself: a PIN or a token. */
+/** A PIN to exchange for tokens at our identity provider, or a PIN or token that is sent with each call. */
 export type Credential = { pin: string; idpUrl: string; clientId: string } | { apiKey: string } | { token: string };
 
-/** How the settings want a PIN to be used (contract 3). @throws CommandFailed when they do not allow PINs */
+/** The credential that the settings make of a PIN (contract 3). @throws CommandFailed when they do not allow PINs */
 export function credentialOf(config: Config, idpUrl: string, pin: string): Credential {
   if (!takesPins(config)) throw needsToken(config);
   return config.IdentityProvider.Mode === 'Embedded' ? { pin, idpUrl, clientId: clientIdOf(config) } : { apiKey: pin };

@@ -11,9 +11,9 @@ type PepperContext = Pick<Context, 'db' | 'config'>;
 /** The services of main.js for these commands. */
 export type Keeper = {
   /**
-   * Writes the database.
-   * @param judge whether the Pepper is that of the database
-   * @returns also the file of the Pepper, where it is kept in one
+   * Writes a backup of the database.
+   * @param judge tells whether the Pepper is that of the database
+   * @returns among others `pepper`, the file that holds the Pepper, if one does
    */
   backup(
     version: string,
@@ -21,8 +21,8 @@ export type Keeper = {
     judge: (held: PepperContext) => Promise<boolean>,
   ): Promise<{ rows: number; pepper: string | undefined; isRight: boolean }>;
   /**
-   * Makes the database that of a backup.
-   * @param check looks at it before it takes the place of the present one, and refuses it by throwing
+   * Replaces the database by that of a backup.
+   * @param check examines the restored database before the replacement, and refuses it by throwing
    */
   restore(asked: {
     file: string;

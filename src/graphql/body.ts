@@ -18,7 +18,7 @@ type Report = (path: Path, message: string, code: string) => void;
 const elementOf = (schema: z.ZodType) => (schema as z.ZodArray<z.ZodType>).element;
 const shapeOf = (schema: z.ZodType) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 
-/** A value of an input as a body of REST has it: its names, ids as numbers, and instants as texts. */
+/** A value of an input as it would be sent in a body of REST: with its names, ids as numbers, and instants as texts. */
 export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () => {}, path: Path = []): unknown {
   const schema = bare(wrapped);
   if (value instanceof Date) return value.toISOString();
@@ -67,7 +67,7 @@ export function judgedBy<Schema extends z.ZodType>(
   return { schema: judge as unknown as z.ZodType<NonNullable<z.output<Schema>>> };
 }
 
-/** Ids of a part that no body judges are read alone. */
+/** The check of an id in a part that is not judged with a body. */
 function idCheck(schema: z.ZodType): object {
   const noun = bare(schema).def.type === 'array' ? undefined : nounOf(schema);
   return noun ? { validate: { schema: idValue(noun) } } : {};

@@ -46,7 +46,7 @@ function readDate(value: unknown): string {
   return read.data;
 }
 
-/** The same of a literal, whose fault has its place in the document. */
+/** Reads a literal with `read`; its error names the place in the document. */
 const ofLiteral =
   <Value>(read: (value: unknown) => Value) =>
   (node: ValueNode): Value => {
@@ -81,7 +81,7 @@ export function createBuilder() {
       ID: { Input: string; Output: string | number };
     };
   }>({
-    // The outermost first: that of errors sees what that of faults has respelled, and that what the check of arguments finds.
+    // The outermost first: ErrorsPlugin gets the errors that FaultsPlugin has respelled, which gets those of ZodPlugin.
     plugins: [ErrorsPlugin, FaultsPlugin, ZodPlugin, ComplexityPlugin, CostsPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },

@@ -12,14 +12,14 @@ function causeOf(error: GraphQLError): unknown {
 
 const longestMessage = 4_000;
 
-/** An error with a code of ours, for libraries have others. */
+/** An error with one of our codes. */
 export const refusal = (message: string, code: GraphqlCode, status?: number): GraphQLError =>
   new GraphQLError(message, { extensions: { code, ...(status !== undefined && { http: { status } }) } });
 
-/** Of Yoga, for a document whose operation is not named. */
+/** Yoga's code for a call that does not name one of its document's operations. */
 const notNamed = 'OPERATION_RESOLUTION_FAILURE';
 
-/** Shortens a message: GraphQL's own errors quote input of any length. A code that is none of ours becomes one. */
+/** Shortens a message: GraphQL's own errors quote input of any length. Replaces a code that is not one of ours. */
 export function shortenMessage(error: GraphQLError): GraphQLError {
   error.message = shorten(error.message, longestMessage);
   const { code } = error.extensions;
@@ -32,7 +32,7 @@ export function shortenMessage(error: GraphQLError): GraphQLError {
 export function presentError(error: GraphQLError, requestId: string, log: Log): GraphQLError {
   const cause = causeOf(error);
   if (cause === undefined) {
-    // GraphQL's errors without a code are those of variables.
+    // Only GraphQL's errors about variables have no code.
     error.extensions['code'] ??= graphqlCodeOf.InvalidInput;
     return shortenMessage(error);
   }

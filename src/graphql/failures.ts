@@ -10,10 +10,10 @@ export const graphqlCodes = [
 ] as const;
 export type GraphqlCode = (typeof graphqlCodes)[number];
 
-/** Of a fault of ours. */
+/** The code of a fault of ours. */
 export const internal: GraphqlCode = 'INTERNAL_ERROR';
 
-/** That of a domain error. */
+/** The code of each domain error. */
 export const graphqlCodeOf: Record<ErrorCode, GraphqlCode> = {
   Malformed: 'BAD_USER_INPUT',
   NotAuthenticated: 'NOT_AUTHENTICATED',
@@ -42,7 +42,7 @@ export function extensionsOf({ code, retryAfter, errors }: DomainError) {
 
 const response = 'application/graphql-response+json';
 
-/** The errors of GraphQL in place of a problem; undefined for other paths, and for clients that name neither media type. */
+/** A GraphQL body in place of a problem; undefined for other paths, and for clients that accept neither media type by name. */
 export function graphqlFailure(
   { headers: { accept = '' }, originalUrl = '' }: IncomingMessage & { originalUrl?: string },
   error: DomainError | undefined,

@@ -40,7 +40,7 @@ const ofPages: ReadonlyMap<string, string> = new Map([
 type Spelling = {
   /** The names of the arguments and of all members below them. */
   names: ReadonlySet<string>;
-  /** Where each stands, the outermost of its name; none of those in lists. */
+  /** The pointer to each of them, except to members within lists. Of several with one name, the outermost counts. */
   places: ReadonlyMap<string, string>;
   /** The pointer to the body of REST. */
   body: string;
@@ -93,7 +93,7 @@ const quotedOrWord = /"(?:[^"\\]|\\.)*"?|[A-Za-z]\w*/g;
 const respellText = (text: string, spelling: Spelling): string =>
   text.replaceAll(quotedOrWord, (word) => ownName(word, spelling) ?? word);
 
-/** A pointer into a body of REST, or none, as one into the arguments. One that is already is left as it is. */
+/** The pointer into the arguments for one into a body of REST, or for the field alone. A pointer into the arguments is left as it is. */
 function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | null {
   const { names, places, body } = spelling;
   const ofField = field === null ? undefined : places.get(ownName(field, spelling) ?? field);
@@ -108,7 +108,7 @@ function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | n
 
 const leadingNames = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
-/** The faults of an error that names the members only in its message. */
+/** The faults of an error that only its message names. */
 function faultsOf({ message, code }: DomainError, { places }: Spelling): FieldError[] {
   const paths = leadingNames.exec(message)?.[1]?.split(', ') ?? [];
   return paths.flatMap((path) => {
@@ -134,7 +134,7 @@ function respell(error: DomainError, spelling: Spelling): void {
     error.errors.push(...faultsOf(error, spelling));
 }
 
-/** Queries that every authenticated caller may ask. Any other is null when it is refused, so that the rest is answered. */
+/** Queries that every authenticated caller may ask. The others are nullable: if one is refused, the rest is still answered. */
 const alwaysAnswered = new Set(['me', 'serverTime', 'tenant']);
 
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;

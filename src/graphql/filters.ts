@@ -9,19 +9,19 @@ import { idText } from './ids.ts';
 import { describeMember, nameOf } from './names.ts';
 import { describe } from './record.ts';
 
-/** A query may hold several ids in one text, separated by commas; a list has no need of that. */
+/** A query may hold several ids in one text, separated by commas; an item of a list may not. */
 const aloneInText = z.string().refine((text) => !text.includes(','), 'must be an id');
 
 type Member = { type: unknown; schema?: z.ZodType };
 
-/** The items of a list that a query is made into. */
+/** The schema of the items, if a query parameter is read as a list. */
 function itemOf(query: z.ZodType): z.ZodType | undefined {
   if (query instanceof z.ZodArray) return query.element as z.ZodType;
   if (!(query instanceof z.ZodPipe)) return undefined;
   return itemOf(query.out as z.ZodType) ?? itemOf(query.in as z.ZodType);
 }
 
-/** The type of a member, and the schema that checks it further; the types of instants, flags and enumerations suffice. */
+/** The type of a member, and the schema that checks it further. Instants, flags and enumerations need no schema. */
 function memberOf(query: z.ZodType): Member {
   const schema = query instanceof z.ZodOptional ? (query.unwrap() as z.ZodType) : query;
   const { id, type } = { ...schema.meta(), ...query.meta() } as z.GlobalMeta & { type?: string };

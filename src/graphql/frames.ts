@@ -28,7 +28,7 @@ import type { Execution, Result } from './execution.ts';
 import { type FramePlan, planFrames } from './plan.ts';
 import { fragmentsOf } from './selections.ts';
 
-/** The results of one subscription. To take one never fails: an error is a frame, and the last one. */
+/** The results of one subscription. Taking one never fails: an error is delivered as the last frame. */
 export type Frames = Latest<Execution>;
 
 /** The reasons for a refusal, or the results. */
@@ -92,8 +92,8 @@ function tag(_name: string, value: unknown): unknown {
 }
 
 /**
- * Two lists have the same key if their values are identical, and only then. JSON alone would not do: it writes null, undefined and
- * Infinity alike, and 0 and -0; nor would `serialize` of V8, which writes one number in several ways.
+ * Two lists have the same key if and only if their values are identical. Plain JSON writes null, undefined and Infinity alike, and
+ * 0 and -0; V8's `serialize` writes one number in several ways.
  */
 const exactKey = (values: readonly unknown[]) => JSON.stringify(values, tag);
 

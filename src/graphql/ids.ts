@@ -30,7 +30,7 @@ function plainText(noun: IdNoun, text: string): string {
   return read?.noun === noun ? read.id : text;
 }
 
-/** The same as a body of REST has it. */
+/** The same id as it is written in a body of REST. */
 export function plainValue(noun: IdNoun, text: string): number | string {
   const plain = plainText(noun, text);
   return nouns[noun] !== 'text' && /^\d{1,15}$/.test(plain) ? Number(plain) : plain;
@@ -45,7 +45,7 @@ export function plainId<Name extends IdNoun>(noun: Name, text: string): IdOf<Nam
   return (id <= most ? id : 0) as IdOf<Name>;
 }
 
-/** Either id as a text, to the id in REST as a text. */
+/** Reads either id as the id in REST, as a text. */
 export const idText = (noun: IdNoun) =>
   z.string().transform((text, context) => {
     const fault = faultOf(noun, text);
@@ -53,7 +53,7 @@ export const idText = (noun: IdNoun) =>
     return plainText(noun, text);
   });
 
-/** The same to an id as a body of REST has it. */
+/** Reads either id as it is written in a body of REST. */
 export const idValue = (noun: IdNoun) => idText(noun).transform((text) => plainValue(noun, text));
 
 /** An argument that takes either id of a record; resolvers get the one in REST, as `plainId` gives it. */

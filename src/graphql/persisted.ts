@@ -25,7 +25,7 @@ export function openPersisted(): FindDocument {
       );
     if (query === undefined || query === null) {
       const known = documents.get(sha256Hash);
-      // What clients know as the sign to send the document too; with 200, so that no proxy takes it for a failure.
+      // Tells clients to send the document too. The status is 200, so that no proxy takes it for a failure.
       if (known === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
       return known;
     }

@@ -22,12 +22,12 @@ type RunPlanned = (document: DocumentNode) => Promise<Result | undefined>;
 
 function executeHere(args: ExecutionArgs): Result | Promise<Result> {
   const result = execute({ ...args, hideSuggestions: true });
-  // Only variables fail at once and without data.
+  // Only faulty variables fail at once and without data.
   const isRefused = 'errors' in result && !('data' in result);
   return isRefused ? { errors: explainVariables(args) ?? result.errors ?? [] } : result;
 }
 
-/** Executes a query, which may be read at a standby. @throws an outage of the standby, in place of a result with it */
+/** Executes a query, which may be read at a standby. @throws an outage of the standby, which would otherwise be in the result */
 function executeReading(args: ExecutionArgs, call: GraphqlCall): Promise<Result> {
   return reading(call.context, async (context) => {
     const result = await executeHere({ ...args, contextValue: { ...call, context } });
@@ -84,7 +84,7 @@ function presentErrors(log: Log): Plugin<GraphqlCall> {
   };
 }
 
-/** A copy with the id under which the log has the request: errors of documents are remembered for other requests. */
+/** A copy with the request's id in the log. Errors of documents are cached and shared by requests. */
 const traced = (
   { message, nodes, source, positions, path, originalError, extensions }: GraphQLError,
   traceId: string,

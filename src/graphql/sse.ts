@@ -44,7 +44,7 @@ type Reader = {
   isWaiting: boolean;
   /** The event to write as soon as the operating system takes more. */
   pending: Event | undefined;
-  /** Called when there may be something to do: news, or the operating system has taken what was written, or the client has gone. */
+  /** Called on news, when the operating system has taken what was written, and when the client has gone. */
   goOn(): void;
 };
 

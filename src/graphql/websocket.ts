@@ -126,7 +126,7 @@ export function createWebSockets(
     return options.authenticate(mandatorOf(link.extra.request) ?? '', credentialsOf(link));
   }
 
-  /** Closes a socket when the session of its cookie ends, or its rights change: it is held as a stream is. */
+  /** Closes a socket when the session of its cookie ends or has other rights: the socket is checked as streams are. */
   async function endWithSession(link: Link, viewer: Viewer): Promise<void> {
     const { socket } = link.extra;
     const caller = { viewer, credentials: credentialsOf(link), client: clientOf(link) };
@@ -185,7 +185,7 @@ export function createWebSockets(
   const server = useServer<NonNullable<Params>>(
     {
       isProd: true,
-      // The guard gives every socket its time.
+      // The socket guard limits this time.
       connectionInitWaitTimeout: 0,
       execute(args) {
         const { execute, call } = args.rootValue as Engine;
@@ -224,7 +224,7 @@ export function createWebSockets(
   );
 
   function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // ws accepts no list of protocols; the others are ignored.
+    // ws does not accept a list of protocols; those beside WebSocket are ignored.
     request.headers.upgrade = 'websocket';
     sockets.handleUpgrade(request, socket, head, (opened) => {
       // Each stream of the socket adds a listener.
@@ -234,7 +234,7 @@ export function createWebSockets(
         cuts++;
         WebSocket.prototype.terminate.call(opened);
       };
-      // A failed write is no error of graphql-ws: the client has disconnected, and the socket closes.
+      // graphql-ws must not see a failed write as an error: the client has disconnected, and the socket closes.
       const send = (data: string, sent: () => void) => WebSocket.prototype.send.call(opened, data, {}, () => sent());
       opened.send = send as typeof opened.send;
       guard.keepOutside(opened, socket, head);

@@ -17,9 +17,9 @@ function challengesFor(request: Request, schemes: readonly string[]): string {
   return schemes.map((scheme) => `${scheme} realm="roomgate"${scheme === 'Bearer' ? error : ''}`).join(', ');
 }
 
-/** A body in another form than a problem, for clients that expect it. */
+/** The body of an error for clients that expect another form than a problem. */
 export type FailureBody = { type: string; body: object };
-/** Returns undefined for clients that take a problem. @param error undefined for a fault of ours */
+/** @param error undefined for a fault of ours @returns undefined for clients that accept a problem */
 export type InOtherForm = (
   request: Request,
   error: DomainError | undefined,

@@ -22,7 +22,7 @@ export type Health = {
   siblings?: Siblings | undefined;
 };
 
-/** A number or, with a label, a number for each value of the label. `ofDatabase`: siblings read the same, not parts of a sum. */
+/** A number or, with a label, a number for each value of the label. With `ofDatabase` all siblings read the same number; otherwise theirs are added. */
 type Gauged = { help: string; label?: string; ofDatabase?: boolean; read(): Read | Promise<Read> };
 type Read = number | Readonly<Record<string, number>>;
 
@@ -53,7 +53,7 @@ function createMetrics(health: Health) {
   // At the default of 10 ms an idle process would spend most of its CPU on this timer.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 40 });
   for (const [name, { help, label, ofDatabase, read }] of Object.entries(health.gauges ?? {})) {
-    // By its name a counter, which is told in steps.
+    // Prometheus names counters so. A counter can only be incremented.
     const Kind = name.endsWith('_total') ? Counter : Gauge;
     const metric: Counter | Gauge = new Kind({
       name,

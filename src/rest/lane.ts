@@ -8,11 +8,11 @@ import type { ErrorRequestHandler, Express, NextFunction, Request, RequestHandle
 
 export type LaneStop = {
   method: 'GET' | 'POST';
-  /** As Express has it, for logs and metrics. */
+  /** The pattern of the Express route, for logs and metrics. */
   pattern: string;
   /** The name of the last segment, if it is a parameter. */
   parameter?: string | undefined;
-  /** Lets the caller in, and calls `next` then. */
+  /** Authenticates the caller, then calls `next`. */
   door: RequestHandler;
   handler: RequestHandler;
 };

@@ -5,7 +5,7 @@ import { type FieldError, Malformed } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isStorable } from '../storable.ts';
 
-/** Reads the query with names in the schema's spelling. A repeated name has a list, which a schema of one value refuses. */
+/** Reads the query with names in the schema's spelling. The values of a repeated name become a list, which a schema of one value refuses. */
 function splitQuery({ url }: Request): Record<string, unknown> {
   const query: Record<string, string | string[]> = Object.create(null);
   const cut = url.indexOf('?');

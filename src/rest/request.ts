@@ -43,7 +43,7 @@ export function traceRequests({ traces }: Pick<Context, 'traces'>, handler: Requ
     const how = { kind: 'SERVER', parent: headers['traceparent'] as string | undefined } as const;
     enterTrace(traces, method, how, (span) => {
       answer.on('close', () => {
-        // The handler has made them requests and answers of Express.
+        // By now Express has made them its own requests and responses.
         const [request, response] = [message as Request, answer as ServerResponse as Response];
         const { requestId, viewer } = (response.locals ?? {}) as { requestId?: string; viewer?: Viewer };
         const route = routeOf(request);

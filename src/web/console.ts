@@ -1,6 +1,6 @@
 /**
- * The web console at `/{mandator}/console`: one page, which holds no data. Its modules have the version
- * of them all in their address, so that browsers keep them.
+ * The web console at `/{mandator}/console`: one page, which holds no data. The address of a module has the version of all, so
+ * that browsers may keep it.
  */
 import fs from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import { readModules, readOnce, versionOf } from './modules.ts';
 const folder = 'web/console';
 const pages = ['/:mandator/console', '/:mandator/console/{*below}'];
 
-/** Texts never become markup or code, and nothing comes from elsewhere or is written in the page. */
+/** Texts never become markup or code; nothing is loaded from other hosts, and the page has no inline scripts or styles. */
 const policy = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -75,7 +75,7 @@ export function consoleRoutes(limits: ConsoleLimits): Router {
     const name = mandator.toLowerCase();
     if (name === mandator)
       return sendWebFile(request, guard(response), await renderPage(await read(), name, root, limits));
-    // The cookie of a session counts below the tenant's name in lower case.
+    // The path of a session's cookie has the tenant's name in lower case.
     const { search } = new URL(request.originalUrl, 'http://console.invalid');
     response.redirect(`${root}${name}/console${search}`);
   });

@@ -22,7 +22,7 @@ export const contentPolicy = [
 ].join('; ');
 
 export type WebFile = {
-  /** As in Express's `response.type`. */
+  /** A media type or a file extension, as `response.type` of Express takes it. */
   type: string;
   bytes: Buffer;
   gzipped: Buffer;

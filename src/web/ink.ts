@@ -1,4 +1,4 @@
-/** What is written on the colour of a tenant, on its signs and boards and in the console's preview of them. */
+/** The colour of text on a tenant's colour: on signs, on boards and in the console's preview of them. */
 
 const channels = (colour: string) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 

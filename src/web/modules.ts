@@ -11,10 +11,10 @@ const source = path.join(import.meta.dirname, '..');
 const packages = ['preact', 'preact/hooks', '@preact/signals', '@preact/signals-core', 'htm', 'graphql-ws/client'];
 const conditions = new Set(['browser', 'import', 'default']);
 
-/** Of no page's folder: for several of them. */
+/** Modules that several pages share. */
 const shared = ['web/ink.ts'];
 
-/** How Express writes the types of files by the ends of their names. */
+/** Media types by file extension, as Express writes them. */
 const types: Record<string, string> = {
   '.ts': 'text/javascript',
   '.js': 'text/javascript',
@@ -33,14 +33,14 @@ export async function stripTypes(text: string): Promise<string> {
   return transformSync(text, { mode: 'transform' }).code;
 }
 
-/** A version of files: the hash of them all. */
+/** The version of files: a hash of all of them. */
 export function versionOf(files: ReadonlyMap<string, WebFile>, ...texts: string[]): string {
   const hash = createHash('sha256').update(texts.join());
   for (const [name, file] of files) hash.update(`${name} ${file.hash}\n`);
   return hash.digest('base64url').slice(0, 16);
 }
 
-/** Reads at the first call, and again after a failure. */
+/** Reads at the first call and keeps the result; reads again after a failure. */
 export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined;
   return () =>

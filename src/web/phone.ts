@@ -5,7 +5,6 @@ import { makeWebFile, type WebFile } from './files.ts';
 /** The codes are pictures, which neither load nor run anything. */
 export const picturePolicy = "default-src 'none'; style-src 'none'; sandbox";
 
-/** A day is all that changes of a code. */
 const longestBase = 500;
 
 /**

@@ -11,11 +11,11 @@ export const randomKey = () => {
 export type DoneAct = { id: string; version: number };
 export type ActResult =
   | { kind: 'done'; booking: DoneAct }
-  /** Somebody was faster. */
+  /** Somebody else was faster. */
   | { kind: 'conflict' }
   | { kind: 'refused' }
   | { kind: 'failed' }
-  /** Whether it happened is not known. */
+  /** The outcome is unknown. */
   | { kind: 'noAnswer' };
 
 const act = (name: string, parameters: string, field: string, answer = '... on Booking { id version }') =>
@@ -35,7 +35,7 @@ export function bookingOf(room: string, end: number, now: number, key: string, t
   return { query, variables: { input } };
 }
 
-/** The mutation of an offer; repeated with the same variables it has no second effect. */
+/** The mutation of an offer. Repeating it with the same variables has no further effect. */
 export function mutationOf(offer: Offer, room: string, now: number, key: string, text: Text): ActCall {
   if (offer.act === 'book' || offer.act === 'bookUntil') return bookingOf(room, offer.end, now, key, text);
   const { bookingId: id, version } = offer.slot;
@@ -57,7 +57,7 @@ type ActCall = { query: string; variables: Record<string, unknown> };
 type ActAnswer = { data?: { act?: (Partial<DoneAct> & { booking?: DoneAct; code?: string }) | null } | null };
 
 /**
- * Calls, and once more when the network or the server fails.
+ * Sends a call, and repeats it once if the network or the server fails.
  * @param post sends a call to GraphQL
  */
 export async function perform(

@@ -21,10 +21,10 @@ let order: Intl.Collator;
 const root = document.documentElement;
 const shownHours = 8;
 const turnEveryMs = 15_000;
-/** Then the pages turn again by themselves. */
+/** How long after a touch the pages stay before they turn by themselves again. */
 const pauseForMs = 300_000;
 
-/** Then nothing turns by itself. */
+/** If set, no page turns by itself. */
 const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 let page = 0;
@@ -133,14 +133,14 @@ function drawPages(all: number): void {
   ]);
 }
 
-/** Where something is on, begins soon or has changed; then the free rooms; then those that cannot be used. */
+/** First the rooms where something is on, begins soon or has changed; then the free ones; then those that cannot be used. */
 function rank(room: ShownRoom, now: number): number {
   const { status } = lookAt(room, now);
   if (goneToday(room, now).length > 0) return 0;
   return status === 'FREE' ? 1 : status === 'CLOSED' || status === 'OUT_OF_SERVICE' || status === 'UNKNOWN' ? 2 : 0;
 }
 
-/** On several pages what is now comes first; the order stays for a round, so that no room changes pages meanwhile. */
+/** On several pages, rooms by rank; the order stays for a round, so that no room changes pages meanwhile. */
 function inRound(rooms: ShownRoom[], now: number): ShownRoom[] {
   const known = new Map(rooms.map((room) => [room.resource.id, room]));
   const isSame = round.length === rooms.length && round.every((id) => known.has(id));

@@ -5,7 +5,7 @@ import type { ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import { changeParts } from './lines.ts';
 
-/** @param said the day that goes without saying */
+/** @param said times of this day are written without their date */
 export function drawChange(
   text: Text,
   offsets: ZoneOffsets,

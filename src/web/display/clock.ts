@@ -8,11 +8,11 @@ export type Clock = {
   now(): number | undefined;
   /** The server's clock showed `serverTime` at some instant of the last `slack` milliseconds. */
   hear(serverTime: number, slack: number): void;
-  /** The ticks have stood still for so many milliseconds. */
+  /** Corrects for ticks that stood still for so many milliseconds. */
   skip(milliseconds: number): void;
 };
 
-/** How long a frame of a stream may have been on its way. */
+/** The longest time that a frame of a stream takes to arrive. */
 export const pushSlackMs = 4_000;
 
 export function makeClock(ticks: () => number): Clock {
@@ -49,7 +49,7 @@ export function localDay(offsets: ZoneOffsets, instant: number): number {
   return Math.floor((instant + offsetAt(offsets, instant)) / day);
 }
 
-/** The instant at which the clocks of the room show this; an hour off where they skip or repeat it. */
+/** The instant at which the clocks of the room show this; it is an hour off where they skip or repeat that time. */
 export function instantOf(offsets: ZoneOffsets, localDay: number, minutes: number): number {
   const local = localDay * day + minutes * 60_000;
   return local - offsetAt(offsets, local - offsetAt(offsets, local));

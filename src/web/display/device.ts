@@ -2,7 +2,7 @@
 import { documents } from './frames.ts';
 import { type Session, within } from './session.ts';
 
-/** Of this page and all its files. */
+/** The version of this page and all its files. */
 export const version = () => document.querySelector('meta[name=version]')?.getAttribute('content') ?? '';
 
 export function callGraphql(
@@ -26,7 +26,7 @@ export function callGraphql(
 
 type WakeLocks = { wakeLock?: { request(kind: 'screen'): Promise<EventTarget> } };
 
-/** Keeps the screen on for as long as the page is seen. */
+/** Keeps the screen on while the page is visible. */
 export function stayAwake(): void {
   const ask = () => {
     if (document.visibilityState === 'visible')
@@ -40,7 +40,7 @@ export function stayAwake(): void {
   ask();
 }
 
-/** Percent, where the browser tells. */
+/** The charge in percent, if the browser tells it. */
 async function battery(): Promise<number | null> {
   const { getBattery } = navigator as { getBattery?: () => Promise<{ level: number }> };
   const level = await getBattery?.call(navigator).then(
@@ -101,7 +101,7 @@ export async function keepPage(): Promise<void> {
 
 async function keepFiles(workers: ServiceWorkerContainer): Promise<void> {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
-  // A policy's name may be used once.
+  // A policy can be created only once under a name.
   rules ??= trustedTypes ? trustedTypes.createPolicy('worker', trusting) : trusting;
   await workers.register(rules.createScriptURL(new URL('./worker.ts', import.meta.url).href), {
     scope: './',

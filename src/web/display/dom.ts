@@ -48,8 +48,8 @@ export function scale(box: HTMLElement, most = 1, least = 0): void {
 }
 
 /**
- * Scales the type of each box to the largest factor with which it fits, if it can be without breaking words; what fits with
- * none loses its last lines.
+ * Scales the type of each box to the largest factor with which it fits, and breaks words only where none fits otherwise. A box
+ * that fits with none loses its last lines.
  */
 export function fitTiles(boxes: readonly HTMLElement[]): void {
   const isOver = (box: HTMLElement) => box.scrollHeight > box.clientHeight + 1 || isWide(box);

@@ -1,4 +1,4 @@
-/** Free rooms near one that cannot be had: those of its location that this device was given. */
+/** Finds free rooms in place of one that is taken: those of its location that this device may show. */
 import type { Clock } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { documents, parseInstants, readSnapshot, type SentSnapshot, type ShownRoom } from './frames.ts';
@@ -11,7 +11,7 @@ const minute = 60_000;
 const most = 3;
 const shortest = 15 * minute;
 
-/** The nearest fit first: with as many seats and as much of the equipment, and of these the smallest. */
+/** The best fit first: with enough seats and most of the equipment, and of these the smallest. */
 export function findFree(rooms: readonly ShownRoom[], own: ShownRoom, now: number): FreeRoom[] {
   const { id, capacity, equipment } = own.resource;
   const lacks = ({ resource }: ShownRoom) =>

@@ -8,16 +8,16 @@ export type Grid = {
   type: number;
 };
 
-/** The least size of a tile, in multiples of its font size. */
+/** The minimum size of a tile, in multiples of its font size. */
 const tile = { width: 16, height: 9.2 };
 const smallest = 14;
 const biggest = 40;
 
-/** The least type of a screen: as much of it as can be read from 4 m on one of 55 inches, and in the hand on a small one. */
+/** The smallest readable font size: from 4 m on a screen of 55 inches, or in the hand on a small one. */
 export const leastType = (width: number, height: number) =>
   Math.max(smallest, Math.round(Math.min(width / 68, height / 38)));
 
-/** The largest type with which all tiles fit on one page; with the least type there may be several pages. */
+/** The largest font size with which all tiles fit on one page; with the smallest there may be several pages. */
 export function spread(count: number, width: number, height: number, least = smallest): Grid {
   for (let type = Math.max(biggest, least); type >= least; type--) {
     const columns = Math.max(1, Math.floor(width / (tile.width * type)));

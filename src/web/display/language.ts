@@ -7,7 +7,7 @@ export async function loadText(language: Language): Promise<Text> {
   return language === 'de' ? (await import('./german.ts')).german : (await import('./english.ts')).english;
 }
 
-/** @param wanted of the address; @param ofBrowser as in navigator.languages */
+/** @param wanted the language in the address @param ofBrowser as in navigator.languages */
 export function chooseLanguage(wanted: string | null, ofBrowser: readonly string[]): Language {
   for (const tag of wanted === null ? ofBrowser : [wanted, ...ofBrowser]) {
     const language = tag.slice(0, 2).toLowerCase();

@@ -14,7 +14,7 @@ export function dateLine(text: Text, offsets: ZoneOffsets, instant: number): str
   return `${text.days[weekday(offsets, instant)]}, ${date(text, offsets, instant)}`;
 }
 
-/** A clock time, with its day where that is not `said`, which goes without saying: today, or the day of a heading. */
+/** A clock time, with its day unless that is `said`: today, or the day of a heading. */
 export function instantLine(text: Text, offsets: ZoneOffsets, instant: number, now: number, said = now): string {
   const time = clockTime(offsets, instant);
   if (localDay(offsets, instant) === localDay(offsets, said)) return time;
@@ -47,10 +47,10 @@ export function untilLine(text: Text, offsets: ZoneOffsets, sight: Sight, asOf: 
 
 export type Span = { start: number; end: number };
 
-/** From when until when, each with its day where that does not go without saying. */
+/** Start and end, each with its day if that is needed. */
 export function timesLine(text: Text, offsets: ZoneOffsets, { start, end }: Span, now: number, said = now): string {
   const from = instantLine(text, offsets, start, now, said);
-  // Midnight ends a day.
+  // An end at midnight belongs to the day before.
   const isSameDay = localDay(offsets, end - 1) === localDay(offsets, start);
   return text.range(from, isSameDay ? clockTime(offsets, end) : instantLine(text, offsets, end, now, start));
 }
@@ -66,10 +66,10 @@ export function peopleLine({ classes, teachers, organizer, change }: ShownSlot):
   return [...(classes ?? []), ...leaders].join(' · ');
 }
 
-/** What is new, and what it was before, to be struck out. */
+/** A new value, and the former one, which is struck out. */
 export type ChangePart = { says: string; was: string };
 
-/** What has changed since the first plan; empty where nothing has. @param said the day that goes without saying */
+/** The changes since the first plan. @param said times of this day are written without their date */
 export function changeParts(text: Text, offsets: ZoneOffsets, slot: ShownSlot, now: number, said = now): ChangePart[] {
   const { change, start, end, teachers } = slot;
   if (!change) return [];
@@ -92,5 +92,5 @@ export function changeParts(text: Text, offsets: ZoneOffsets, slot: ShownSlot, n
   return parts;
 }
 
-/** The last instant at which somebody may look for it: of a lesson that has moved to a later time the end of that. */
+/** The last instant at which somebody may look for the lesson: if it has moved to a later time, the end of that. */
 export const endOf = ({ end, change }: ShownSlot) => Math.max(end, change?.endNow ?? end);

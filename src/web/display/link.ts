@@ -13,7 +13,7 @@ import {
   type SentSnapshot,
 } from './frames.ts';
 
-/** What a link uses of its world. */
+/** The functions of the browser that a link uses. */
 export type Ports = {
   fetch(address: string, init: RequestInit): Promise<Response>;
   /** Milliseconds that only go forward. */
@@ -24,11 +24,11 @@ export type Ports = {
   after(milliseconds: number, run: () => void): () => void;
 };
 
-/** Refused: the credential does not count. Missing: there is no such room or location for it. */
+/** Refused: the credential is not valid. Missing: it gives access to no such room or location. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'offline' | 'refused' | 'missing';
 
 export type LinkFeed = {
-  /** Of GraphQL. */
+  /** The address of GraphQL. */
   address: string;
   token: string;
   documents: { stream: string; poll: string };
@@ -36,16 +36,16 @@ export type LinkFeed = {
   /**
    * @param slack milliseconds within which the frame's serverTime was read
    * @param first whether it is the first frame of its connection
-   * @returns false when it does not fit what is known, and all must be sent again
+   * @returns false if the frame does not fit the known state, and all must be sent again
    */
   take(frame: ReceivedFrame, slack: number, first: boolean): boolean;
   turn(state: LinkState): void;
 };
 
 export type ServerLink = {
-  /** Tries at once what it would have tried later. */
+  /** Makes the next attempt at once. */
   hurry(): void;
-  /** Drops the open connection and starts anew, after a change of the network. @param isOffline as the device reports */
+  /** Reconnects after a change of the network. @param isOffline as the device reports */
   drop(isOffline?: boolean): void;
   close(): void;
   /** How often a connection was lost. */
@@ -71,11 +71,11 @@ type Outcome =
   /** The wait that the server has asked for. */
   | { kind: 'later'; seconds: number };
 
-/** What an answer without frames means: of HTTP, or of GraphQL within it. */
+/** What an answer without frames means, by its HTTP status and the code of its error. */
 function judge(status: number, text: string, retryAfter: string | null = null): Outcome {
   const code = /"code":\s*"(\w+)"/i.exec(text)?.[1] ?? '';
   if (/^(NOT_FOUND|FORBIDDEN|NotFound|Forbidden)$/.test(code)) return { kind: 'missing' };
-  // An answer of a proxy has no code, and says nothing about our token.
+  // A 401 without a code is a proxy's, and says nothing about our token.
   if (code === 'NOT_AUTHENTICATED' || (status === 401 && code)) return { kind: 'refused' };
   const seconds = Number(retryAfter);
   return seconds > 0 ? { kind: 'later', seconds: Math.min(seconds, 60) } : { kind: 'lost' };
@@ -88,7 +88,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let wake = () => {};
   let isUrgent = false;
   let attempt = 0;
-  /** Streams have not come through, and are tried again from then on. */
+  /** When streams, which have not come through, are tried again. */
   let streamsFrom = Number.NEGATIVE_INFINITY;
   let state: LinkState | undefined;
 

@@ -2,7 +2,7 @@
 import { parseInstants, readSnapshot, type SentSnapshot } from './frames.ts';
 import { backOff, type LinkFeed, type Ports, type ServerLink } from './link.ts';
 
-/** @param ask GETs the snapshot, with the ETag that is known already */
+/** @param ask sends a GET for the snapshot, with the ETag that is known */
 export function openPaperLink(
   ports: Ports,
   feed: LinkFeed,
@@ -14,7 +14,7 @@ export function openPaperLink(
   let seconds = 60;
   let known: SentSnapshot | undefined;
 
-  /** @returns when to ask again, in milliseconds; undefined: never with this token */
+  /** @returns after how many milliseconds to ask again; undefined for never */
   async function once(mine: number): Promise<number | undefined> {
     const asked = ports.ticks();
     const response = await ask(etag);
@@ -31,7 +31,7 @@ export function openPaperLink(
       feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack() + 1_000, true);
     } else if (response.ok) {
       const body = parseInstants(await response.text()) as SentSnapshot & { nextPollSeconds: number };
-      // Over REST ids are numbers.
+      // In REST ids are numbers.
       known = { ...body, resource: { ...body.resource, id: String(body.resource.id) } };
       etag = response.headers.get('etag');
       seconds = Math.max(10, body.nextPollSeconds || 0);
@@ -45,7 +45,7 @@ export function openPaperLink(
   async function run(attempt: number): Promise<void> {
     cancel();
     const mine = ++round;
-    // Without an answer, the next request is sent.
+    // Without an answer the next request is sent after a minute.
     cancel = ports.after(60_000, () => void run(attempt + 1));
     const wait = await once(mine).catch(() => null);
     if (mine !== round) return;

@@ -1,4 +1,4 @@
-/** Problems of the room that are reported at the door: kept until the server has them, which stores each once. */
+/** Problems of the room that are reported at the door. Each is kept until the server has it, and is stored there once. */
 import { randomKey } from './acts.ts';
 import { callGraphql } from './device.ts';
 import { documents } from './frames.ts';
@@ -7,7 +7,7 @@ import { memory, type Session, within } from './session.ts';
 
 export type ProblemKind = keyof Text['problems'];
 type Report = { key: string; resourceId: string; kind: ProblemKind; reportedAt: string };
-/** `kept` is sent later; `full`: so many are kept that this one is not. */
+/** `kept`: it is sent later. `full`: too many are kept already. */
 export type Outcome = 'sent' | 'kept' | 'refused' | 'full';
 type Answer = {
   data?: { report?: { __typename?: string; code?: string; retryAfterSeconds?: number | null } | null } | null;
@@ -29,7 +29,7 @@ export function openReports(session: Session): Reports {
   const kept: Report[] = readKept();
   let sending: Promise<Map<string, Outcome>> | undefined;
   let retryAt = 0;
-  /** Until then the server asked not to be called. */
+  /** The end of the pause that the server asked for. */
   let askedUntil = 0;
 
   function readKept(): Report[] {
@@ -57,7 +57,7 @@ export function openReports(session: Session): Reports {
     return 'kept';
   }
 
-  /** In order, until one cannot be sent. */
+  /** Sends the kept reports in order, until one fails. */
   async function sendKept(): Promise<Map<string, Outcome>> {
     const outcomes = new Map<string, Outcome>();
     for (let report = kept[0]; report; report = kept[0]) {

@@ -4,7 +4,7 @@ import { chooseLanguage, loadText } from './language.ts';
 
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
-/** The local storage of the browser, where it has one. */
+/** The local storage of the browser, if it may be used. */
 export const memory = {
   get(key: string): string | null {
     try {
@@ -13,13 +13,13 @@ export const memory = {
       return null;
     }
   },
-  /** @param value null forgets */
+  /** @param value null removes the key */
   set(key: string, value: string | null): void {
     try {
       if (value === null) localStorage.removeItem(key);
       else localStorage.setItem(key, value);
     } catch {
-      // Full or forbidden: the value lives as long as the page.
+      // The storage is full or forbidden: the value is kept as long as the page.
     }
   },
 };
@@ -38,7 +38,7 @@ export async function openSession() {
   const key = `roomgate ${tenant} token`;
   document.documentElement.lang = language;
   const theme = parameters.get('theme');
-  // Until a room, and with it its clock, is known.
+  // Until the room is known: its clock then decides.
   if (theme) document.documentElement.dataset['theme'] = theme;
   const brought = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
   let token = brought ? decodeURIComponent(brought) : memory.get(key);
@@ -47,7 +47,7 @@ export async function openSession() {
     history.replaceState(null, '', location.pathname + location.search);
   }
   return {
-    /** Of the room or the location. */
+    /** The id of the room or the location. */
     id: decodeURIComponent(location.pathname.split('/').at(-1) ?? ''),
     tenant,
     text: await loadText(language),
@@ -61,7 +61,7 @@ export async function openSession() {
       token = value === null && stored !== token ? stored : value;
       memory.set(key, token);
     },
-    /** Of REST. */
+    /** Calls the REST API. */
     ask(path: string, init: RequestInit = {}): Promise<Response> {
       const headers: Record<string, string> = { accept: 'application/json', 'x-jsonpropertyformat': 'camel' };
       if (token) headers['authorization'] = `Bearer ${token}`;
@@ -90,9 +90,9 @@ export function showCard(
 }
 
 /**
- * Shows codes until an Admin has confirmed one; the device then has a token. Where the address is wrong it says so.
+ * Shows codes until an Admin has confirmed one; the device then has a token. If the address is wrong, the page says so.
  * @param kind what the page shows
- * @param why a reason to show
+ * @param why the reason for pairing, which is shown
  */
 export async function pair(session: Session, kind: 'sign' | 'board', why: string | null): Promise<void> {
   const { text } = session;
@@ -106,7 +106,7 @@ export async function pair(session: Session, kind: 'sign' | 'board', why: string
   for (let wait = 2; ; wait = Math.min(60, wait * 2)) {
     const code = await askForCode(session, kind).catch(() => null);
     if (typeof code === 'number') {
-      // It may be made later.
+      // The tenant, room or location may be created later.
       wait = 30;
       showCard(session, wrongAddress(session, kind, code));
       await pause(wait * (1 + Math.random()));
@@ -147,7 +147,7 @@ function wrongAddress(session: Session, kind: 'sign' | 'board', status: number) 
   };
 }
 
-/** @returns the status of the answer where the address of the page is wrong */
+/** @returns 404 or 422 if the address of the page is wrong */
 async function askForCode(session: Session, kind: 'sign' | 'board'): Promise<Code | 404 | 422 | null> {
   const response = await session.ask('pairings', {
     method: 'POST',
@@ -157,7 +157,7 @@ async function askForCode(session: Session, kind: 'sign' | 'board'): Promise<Cod
   if (response.status === 404 || response.status === 422) return response.status;
   if (!response.ok) return null;
   const { code, token, expiresAt, pollSeconds } = await response.json();
-  // Both instants are of the server's clock; the device's may be wrong.
+  // Both instants are by the server's clock; the device's may be wrong.
   const left = Date.parse(expiresAt) - Date.parse(response.headers.get('date') ?? '');
   return { code, token, pollSeconds, validFor: left > 0 && left < 3_600_000 ? left : 600_000 };
 }

@@ -26,7 +26,7 @@ let reports: Reports;
 let watch: Watch;
 const root = document.documentElement;
 
-/** Part of the keys: after a turn of the device all is measured again. */
+/** Part of the keys of `show`, so that everything is measured again when the device is turned. */
 const size = () => [innerWidth, innerHeight];
 
 function drawHead(room: ShownRoom, now: number): void {
@@ -44,7 +44,7 @@ function drawHead(room: ShownRoom, now: number): void {
 /** The age of what is shown, and the reason. */
 function drawNotice(room: ShownRoom, { age, status, until }: Sight, now: number): void {
   const isOffline = watch.state === 'offline' || watch.state === 'connecting';
-  // Paper polls seldom, and always shows its age.
+  // E-paper polls seldom, and always shows its age.
   const isOld = age === 'lost' || (age === 'stale' && !isPaper);
   const stand = isOld || isPaper ? text.asOf(instantLine(text, room.zoneOffsets, room.asOf, now)) : '';
   const reason = isOffline ? text.offline : isOld ? text.stale : '';
@@ -56,7 +56,7 @@ function drawNotice(room: ShownRoom, { age, status, until }: Sight, now: number)
   ]);
 }
 
-/** @param said the day that goes without saying */
+/** @param said times of this day are written without their date */
 function details(room: ShownRoom, slot: ShownSlot, now: number, said = now): (HTMLElement | false)[] {
   const uncertain = slot.isRequested ? text.requested : slot.isTentative && text.tentative;
   const people = [peopleLine(slot), uncertain].filter(Boolean).join(' · ');
@@ -88,13 +88,13 @@ function drawState(room: ShownRoom, sight: Sight, now: number): void {
     ],
   );
   document.title = `${[word, until].filter(Boolean).join(' ')} – ${room.resource.name}`;
-  // For screen readers, only when it changes.
+  // For screen readers, which announce only what changes.
   show(byId('said'), [status, until], () => [`${word} ${until}`]);
   root.dataset['status'] = status;
   if (!isNew) return;
   const box = byId('now');
   scale(box, 1.4);
-  // Rather no last line than half of one.
+  // Removes a line that would be cut off.
   const people = box.querySelectorAll('.people');
   for (let n = people.length; n-- > 0 && box.scrollHeight > box.clientHeight + 1; ) people[n]?.remove();
 }
@@ -141,7 +141,7 @@ function shorten(list: HTMLElement): void {
   while (isTooLong() && list.children.length > (dropped ? 2 : 1)) {
     more.remove();
     const rows = [...list.children].reverse();
-    // What has changed stays longest.
+    // Changed lessons are dropped last.
     const last = rows.find(({ className }) => !className) ?? rows.find(({ className }) => className === 'changed');
     if (!last) return;
     dropped++;

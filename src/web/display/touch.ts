@@ -11,19 +11,19 @@ import { type Session, within } from './session.ts';
 
 type Phase =
   | { kind: 'ready' }
-  /** The button asks once more. */
+  /** The button asks for confirmation. */
   | { kind: 'sure' }
   | { kind: 'working'; what: string }
-  /** Other rooms that are free. */
+  /** Shows other rooms that are free. */
   | { kind: 'found'; rooms: FreeRoom[] }
-  /** The kinds of problems. */
+  /** Shows the kinds of problems. */
   | { kind: 'reporting' }
   | { kind: 'said'; line: string; undo: DoneAct | null };
 
 export type Touch = {
   /**
-   * @param off why nothing can be done now
-   * @param elsewhere looks for other rooms; null where there is no need
+   * @param off the reason why nothing can be done now
+   * @param elsewhere looks for other rooms; null if this one will do
    */
   draw(offers: Offer[], now: number, offsets: ZoneOffsets, off: string | null, elsewhere: Elsewhere | null): void;
   /** Whether somebody is using it. */
@@ -42,15 +42,15 @@ const elsewhereForMs = 30 * 60_000;
 type Surroundings = {
   session: Session;
   reports: Reports;
-  /** Of the buttons. */
+  /** Holds the buttons. */
   box: HTMLElement;
-  /** Of other rooms, and of the kinds of problems. */
+  /** Holds other rooms, and the kinds of problems. */
   other: HTMLElement;
-  /** Of the button that reports a problem. */
+  /** Holds the button that reports a problem. */
   report: HTMLElement;
-  /** Draws anew. */
+  /** Redraws. */
   changed(): void;
-  /** Something may be different now. */
+  /** Called after an action, when offers may have changed. */
   acted(): void;
 };
 
@@ -59,7 +59,7 @@ export function makeTouch({ session, reports, box, other, report, changed, acted
   let phase: Phase = { kind: 'ready' };
   let timer = 0;
   let tapped: (index: number) => void = () => {};
-  /** When it was last drawn, each second. */
+  /** The time of the last drawing; there is one each second. */
   let drawnAt = 0;
 
   function enter(next: Phase, milliseconds = 0): void {

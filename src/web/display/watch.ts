@@ -40,10 +40,10 @@ export type Watching = {
 
 const noLook: Look = { colour: null, logo: null };
 const keptForMs = 86_400_000;
-/** Seldom, because flash memory wears out. */
+/** Rarely, because flash memory wears out. */
 const keepEveryMs = 300_000;
 
-/** What this version of the page has stored. */
+/** Reads what this version of the page has stored; empty if another has. */
 function parseKept(text: string | null): { snapshot?: ShownRoom; ahead?: number } {
   try {
     const kept = JSON.parse(text ?? '{}');
@@ -60,10 +60,10 @@ export function startWatch(watching: Watching): Watch {
   const kept = `roomgate ${session.tenant} ${kind} ${session.id}`;
   if (kind === 'sign' && session.token) recall();
   else memory.set(kept, null);
-  /** Of this connection. */
+  /** The rooms that were sent over this connection. */
   let sent = new Set<string>();
 
-  /** A board is sent all of its rooms first: a room that was not sent by then is no longer one of them. */
+  /** Drops rooms that are no longer on the board: the first frames of a connection hold all that are. */
   function dropUnsent(): void {
     const mine = (sent = new Set<string>());
     setTimeout(() => {
@@ -83,7 +83,7 @@ export function startWatch(watching: Watching): Watch {
       return;
     }
     clock.hear(now, 0);
-    // The clock may have stopped without power, so the room is not shown as free until the server answers.
+    // The clock stops without power, so the room is not shown as free until the server answers.
     watch.rooms.set(session.id, { ...snapshot, trustUntil: snapshot.asOf });
   }
 
@@ -141,7 +141,7 @@ export function startWatch(watching: Watching): Watch {
   }
 
   let isTold = false;
-  /** At a random moment when the server is back, but at once for a new device, which must learn what it may do. */
+  /** Calls the server once it is back: at a random moment, but at once for a new device, which must learn its rights. */
   function comeBack(): void {
     setTimeout(() => void tell(), isTold ? Math.random() * 15_000 : 0);
     isTold = true;
@@ -149,7 +149,7 @@ export function startWatch(watching: Watching): Watch {
     void keepPage();
   }
 
-  /** Fulfilled when the token is refused. */
+  /** Resolves when the token is refused. */
   async function follow(): Promise<void> {
     const paper = watching.isPaper ? await import('./paper.ts') : null;
     await new Promise<void>((resolve) => {
@@ -207,7 +207,7 @@ export function startWatch(watching: Watching): Watch {
     }
   }
 
-  // After the caller has received the watch.
+  // Starts after the caller has received the watch.
   queueMicrotask(() => void run());
   // E-paper does this after each poll.
   setInterval(() => {
@@ -223,7 +223,7 @@ export function startWatch(watching: Watching): Watch {
 
 /** Reacts to what the device reports about the network and its clock. */
 function mind(watch: Watch): void {
-  // The events come a little early.
+  // These events come a little early.
   addEventListener('offline', () => setTimeout(() => watch.link?.drop(!navigator.onLine), 1_000));
   addEventListener('online', () => {
     // At random, so that not all signs of a house call at once.

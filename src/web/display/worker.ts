@@ -8,11 +8,11 @@ const isFile = ({ method, url }: Request) =>
   method === 'GET' &&
   /\/(door-sign|board)\/\d+$|\/assets\/(web|web\/display|displays)\/[\w.-]+$/.test(new URL(url).pathname);
 
-/** A call without network may hang forever. */
+/** Milliseconds after which a cached file is used: a call without network may hang forever. */
 const patienceMs = 5_000;
-/** For files that are not cached. */
+/** The same for files that are not cached. */
 const longPatienceMs = 20_000;
-/** How long cached files are used without asking, after a timeout. */
+/** After a timeout, how long cached files are used without a call. */
 const unaskedMs = 30_000;
 let cutUntil = 0;
 
@@ -45,7 +45,7 @@ async function answer(request: Request): Promise<Response> {
   }
 }
 
-// A new worker need not wait until no sign is open, which never happens.
+// A new worker starts at once. It would wait until no sign is open, which never happens.
 addEventListener('install', () => (globalThis as unknown as { skipWaiting(): void }).skipWaiting());
 addEventListener('fetch', (event) => {
   const { request } = event as FetchEvent;

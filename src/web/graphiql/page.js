@@ -114,7 +114,7 @@ function show() {
   YogaGraphiQL.renderYogaGraphiQL(root, {
     title: 'roomgate',
     logo: '',
-    // Just after a change of tabs GraphiQL still has the name of the operation before.
+    // Just after a change of tabs GraphiQL still has the former tab's operation name.
     fetcher: ({ query, variables, operationName }, { headers } = {}) =>
       ask({ query, variables, ...(query.includes(operationName) && { operationName }) }, headers),
     defaultTabs: firstTabs,
