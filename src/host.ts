@@ -6,6 +6,7 @@ import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import v8 from 'node:v8';
 import vm from 'node:vm';
+import { watchOutput } from './cli/output.ts';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
 import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
 import { watchForUncaught } from './containment.ts';
@@ -277,15 +278,9 @@ const host: Host = {
   ],
 };
 
-// The reader of the output may stop reading (`| head -1`); the command and its clean-up still run to their end.
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-
 /** @returns the exit code */
 export async function run(argv: readonly string[]): Promise<number> {
-  const code = await runProgram(createProgram(host), argv);
+  const code = await runProgram(createProgram(host), argv, watchOutput());
   // The channel to a supervisor does not keep a process that has done its work.
   process.channel?.unref();
   return code;

@@ -247,13 +247,22 @@ function describeError(error: unknown): { code: string; message: string; exitCod
 /**
  * Runs the command in `argv` and returns the exit code: 0, 1 for an error or a failed result, 2 for a wrong command line, 78
  * for unusable settings. Errors are written to standard error.
+ * @param delivered waits until all that was printed is written, and throws when it is lost
  */
-export async function runProgram(program: Command, argv: readonly string[]): Promise<number> {
+export async function runProgram(
+  program: Command,
+  argv: readonly string[],
+  delivered: () => Promise<void> = async () => {},
+): Promise<number> {
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(argv).catch((error: unknown) => {
+      // Such as help that was asked for.
+      if (!(error instanceof CommanderError && error.exitCode === 0)) throw error;
+    });
+    // What a server has printed at its start does not decide how it ended.
+    if (program.args[0] !== 'serve') await delivered();
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0;
     // No command was given; commander has shown the help.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
     const { code, message, exitCode } = describeError(error);

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { open, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Command } from 'commander';
@@ -186,6 +187,18 @@ test('a reader that stops reading changes nothing: exit code 0, and no word of i
   reader.stdout.destroy();
   const [complaints, [code]] = await Promise.all([text(reader.stderr), once(reader, 'exit')]);
   expect([code, complaints]).toEqual([0, '']);
+});
+
+test.each([
+  [[], 'Standard output cannot be written: no space left on device.\n'],
+  [['--json'], '{"Error":{"Code":"Failed","Message":"Standard output cannot be written: no space left on device."}}\n'],
+])('an output that cannot be written: exit code 1, and one line %j', async (args, told) => {
+  const full = await open('/dev/full', 'w');
+  const program = path.join(import.meta.dirname, '..', '..', 'src', 'main.js');
+  const writer = spawn(process.execPath, [program, '--help', ...args], { stdio: ['ignore', full.fd, 'pipe'] });
+  const [complaints, [code]] = await Promise.all([text(writer.stderr as Readable), once(writer, 'exit')]);
+  await full.close();
+  expect([code, complaints]).toEqual([1, told]);
 });
 
 describe('import', () => {
