@@ -221,7 +221,8 @@ export function openCsv(
               { kind: 'slot', file, line, day, period, weeks, room, roomColumn, ...content },
             ]);
     }
-    if (rooms.length === 0) report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out');
+    if (rooms.length === 0)
+      report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out; a lesson has one');
     for (const [key, entry] of entries) await take(key, entry);
   };
 }

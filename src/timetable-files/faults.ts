@@ -28,6 +28,8 @@ export type FaultReport = ReturnType<typeof openReport>;
 export function openReport(names: readonly string[]) {
   const faults: (FieldError & { file: number })[] = [];
   const notices: Notice[] = [];
+  /** The notices as faults, for when nothing else is left. */
+  const leftOut: FieldError[] = [];
   let [faultCount, noticeCount] = [0, 0];
   const headings = new Map<number, readonly string[]>();
   const nameOf = (file: number) => names[file] ?? '';
@@ -47,12 +49,26 @@ export function openReport(names: readonly string[]) {
     },
     notice({ file, line }: FilePlace, code: string, message: string): void {
       noticeCount++;
-      if (notices.length < mostNotices) notices.push({ file: nameOf(file), line, code, message: asSentence(message) });
+      if (notices.length >= mostNotices) return;
+      notices.push({ file: nameOf(file), line, code, message: asSentence(message) });
+      const told = `${nameOf(file)} line ${line}: ${asSentence(message)}`;
+      leftOut.push({ field: null, pointer: `/Files/${file}`, code, message: told, line, column: null });
     },
     get isFaulty() {
       return faultCount > 0;
     },
     notices: () => ({ count: noticeCount, listed: notices }),
+    /** @throws InvalidInput with what was left out, as no lesson is left: an empty timetable would delete the stored one */
+    refuseEmpty(): never {
+      const [first] = leftOut;
+      const more = noticeCount > 1 ? ` ${noticeCount - 1} more were left out.` : '';
+      throw new InvalidInput(
+        `The files have no lesson in the term: an empty timetable would delete the stored one. ${
+          first ? `${first.message}${more}` : 'Check Term, and delete jobs with jobs/delete.'
+        }`,
+        leftOut,
+      );
+    },
     /** @throws InvalidInput with all faults in the order of the files */
     check(): void {
       if (faultCount === 0) return;

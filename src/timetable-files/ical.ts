@@ -85,7 +85,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     const start = propertyOf(event, 'DTSTART');
     if (!start) return stop('DTSTART', 'MissingValue', 'the event has no start');
     if (!hasTime(start)) {
-      report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is no lesson');
+      report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is left out; a lesson has times');
       return;
     }
     function zoneOf(property: IcalProperty, value = property.value): string {
@@ -149,7 +149,11 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     const rooms = listOf(textOf('LOCATION'), /~/);
     const title = textOf('SUMMARY');
     if (rooms.length === 0)
-      report.notice({ file, line: at }, 'WithoutRoom', `Event ${shown(title)} has no LOCATION and is left out`);
+      report.notice(
+        { file, line: at },
+        'WithoutRoom',
+        `Event ${shown(title)} has no LOCATION and is left out; a lesson names its room there`,
+      );
     const replaced = propertyOf(event, 'RECURRENCE-ID');
     if (replaced?.parameters.has('RANGE'))
       stop(

@@ -242,9 +242,6 @@ async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGene
     counts.jobs++;
   }
   report.check();
-  if (counts.jobs === 0)
-    throw new InvalidInput(
-      'The files have no lesson in the term: an empty timetable would delete the stored one. Check Term, and delete jobs with jobs/delete.',
-    );
+  if (counts.jobs === 0) report.refuseEmpty();
   yield Buffer.from(']');
 }

@@ -8,6 +8,8 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
 /** The first bytes of common files that are not text, with a description and a remedy. */
 const others: readonly [bytes: readonly number[], what: string, remedy: string][] = [
+  [[0xff, 0xfe, 0, 0], 'text in UTF-32', 'save it as UTF-8'],
+  [[0, 0, 0xfe, 0xff], 'text in UTF-32', 'save it as UTF-8'],
   [[0x50, 0x4b, 3, 4], 'a ZIP archive or an Excel workbook', 'unpack it, or save the sheet as CSV UTF-8'],
   [[0xd0, 0xcf, 0x11, 0xe0], 'an Excel workbook (.xls)', 'save the sheet as CSV UTF-8'],
   [[0x1f, 0x8b], 'compressed with gzip', 'unpack it first'],
@@ -60,14 +62,19 @@ async function lineOfDamage(read: ReadBytes): Promise<number | undefined> {
 
 /** Bytes that Windows-1252 does not assign. In the code pages of MS-DOS the first of them is an ü. */
 const unassigned = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
+/** Marks such as „ and ” in Windows-1252, which no word has inside; letters such as ä and ö in the code pages of MS-DOS. */
+const marks = new Set([0x82, 0x84, 0x87, 0x88, 0x89, 0x8b, 0x93, 0x94, 0x95, 0x98, 0x99]);
+const isPlainLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
-/** The first line with such a byte; undefined if there is none. */
-async function lineOfUnassigned(read: ReadBytes): Promise<number | undefined> {
-  let line = 1;
+/** The first line with a byte that is no text of Windows-1252; undefined if there is none. */
+async function lineOfOtherPage(read: ReadBytes): Promise<number | undefined> {
+  let [line, before, last] = [1, 0, 0];
   for await (const chunk of read())
     for (const byte of chunk) {
+      if (unassigned.has(byte)) return line;
+      if (marks.has(last) && isPlainLetter(before) && isPlainLetter(byte)) return line;
       if (byte === 0x0a) line++;
-      else if (unassigned.has(byte)) return line;
+      [before, last] = [last, byte];
     }
   return undefined;
 }
@@ -106,7 +113,7 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
       'NoText',
       'the line is not UTF-8, as most of the file is; export all of it as UTF-8',
     );
-  const strange = await lineOfUnassigned(read);
+  const strange = await lineOfOtherPage(read);
   if (strange !== undefined)
     return refuse(
       { file, line: strange },

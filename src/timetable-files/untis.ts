@@ -146,7 +146,11 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
     const content = { subject: cell(4), classes: listOf(cell(2), names), teachers: listOf(cell(3), names) };
     const rooms = listOf(cell(5), names);
     if (rooms.length === 0)
-      report.notice({ file, line }, 'WithoutRoom', `Lesson ${lesson} has no room and is left out`);
+      report.notice(
+        { file, line },
+        'WithoutRoom',
+        `Lesson ${lesson} has no room and is left out; give it one if it is to be booked`,
+      );
     for (const room of rooms)
       await take(String(lesson), { kind: 'slot', file, line, day: weekday, period, room, roomColumn: 5, ...content });
   };

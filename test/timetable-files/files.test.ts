@@ -218,6 +218,10 @@ describe('faults', () => {
     ],
     ['an empty file', { 'GPU001.TXT': '' }, 1, null, 'EmptyFile'],
     ['an ü of MS-DOS', gpu001('2,"5a","M\x81l","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
+    ['an ä of MS-DOS', gpu001('2,"5a","M\x84rz","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
+    ['an ö of MS-DOS', gpu001('2,"5a","Sch\x94n","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
+    ['UTF-32', { 'GPU001.TXT': Buffer.from([0xff, 0xfe, 0, 0, 0x31, 0, 0, 0]) }, 1, null, 'NoText'],
+    ['UTF-32 in the other order', { 'GPU001.TXT': Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x31]) }, 1, null, 'NoText'],
     [
       'one letter of Windows in UTF-8',
       {

@@ -139,3 +139,23 @@ test('a rule that began so long ago that its lessons would be missing is refused
   const { accepted } = await school.imports({ 'club.ics': text }, { ...spring, since: '2027-04-01' });
   expect(accepted.LessonCount).toBe(5);
 });
+
+test.each([
+  ['WithoutRoom', ['SUMMARY:Chor', 'DTSTART:20270401T080000', 'DURATION:PT45M'], 'Event "Chor" has no LOCATION'],
+  ['WholeDay', ['LOCATION:R101', 'DTSTART;VALUE=DATE:20270401'], 'The event lasts whole days'],
+])('a calendar of which nothing is left says where that was left out, and why: %s', async (Code, event, why) => {
+  const school = await enterSchool(service, ['R101']);
+  const lines = [...event, 'END:VEVENT', 'END:VCALENDAR', ''];
+  const text = ['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'UID:club@school', ...lines].join('\r\n');
+  const answer = await school.post({ 'club.ics': text }, spring);
+  const Message = expect.stringMatching(new RegExp(`^club\\.ics line 2: ${why} .*; a lesson `));
+  expect([answer.status, await answer.json()]).toEqual([
+    422,
+    expect.objectContaining({
+      detail: expect.stringContaining(
+        `The files have no lesson in the term: an empty timetable would delete the stored one. club.ics line 2: ${why}`,
+      ),
+      Errors: [expect.objectContaining({ Line: 2, Code, Message })],
+    }),
+  ]);
+});

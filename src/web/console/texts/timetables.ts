@@ -110,6 +110,8 @@ export const t = texts(
       InvalidRule: 'Die Wiederholung ist nicht zu lesen',
       InvalidEvent: 'Der Termin ist nicht zu lesen',
       MissingValue: 'Die Angabe fehlt',
+      WithoutRoom: 'Ohne Raum ist es keine Lektion',
+      WholeDay: 'Ohne Uhrzeit ist es keine Lektion',
       UnknownRoom: 'Diesen Raum gibt es nicht',
       AmbiguousRoom: 'Den Raum gibt es an mehreren Standorten',
       UnknownPeriod: 'Diese Stunde steht nicht im Stundenraster',
