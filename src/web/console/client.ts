@@ -1,6 +1,6 @@
 /**
- * Queries and mutations. What is refused comes as a Refusal, which people can read. A call that hears that the session has
- * ended waits until somebody has signed in again, and is then sent once more: nothing that was typed is lost.
+ * Queries and mutations. A refused call gives a Refusal, which people can read. A call after the end of the session waits until
+ * somebody has signed in again, and is then repeated: no input is lost.
  */
 import { signal } from '@preact/signals';
 import type { TypedDocumentString } from './generated/graphql.ts';
@@ -10,7 +10,7 @@ export type Fault = {
   pointer: string | null;
   code: string;
   message: string;
-  /** Of a file that was sent. */
+  /** Line and column in a file that was sent. */
   line?: number | null;
   column?: number | null;
 };
@@ -21,14 +21,14 @@ export type Conflict = {
   resourceId: string;
   start: string;
   end: string;
-  /** Of the wanted booking, one of many in a series. */
+  /** The start of the wanted booking, one of many in a series. */
   wantedStart: string;
 };
 export type Alternative = { resourceId: string; resourceName: string; start: string; end: string };
 
 export type Refusal = {
   code: string;
-  /** In the words of the server. */
+  /** The server's message. */
   message: string;
   faults: readonly Fault[];
   conflicts: readonly Conflict[];
@@ -46,10 +46,10 @@ export class Refused extends Error {
 }
 
 const page = document.documentElement.dataset;
-/** Where the service is; taken before the address changes. */
+/** The URL of the service; read before the address changes. */
 const root = new URL(page['root'] || '../', location.href);
 export const mandator = page['mandator'] ?? '';
-/** Of the files that are sent. */
+/** The limits of files that are sent. */
 export const limits = {
   jobBodyBytes: Number(page['jobBodyBytes']),
   lessonsPerBatch: Number(page['lessonsPerBatch']),
@@ -58,7 +58,7 @@ export const addressOf = (path: string): URL => new URL(`${mandator}/${path}`, r
 
 export const without = { message: '', faults: [], conflicts: [], alternatives: [] };
 
-/** Since when the server has not answered; undefined while it answers. */
+/** The time since which the server has not answered; undefined while it answers. */
 export const lostSince = signal<number | undefined>(undefined);
 let heardAt = Date.now();
 export function hear(): void {
@@ -72,22 +72,22 @@ function offline(): Refused {
   return new Refused({ ...without, code: 'Offline' });
 }
 
-/** The outcome is unknown: the call may have been carried out although no answer has come. */
+/** Whether the outcome is unknown: the call may have been carried out although no answer has come. */
 export const isUnanswered = ({ code }: Pick<Refusal, 'code'>): boolean =>
   code === 'Offline' || code === 'Unavailable' || code === 'INTERNAL_ERROR';
 
-/** A key of a request, sent with it again: random bytes, since `randomUUID` is only there over https. */
+/** An Idempotency-Key, which repeated attempts share. Of random bytes, since `randomUUID` exists only over https. */
 export const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 type CallOptions = {
   signal?: AbortSignal | undefined;
   headers?: Readonly<Record<string, string>>;
-  /** It still arrives when the page is left; browsers bound how much. */
+  /** Sends the call even if the page is left; browsers limit its size. */
   outlives?: boolean;
 };
 
-/** Any call of the console's own server. @param body JSON @throws Refused `Offline` when there is no answer */
+/** Calls the console's own server. @param body JSON @throws Refused `Offline` when there is no answer */
 export async function call(
   method: string,
   path: string,
@@ -130,7 +130,7 @@ export const untilSignedIn = () =>
     const end = isSessionLost.subscribe((lost) => {
       if (lost) return;
       resolve();
-      // It is called at once, before there is something to end.
+      // `subscribe` calls at once, before `end` has a value.
       queueMicrotask(() => end());
     });
   });
@@ -141,7 +141,7 @@ type TopError = {
 };
 type Answer<Result> = { data?: Result | null; errors?: TopError[] };
 
-/** The codes of GraphQL's list of errors, in those of problems. */
+/** The codes of GraphQL's errors as codes of problems. */
 const plainCodes: Record<string, string> = {
   NOT_AUTHENTICATED: 'NotAuthenticated',
   FORBIDDEN: 'Forbidden',
@@ -222,8 +222,8 @@ export type Outcome<Result> = { done: Done<Result>; refused?: never } | { refuse
 const underWay = new Map<string, Promise<unknown>>();
 
 /**
- * Does what a mutation of one field says; asked again while it is under way, as by a double click, it does it once. Whatever
- * comes in its way is a Refusal: of all members of the union, and of the network.
+ * Executes a mutation with one field; the same call while it is under way, as by a double click, executes it only once. Every
+ * failure is a Refusal: those in the union of the field, and those of the network.
  */
 export function act<Result extends object, Variables>(
   document: TypedDocumentString<Result, Variables>,

@@ -24,7 +24,7 @@ const allParts: Intl.DateTimeFormatOptions = {
   hourCycle: 'h23',
 };
 
-/** By how many minutes the clocks of a zone are ahead of UTC. */
+/** How many minutes the clocks of a zone are ahead of UTC. */
 export function offsetAt(timeZone: string, at: number): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of format('en-US', { ...allParts, timeZone }).formatToParts(at))
@@ -43,7 +43,7 @@ export function minutesAt(timeZone: string, at: number): number {
   return Math.floor((local % (dayMinutes * minute)) / minute);
 }
 
-/** The instant at which the clocks of a zone show this; in the gap of a clock change the one after it. */
+/** The instant at which the clocks of a zone show this; for a time that they skip, the instant after the gap. */
 export function instantOf(timeZone: string, day: string, minutes: number): number {
   const local = Date.parse(`${day}T00:00:00Z`) + minutes * minute;
   const first = local - offsetAt(timeZone, local) * minute;
@@ -62,7 +62,7 @@ export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day
 export const isDay = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** 09:30 of minutes since midnight. */
+/** Minutes since midnight as 09:30. */
 export const clockText = (minutes: number): string =>
   `${String(Math.floor(minutes / 60) % 24).padStart(2, '0')}:${String(Math.floor(minutes % 60)).padStart(2, '0')}`;
 
@@ -90,7 +90,7 @@ export const zoneText = (timeZone: string, at: number): string =>
 
 export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** What an input of type datetime-local takes and gives, in the zone. */
+/** The value of an input of type datetime-local, in the zone. */
 export const toInput = (timeZone: string, at: number): string => `${dayAt(timeZone, at)}T${timeText(timeZone, at)}`;
 export const fromInput = (timeZone: string, text: string): number =>
   instantOf(timeZone, text.slice(0, 10), Number(text.slice(11, 13)) * 60 + Number(text.slice(14, 16)));

@@ -1,11 +1,11 @@
-/** Subscriptions over one WebSocket. Each goes on behind the last frame that it has received, so that nothing is missed. */
+/** Subscriptions over one WebSocket. Each resumes after the last frame that it has received, so that nothing is missed. */
 import { effect } from '@preact/signals';
 import { createClient } from 'graphql-ws/client';
 import { addressOf, asRefusal, call, hear, isSessionLost, lose, lostSince } from './client.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
 
 const wakers = new Set<() => void>();
-/** Tries all that is lost again, at once. */
+/** Retries everything that is lost at once. */
 export function tryNow(): void {
   for (const wake of wakers) wake();
 }
@@ -29,13 +29,13 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 
 let following = 0;
 let isConnected = false;
-/** The server answers but is not ready, so a new connection proves nothing. */
+/** The server answers but is not ready, so an open connection does not show that all is well. */
 let isUnwell = false;
 
 let unanswered: ReturnType<typeof setTimeout> | undefined;
 const client = createClient({
   url: String(addressOf('graphql')).replace(/^http/, 'ws'),
-  // Who subscribes goes on behind what it has received; a retry of the socket would begin anew.
+  // `follow` resumes subscriptions by their cursors; graphql-ws would restart them.
   retryAttempts: 0,
   keepAlive: 10_000,
   on: {
@@ -66,7 +66,7 @@ addEventListener('offline', () => {
 });
 addEventListener('online', tryNow);
 
-/** Asks until the server answers: subscriptions are tried then at once, and where there are none nobody else would notice. */
+/** Asks until the server answers, then retries subscriptions at once. Without subscriptions nothing else would notice. */
 async function probe(): Promise<void> {
   const { signal } = new AbortController();
   for (let failures = 0; lostSince.value !== undefined; failures++) {
@@ -94,9 +94,9 @@ isSessionLost.subscribe((lost) => {
 
 export type Followed<Result> = {
   next: (result: Result) => void;
-  /** The cursor of a frame, from which to go on. */
+  /** The cursor of a frame, after which to resume. */
   cursor?: (result: Result) => string | null | undefined;
-  /** Missed changes can no longer be read one by one: read everything again. */
+  /** Called when missed changes can no longer be read one by one: reads everything again. */
   restart?: () => void;
 };
 
@@ -151,7 +151,7 @@ export function follow<Result, Variables extends Record<string, unknown>>(
     following += 1;
     while (!stop.signal.aborted) {
       await listen().catch((error: unknown) => {
-        // An array is what GraphQL refuses to begin; anything else is the network.
+        // An array holds GraphQL's errors for a refused subscription; anything else is a failure of the network.
         if (Array.isArray(error)) forget();
         else lose();
       });

@@ -1,4 +1,4 @@
-/** Language and theme: what the browser asks for, until somebody switches; the choice stays in this browser. */
+/** Language and theme: the browser's, until somebody switches; the choice is stored in this browser. */
 import { computed, effect, signal } from '@preact/signals';
 
 export const languages = ['de', 'en'] as const;
@@ -23,7 +23,7 @@ export const language = signal<Language>(
 export const theme = signal<Theme>(chosen('theme', themes, 'auto'));
 export const stay = signal<Stay>(chosen('stay', stays, 'while'));
 
-/** What dates and numbers are written in: the browser's variety of the language, as de-AT. */
+/** The locale of dates and numbers: the browser's variety of the language, such as de-AT. */
 export const locale = computed(
   () =>
     navigator.languages.find((tag) => tag.slice(0, 2) === language.value) ?? (language.value === 'de' ? 'de' : 'en-GB'),

@@ -14,7 +14,7 @@ export async function readOpenProblems(stop: AbortSignal): Promise<Problem[]> {
   return problems;
 }
 
-/** The numbers of open problems, by the key that `keyOf` finds in each; empty unless the viewer is an Admin. */
+/** The number of open problems by the key that `keyOf` returns; empty unless the viewer is an Admin. */
 export function useProblemCounts(keyOf: (problem: Problem) => string): ReadonlyMap<string, number> {
   const isAdmin = person.value?.role === 'Admin';
   const { data = [], reload } = useAsked(async (stop) => (isAdmin ? await readOpenProblems(stop) : []), []);

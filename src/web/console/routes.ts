@@ -6,7 +6,7 @@ import type { Person } from './session.ts';
 
 export type Screen = Staged & {
   title: Record<Language, string>;
-  /** Who sees it. */
+  /** Whether the person sees the screen. */
   isFor: (person: Person) => boolean;
 };
 
@@ -14,7 +14,7 @@ const everybody = ({ role }: Person) => role !== 'Display';
 const importers = ({ mayImport }: Person) => mayImport;
 const admins = ({ role }: Person) => role === 'Admin';
 
-/** In the order of the navigation; the first is where people begin. A screen is one line here. */
+/** In the order of the navigation; the console opens with the first. */
 export const screens: readonly Screen[] = [
   { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, isFor: everybody, load: () => import('./screens/rooms.ts') },
   {

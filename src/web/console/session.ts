@@ -1,4 +1,4 @@
-/** Who is signed in. The credential is a cookie that no script can read; here is only what the page shows of it. */
+/** Who is signed in. The credential is a cookie that scripts cannot read; this module knows only what the page shows. */
 import { signal } from '@preact/signals';
 import { go, place } from './address.ts';
 import { ask, call, isSessionLost, mandator, Refused } from './client.ts';
@@ -50,15 +50,14 @@ const readOptions = async () => {
   if (answer.ok) options.value = (await answer.json()) as Options;
 };
 
-/** All tabs of this browser have one session: what one of them has begun, the others go on with; what one has ended is
- * over in all. */
+/** All tabs of this browser share one session: it begins and ends in all of them. */
 const tabs = new BroadcastChannel(`roomgate session ${mandator}`);
 tabs.onmessage = ({ data }) => {
   if (data === 'ended') isSessionLost.value = Boolean(person.value);
   else if (isSessionLost.value) void call('GET', 'session').then(welcome, () => undefined);
 };
 
-/** Goes on with a session that has begun. Calls that wait for it belong to the previous person only. */
+/** Continues with a session that has begun. Calls that waited for it are repeated only for the same person. */
 async function welcome(answer: Response): Promise<void> {
   if (!answer.ok) return;
   const session = (await answer.json()) as Session;
@@ -73,7 +72,7 @@ async function welcome(answer: Response): Promise<void> {
 }
 
 const returnPlace = 'roomgate return';
-/** What the address says is kept while the person is at the provider. */
+/** Keeps the address while the person signs in at the provider. */
 export const keepPlace = (): void => sessionStorage.setItem(returnPlace, location.search);
 function returnToPlace(): void {
   const search = sessionStorage.getItem(returnPlace);
@@ -127,7 +126,7 @@ export async function signOut(): Promise<void> {
 }
 
 let seen = Date.now();
-/** A session lasts while somebody uses the page, also one that only watches. */
+/** Extends the session while somebody uses the page, even without calls. */
 export function keepSession(): void {
   const touch = () => {
     if (!person.value || isSessionLost.value || Date.now() - seen < 60_000) return;

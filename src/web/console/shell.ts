@@ -77,7 +77,7 @@ const frame = (current: Screen | undefined, content: Child) => html`
   <main id="main" tabindex="-1" aria-label=${current?.title[language.value]}>${content}</main>
 `;
 
-/** A new screen has its name as title, and the focus, unless the page has just been opened. */
+/** Sets the title to the name of a new screen, and moves the focus there, unless the page has just been opened. */
 function useTitle(current: Screen | undefined): void {
   const title = current?.title[language.value] ?? '';
   useEffect(() => {
@@ -106,7 +106,7 @@ export function Console({ refusal }: { refusal?: Refusal | undefined }) {
   return html`${page}${h(Help, {})}${h(SignInAgain, {})}${h(Toasts, {})}`;
 }
 
-// A session may end while the page has only known how it began.
+// A session that was found at the start may end: only now are the ways to sign in needed.
 effect(() => {
   if (isSessionLost.value && !options.value.Provider) void readOptions().catch(() => undefined);
 });

@@ -1,4 +1,4 @@
-/** Who changed what: filters in the address, and what was before and after. */
+/** Who changed what: filters in the address, and the values before and after. */
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
@@ -31,7 +31,7 @@ function filterOf({ who, noun, action, from, to }: Readonly<Record<string, strin
   };
 }
 
-/** `change resource` in the language of the viewer; in the words of the API where there are no others. */
+/** `change resource` in the viewer's language, or in the words of the API if there are no others. */
 function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>): string {
   const verb = t().verbs[action.split(' ')[0] ?? ''];
   return verb && subject ? `${t().nouns[subject] ?? subject} ${verb}` : action;
@@ -50,7 +50,7 @@ function showChange({ member, from, to }: Change): Child {
   return html`<div><dt>${member}</dt><dd>${isKept({ from, to }) ? html`${hasValue(from) && html`${before} → `}${after}` : t().hidden}</dd></div>`;
 }
 
-/** Pages are read from the newest on, as many as were asked for. */
+/** Reads as many pages as were asked for, from the newest on. */
 async function readActs(filter: ActFilter, pageCount: number, stop: AbortSignal) {
   const acts: Act[] = [];
   let after: string | null = null;

@@ -1,4 +1,4 @@
-/** What needs attention first: signs, calendars, imports, problems of rooms, requests, webhooks and PINs, each with the screen where it is mended. */
+/** What needs attention first: signs, calendars, imports, problems of rooms, requests, webhooks and PINs, each with the screen where it can be fixed. */
 import { ask, pages } from '../client.ts';
 import { dayAt, dayText, momentText, ownZone } from '../clock.ts';
 import {
@@ -151,7 +151,7 @@ export async function readAttention(stop: AbortSignal): Promise<Minded> {
   return { signs, calendars: mailSubscriptions ?? [], work, persons, problems, webhooks: webhooks?.nodes ?? [] };
 }
 
-/** Faults first. */
+/** All matters, faults first. */
 export function mattersOf({ signs, calendars, work, persons, problems, webhooks }: Minded): Matter[] {
   const all = [
     ...signs.flatMap((sign) => [...ofSign(sign)]),

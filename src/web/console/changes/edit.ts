@@ -97,7 +97,7 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
       options: { idempotencyKey },
     });
     setRefusal(refused);
-    // After an answer, sending again makes another batch.
+    // After an answer, the next attempt is another batch.
     if (!refused || !isUnanswered(refused)) setKey(newKey());
     if (!done) {
       setSaving(false);

@@ -1,4 +1,4 @@
-/** The lessons of a day, what has changed about each, and by whom they are grouped. */
+/** The lessons of a day and what has changed about each, by class, teacher or room. */
 import { ask, pages } from '../client.ts';
 import { addDays, dayAt, dayText, instantOf, ownZone, timeText } from '../clock.ts';
 import { type DayLessonFragment, DayLessonsDocument, type LessonFilter } from '../generated/graphql.ts';
@@ -14,7 +14,7 @@ export type Wish = { day: string; by: Grouping; only: string; location: string; 
 
 const filterNames = { class: 'class', teacher: 'teacher', room: 'resourceName' } as const;
 
-/** The changed lessons of a day; of a class, teacher or room that is named all of them, where that is wanted. */
+/** The changed lessons of a day; with `all`, every lesson of the named class, teacher or room. */
 export async function readDay({ day, by, only, all }: Wish, rooms: readonly Room[], stop: AbortSignal) {
   const zones = [...new Set(rooms.map(({ timeZone }) => timeZone)), ...(rooms.length ? [] : [ownZone])];
   const window = {
@@ -31,7 +31,7 @@ export async function readDay({ day, by, only, all }: Wish, rooms: readonly Room
       for (const lesson of nodes) {
         const { timeZone = zones[0] as string, locationId = '' } = byId.get(lesson.resourceId) ?? {};
         const isThen = (at: string) => dayAt(timeZone, Date.parse(at)) === day;
-        // A day is a different window in each zone.
+        // A day is another range of instants in each zone.
         if (isThen(lesson.start) || (lesson.origin && isThen(lesson.origin.start)))
           found.set(lesson.id, { ...lesson, timeZone, locationId });
       }
@@ -51,7 +51,7 @@ const told = (now: string, before: string): Told => (now === before ? { now } : 
 export type Mark = keyof ReturnType<typeof t>['marks'];
 export type Line = {
   lesson: Lesson;
-  /** Where it stands in the day that is shown. */
+  /** Its place in the order of the shown day. */
   at: number;
   mark: Mark | undefined;
   time: Told;
@@ -61,7 +61,7 @@ export type Line = {
   room: Told;
 };
 
-/** A lesson as it is told on a day. */
+/** The line of a lesson on a day. */
 function lineOf(lesson: Lesson, day: string): Line {
   const { origin, timeZone, start, status } = lesson;
   const was = origin ?? lesson;
@@ -92,7 +92,7 @@ const namesOf = {
   room: ({ resourceName, origin }: Lesson) => [resourceName, ...(origin ? [origin.resourceName] : [])],
 };
 
-/** Under each class, teacher or room, those of before too, what concerns it, in order of time. */
+/** For each class, teacher or room, former ones too: the lines that concern it, in order of time. */
 export function groupsOf(lessons: readonly Lesson[], { day, by, only, location }: Wish): [string, Line[]][] {
   const groups = new Map<string, Line[]>();
   for (const lesson of lessons) {

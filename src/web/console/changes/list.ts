@@ -1,4 +1,4 @@
-/** What has changed, by class, teacher or room; on paper the page for the notice board. */
+/** What has changed, by class, teacher or room. Printed, it is the page for the notice board. */
 import { addressWith, go } from '../address.ts';
 import { type Child, type Component, html } from '../parts/html.ts';
 import type { Room } from '../rooms/store.ts';

@@ -1,4 +1,4 @@
-/** The week of a room, its lessons and bookings in a grid with times; on paper one page, across. */
+/** The week of a room: its lessons and bookings in a grid with times. It prints on one page in landscape. */
 import { go } from '../address.ts';
 import { ask, pages } from '../client.ts';
 import { addDays, clockText, dayAt, dayMinutes, dayText, instantOf, makeRuler, mondayOf, timeText } from '../clock.ts';
@@ -16,7 +16,7 @@ type Cell = { bookings: Booking[]; slots: number };
 
 const minutesOfWeek = 7 * dayMinutes;
 
-/** The times at which something begins or ends, and what stands between them on each day. */
+/** The times at which something begins or ends, and the bookings between them on each day. */
 function gridOf(bookings: readonly Booking[], timeZone: string, monday: string) {
   const ruler = makeRuler(timeZone, monday, 7);
   const parts = bookings.flatMap((booking) => {
@@ -31,7 +31,7 @@ function gridOf(bookings: readonly Booking[], timeZone: string, monday: string) 
   });
   const times = [...new Set(parts.flatMap(({ from, to }) => [from, to]))].sort((one, other) => one - other);
   const days = Math.max(5, ...parts.map(({ day }) => day + 1));
-  // A cell is undefined where one from above reaches into it.
+  // A cell is undefined if one above spans it.
   const cells = Array.from({ length: days }, () =>
     times.slice(1).map((): Cell | undefined => ({ bookings: [], slots: 1 })),
   );

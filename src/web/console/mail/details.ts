@@ -1,4 +1,4 @@
-/** All about a calendar: why it cannot be read, which items have no booking, what is in their way, which were declined, and what does not stand there. */
+/** The details of a calendar: why it cannot be read, which items have no booking and why, which were declined, and which bookings are missing in it. */
 import { act, ask } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import {
@@ -129,7 +129,7 @@ export const Details: Component<DetailsProperties> = ({ calendar, onRead, onClos
       const { node } = await ask(CalendarTroublesDocument, { id }, stop);
       return node?.__typename === 'MailSubscription' ? node : undefined;
     },
-    // What is new there, the live calendar tells.
+    // Asks again when the live calendar tells of something new.
     [
       id,
       calendar?.lastReadAt,

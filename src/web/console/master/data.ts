@@ -41,7 +41,7 @@ export const readPolicyNames = (stop?: AbortSignal): Promise<Named[]> =>
 export const readPersons = (filter: PersonFilter, stop?: AbortSignal): Promise<Person[]> =>
   readAll(async (after) => (await ask(MasterPersonsDocument, { filter, after }, stop)).persons);
 
-/** The first pages of a list that may be long; what they hold, by name. */
+/** The first pages of a list that may be long, sorted by name. */
 export async function readSomePersons(
   filter: PersonFilter,
   pageCount: number,
@@ -65,7 +65,7 @@ export const nameIn = (list: readonly Named[], id: string | null | undefined): s
 
 export const choicesOf = (list: readonly Named[]) => list.map(({ id, name }) => ({ value: id, text: name }));
 
-/** What of bookings stands in calendars of mail servers, what becomes of changes there, and whether items without a room are declined. */
+/** How much of bookings is written into calendars of mail servers, what becomes of edits there, and whether items without a room are declined. */
 const calendarRules = {
   calendarWriting: ['Off', 'Busy', 'Full'],
   calendarEdits: ['PutBack', 'TakeOver'],
@@ -75,6 +75,6 @@ export type CalendarRule = keyof typeof calendarRules;
 export const choicesOfRule = (rule: CalendarRule) =>
   calendarRules[rule].map((value) => ({ value, text: t().calendarRules[value] }));
 
-/** A number that was typed; null where nothing was. */
+/** A number that was typed; null for none. */
 export const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 export const textOf = (value: number | string | null | undefined): string => (value == null ? '' : String(value));

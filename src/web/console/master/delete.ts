@@ -1,4 +1,4 @@
-/** Deletes a record of a list after a while in which that can be undone; the API could only make another one. */
+/** Deletes a record of a list after a delay in which that can be undone: the API cannot restore a deleted record. */
 import { useState } from 'preact/hooks';
 import { go } from '../address.ts';
 import type { Refusal } from '../client.ts';
@@ -8,7 +8,7 @@ import { t } from '../texts/master.ts';
 
 type Deletable = { id: string; name: string; version: number };
 
-/** @param send deletes; `hidden` is the id of what the list leaves out meanwhile */
+/** @param send deletes the record @returns among others `hidden`, the id of the record that the list leaves out meanwhile */
 export function useDeletion(
   send: (which: { id: string; version: number }) => Promise<{ refused?: Refusal }>,
   reload: () => void,

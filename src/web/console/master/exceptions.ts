@@ -48,7 +48,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
     if (refused) toast(sayRefusal(refused), { kind: 'fault' });
     else onSaved();
   }
-  /** @param next in place of the old one */
+  /** @param next the exceptions in place of the old one */
   async function write(next: readonly Exception[]): Promise<void> {
     const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
     const { done, refused } = await owner.setExceptions(base.version, [...others, ...next].map(inputOf));

@@ -23,7 +23,7 @@ import { RecordDialog, useRecord } from './record.ts';
 type Group = MasterGroupFragment & { members: readonly string[] };
 type Values = { name: string; members: readonly string[] };
 
-/** Members come and go by name. */
+/** The input of the API, which takes the members to add and those to remove. */
 function inputOf(before: readonly string[], { name, members = before }: Partial<Values>) {
   const [added, gone] = [members.filter((id) => !before.includes(id)), before.filter((id) => !members.includes(id))];
   return { ...(name !== undefined && { name }), addMembers: added, removeMembers: gone };
@@ -89,7 +89,7 @@ export const Screen: Component<object> = () => {
   const { record } = place.value;
   const asked = useAsked(readGroups, []);
   const isForm = record !== undefined;
-  // Whom a group may have is read for its form alone.
+  // The persons to choose from are read only for the form.
   const choice = useAsked(async (stop) => (isForm ? await readPersons({}, stop) : []), [isForm]);
   const isOpened = record !== undefined && record !== 'new';
   const opened = useAsked(async () => (isOpened ? await membersOf(record) : []), [record]);

@@ -1,4 +1,4 @@
-/** Opening hours of a location or a room: the week, the exceptions, and what comes of them. */
+/** Opening hours of a location or a room: the week, the exceptions, and a preview of the resulting hours. */
 import { go, place } from '../address.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';

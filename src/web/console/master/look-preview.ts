@@ -1,4 +1,4 @@
-/** How a sign looks in the colour and with the logo of the school, by day and at night: drawn, since no picture that is not stored has an address. */
+/** A sign with the school's colour and logo, by day and at night. It is drawn, because a logo that is not stored has no address. */
 import { useEffect, useRef } from 'preact/hooks';
 import { dimmed, inkOn } from '../../ink.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -12,7 +12,7 @@ const [day, night] = [
   { paper: '#11161b', ink: '#e3e7ea', free: '#17523a' },
 ];
 
-/** The picture of a data URL; null where it is none. The policy of the page keeps data URLs from being loaded. */
+/** The picture of a data URL; null if it is none. The page's content policy forbids to load data URLs. */
 export async function readPicture(url: string): Promise<ImageBitmap | null> {
   const [, type = '', data = ''] = /^data:([^;]+);base64,(.*)$/.exec(url) ?? [];
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));

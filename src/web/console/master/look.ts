@@ -7,13 +7,13 @@ import { faultAt } from '../parts/refused.ts';
 import { t } from '../texts/master.ts';
 import { LookPreview, readPicture } from './look-preview.ts';
 
-/** Empty: none. The logo is a data URL. */
+/** Empty texts for none. The logo is a data URL. */
 export type Look = { colour: string; logo: string };
 
-/** As the server has them. */
+/** The same limits as the server's. */
 const types = ['image/png', 'image/jpeg', 'image/webp'];
 const [mostBytes, mostPixels] = [65_536, 2_000];
-/** Where somebody begins to choose. */
+/** The first colour that the picker offers. */
 const firstColour = '#1e6b47';
 
 const readUrl = (file: File) =>
@@ -41,7 +41,7 @@ export const LookFields: Component<Properties> = ({ colour, logo, refusal, onCha
     };
   }, [logo]);
 
-  /** What cannot be taken is said at once, and leaves what was there. */
+  /** Takes a file, or says at once why not and keeps the former logo. */
   async function choose(input: HTMLInputElement): Promise<void> {
     const [chosen] = input.files ?? [];
     if (!chosen) return;
@@ -50,7 +50,7 @@ export const LookFields: Component<Properties> = ({ colour, logo, refusal, onCha
     const isTaken = read !== null && read.width <= mostPixels && read.height <= mostPixels;
     setFault(isTaken ? undefined : t().noLogo(chosen.name));
     if (isTaken) onChange({ logo: url });
-    // What is told as chosen is what is shown.
+    // The input must not name a file whose picture is not shown.
     else input.value = '';
   }
   const said = fault ?? faultAt(refusal, 'logo');

@@ -1,4 +1,4 @@
-/** Whose opening hours they are, a location's or a room's, and how they are read and written. */
+/** The owner of opening hours, a location or a room, and how its hours are read and written. */
 import { act, ask, type Refusal } from '../client.ts';
 import {
   type ExceptionsFragment,

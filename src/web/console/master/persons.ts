@@ -19,7 +19,7 @@ import { RecordDialog, useRecord } from './record.ts';
 type Values = { name: string; email: string; role: Role; teacherCode: string; timeZone: string; active: boolean };
 type FormProperties = { person: Person | null; onSaved: () => void; onClose: () => void };
 
-/** Displays have theirs of their own. */
+/** Without `Display`: displays are managed on another screen. */
 const roles = ['User', 'Importer', 'Admin'] as const satisfies readonly Role[];
 const zones = Intl.supportedValuesOf('timeZone');
 const codeOf = (text: string) => text.trim() || null;
@@ -108,7 +108,7 @@ export const Screen: Component<object> = () => {
   const close = () => go({ record: undefined }, 'replace');
   const named: readonly Named[] = groups.data ?? [];
   const listed = asked.data?.persons.find(({ id }) => id === record);
-  // The address may name one of a later page.
+  // The address may name a person of a later page.
   const other = useAsked(
     async (stop) =>
       record && record !== 'new' && asked.data && !listed

@@ -18,7 +18,7 @@ import { Secret, useMaking } from '../parts/secret.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
-/** @param at null: never, or none */
+/** @param otherwise the text without an instant */
 const whenText = (at: string | null, otherwise: string) => (at ? momentText(ownZone, Date.parse(at)) : otherwise);
 
 export const Pins: Component<{ person: Person; onClose: () => void }> = ({ person, onClose }) => {
@@ -31,7 +31,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
       personId,
       idempotencyKey,
       ...(label && { label }),
-      // Until the end of that day.
+      // The PIN is valid until the end of that day.
       ...(last && { expiresAt: new Date(instantOf(ownZone, addDays(last, 1), 0)).toISOString() }),
     });
     return { secret: done?.pin, refused };

@@ -1,4 +1,4 @@
-/** Policies: who may see, book and decide, and by which limits; told in sentences, so that people see what they have set. */
+/** Policies: who may see, book and decide, and within which limits; in sentences, so that people see what they have set. */
 import { go, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import {
@@ -49,7 +49,7 @@ function inputOf(changes: Partial<Values>): ChangePolicyInput {
   );
 }
 
-/** What it says, for people. */
+/** The policy in sentences. */
 function sentencesOf(values: Values, groups: readonly Named[]): string[] {
   const who = (ids: readonly string[]) => ids.map((id) => nameIn(groups, id) || '?');
   const { maySee, mayBook, maySkipApproval, mayDecide, mayBookForOthers, needsApproval } = values;

@@ -1,4 +1,4 @@
-/** When it is really open in the next weeks: rules, exceptions and holidays together, as the server reckons them. */
+/** The resulting hours of the next weeks: rules, exceptions and holidays together, as the server computes them. */
 import { ask } from '../client.ts';
 import { addDays, dayAt, dayText, mondayOf } from '../clock.ts';
 import { ReallyOpenDocument } from '../generated/graphql.ts';
@@ -8,7 +8,7 @@ import { t } from '../texts/hours.ts';
 
 type PreviewProperties = {
   locationId: string;
-  /** Of a location: one that has no hours of its own is shown. */
+  /** Undefined for a location: a room without hours of its own is shown. */
   roomId: string | undefined;
   timeZone: string;
 };

@@ -1,6 +1,6 @@
 /**
- * A record in a form. What is typed stands above what was read, and only that is sent, in the version that was read. When
- * somebody else was faster, the new state is read, what was typed stays, and the form says who has changed what.
+ * A record in a form. Only the typed values are sent, for the version that was read. If somebody else was faster, the new state
+ * is read, the typed values stay, and the form says who has changed what.
  */
 import { useState } from 'preact/hooks';
 import { ask, type Refusal } from '../client.ts';
@@ -18,21 +18,21 @@ type Versioned = { id: string; version: number; name: string };
 type Answer<Record> = { done: Record; refused?: never } | { refused: Refusal; done?: never };
 
 export type RecordPlan<Values extends object, Read extends Versioned> = {
-  /** Null: a new one. */
+  /** Null for a new record. */
   record: Read | null;
   subject: AuditSubject;
   valuesOf: (record: Read | null) => Values;
   read: (id: string) => Promise<Read | null | undefined>;
   create: (values: Values) => Promise<Answer<Read>>;
   change: (record: Read, changes: Partial<Values>) => Promise<Answer<Read>>;
-  /** It has been saved, or a saved change was undone. */
+  /** Called when the record was saved, or a saved change was undone. */
   onSaved: (record: Read) => void;
 };
 
 type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
 export type Stale = { act: Act | undefined; isGone: boolean };
 
-/** The latest act on it says who was faster; an earlier release, or a tenant file, may have left none. */
+/** Reads who was faster from the latest act. Changes by an earlier release or a tenant file have none. */
 export const readStale = async (subject: AuditSubject, id: string): Promise<Stale> => ({
   act: (await ask(LatestActDocument, { subject, id })).audit?.nodes[0],
   isGone: false,
@@ -89,12 +89,12 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   };
 }
 
-/** @param names of what the record refers to */
+/** @param names the names of records that the record refers to */
 export function StaleBox({ stale: { act, isGone }, names = [] }: { stale: Stale; names?: readonly Named[] }) {
   if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
   const who = act?.person?.displayName ?? t().somebody;
   const when = act ? clockText(minutesAt(ownZone, Date.parse(act.at))) : '';
-  // The audit has the names of REST. Of a list, all of it is told as one text, which nobody reads.
+  // The audit has the names of REST. It has a list as one text, which nobody would read.
   const labelOf = (member: string) => t().members[`${member[0]?.toLowerCase()}${member.slice(1)}`];
   const changes = (act?.changes ?? []).filter(({ member }) => labelOf(member));
   const nameOf = (member: string, value: string | null) => {
@@ -113,9 +113,9 @@ export function StaleBox({ stale: { act, isGone }, names = [] }: { stale: Stale;
 type RecordDialogProperties = {
   title: string;
   draft: Pick<ReturnType<typeof useRecord>, 'base' | 'refusal' | 'stale' | 'isBusy' | 'save'>;
-  /** Whose faults stand at the fields. */
+  /** The fields that show their own faults. */
   fields: readonly string[];
-  /** Of what the record refers to. */
+  /** The names of records that the record refers to. */
   names?: readonly Named[];
   onClose: () => void;
   wide?: boolean;

@@ -59,7 +59,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
       if (refused.code === 'PreconditionFailed') asked.reload();
       return;
     }
-    // What was cancelled or moved stays so: the room alone could be put back.
+    // Undo brings back only the room, not bookings that were cancelled or moved.
     const undo = done.cancelled + done.moved === 0 ? () => void putBack(done.version) : undefined;
     toast(t().retiredNow(name, done.cancelled, done.moved), { undo });
     onDone();

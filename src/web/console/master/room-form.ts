@@ -1,4 +1,4 @@
-/** The form of a room: made, changed, moved to another location, retired and taken back into use. */
+/** The form of a room: creates, changes, moves and retires it, and takes it back into use. */
 import { useState } from 'preact/hooks';
 import { act, ask } from '../client.ts';
 import {
@@ -49,7 +49,7 @@ const fields = [
 
 const answerOf = (yes: boolean | null | undefined) => (yes == null ? '' : yes ? 'Yes' : 'No');
 
-/** What was typed, as the API takes it; only the members that are there. */
+/** The input of the API for what was typed; only the members that are present. */
 function inputOf({
   capacity,
   equipment,
@@ -80,7 +80,7 @@ type RoomFormProperties = {
   rooms: readonly Room[];
   locations: readonly Location[];
   policies: readonly Named[];
-  /** Where a new one is made. */
+  /** The location of a new room. */
   locationId: string;
   onSaved: () => void;
   onClose: () => void;

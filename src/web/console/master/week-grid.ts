@@ -1,4 +1,4 @@
-/** The week as a grid: drag over free time to open, drag a period or its edges to move it; the arrow keys do the same. */
+/** The week as a grid: dragging over closed time opens it, dragging a period or its edges moves it; the arrow keys do the same. */
 import { useRef, useState } from 'preact/hooks';
 import { dayMinutes } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';

@@ -3,14 +3,14 @@ import { clockText, dayMinutes } from '../clock.ts';
 import type { OpeningRuleInput, RulesFragment } from '../generated/graphql.ts';
 
 export type Season = { validFrom: string | null; validTo: string | null };
-/** One day is 1, Monday, to 7. Minutes since its midnight; `to` may lie on the next day. */
+/** `day` is from 1, Monday, to 7. `from` and `to` are minutes since its midnight; `to` may lie on the next day. */
 export type Period = Season & { day: number; from: number; to: number };
 
 export const weekdays = [1, 2, 3, 4, 5, 6, 7] as const;
 export const step = 15;
 
 export const minutesOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
-/** When it closes: at or before its opening means the next day. */
+/** The closing in minutes: a time at or before the opening is on the next day. */
 export const closingOf = (from: number, closes: string): number =>
   minutesOf(closes) <= from ? minutesOf(closes) + dayMinutes : minutesOf(closes);
 export const closesText = (to: number): string => (to === dayMinutes ? '24:00' : clockText(to));
@@ -27,7 +27,7 @@ export const periodsOf = (rules: RulesFragment['items']): Period[] =>
     })
     .toSorted((one, other) => one.day - other.day || one.from - other.from);
 
-/** The fewest rules that say the same: one for all the days that have the same hours. */
+/** The fewest rules for the periods: one for all days with the same hours. */
 export function rulesOf(periods: readonly Period[]): OpeningRuleInput[] {
   const rules = new Map<string, OpeningRuleInput & { weekdays: number[] }>();
   for (const { day, from, to, validFrom, validTo } of periods) {

@@ -28,7 +28,7 @@ import {
 import { WeekGrid } from './week-grid.ts';
 
 type FormProperties = {
-  /** Undefined: new ones. */
+  /** Undefined for new hours. */
   period: Period | undefined;
   season: Season;
   onDone: (periods: readonly Period[]) => void;

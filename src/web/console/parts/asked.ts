@@ -1,4 +1,4 @@
-/** What a screen has asked for: loading, failed, or there; each looks different and says what to do next. */
+/** Data that a screen has asked for: loading, failed, or present. Each looks different and says what to do next. */
 import { useEffect, useState } from 'preact/hooks';
 import { isUnanswered, lostSince, type Refusal, Refused } from '../client.ts';
 import { t } from '../texts/shell.ts';
@@ -9,13 +9,13 @@ export type Asked<Data> = {
   data: Data | undefined;
   refusal: Refusal | undefined;
   isLoading: boolean;
-  /** Asks again; what is shown stays until the answer is there. */
+  /** Asks again; the present data stay until the answer arrives. */
   reload: () => void;
 };
 
 type State<Data> = Omit<Asked<Data>, 'reload'> & { askedWith: readonly unknown[] };
 
-/** Asks when the component comes and whenever one of `inputs` changes; the newest question wins. */
+/** Asks when the component is mounted and whenever one of `inputs` changes; only the latest answer counts. */
 export function useAsked<Data>(
   question: (signal: AbortSignal) => Promise<Data>,
   inputs: readonly unknown[],
@@ -27,7 +27,7 @@ export function useAsked<Data>(
     isLoading: true,
     askedWith: inputs,
   });
-  // Between the drawing with other inputs and the question about them, the answer to the former ones is no answer.
+  // The component is drawn with new inputs before it asks: the answer to the former ones must not be shown.
   const isFormer = inputs.some((input, at) => input !== askedWith[at]);
   useEffect(() => {
     const stop = new AbortController();
@@ -58,8 +58,8 @@ export function useAsked<Data>(
 }
 
 /**
- * @param empty what to show, and what to do next, where there is nothing
- * @param title of a screen that has no heading before it is there
+ * @param empty what to show, and what to do next, if there are no data
+ * @param title for a screen that has no heading of its own before the data are present
  */
 export function showAsked<Data>(
   { data, refusal, isLoading, reload }: Asked<Data>,

@@ -1,6 +1,6 @@
 /**
- * Shows that the connection to the server is lost. It lies over the page, so that nothing moves away below a pointer, and at that edge where
- * it does not cover what has the focus.
+ * Shows that the connection to the server is lost. It lies over the page, so that nothing moves away below a pointer, at the edge
+ * where it does not cover the focused element.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { lostSince } from '../client.ts';
@@ -18,7 +18,7 @@ export function Connection() {
   useEffect(() => {
     if (!isLost) return undefined;
     setWasLost(true);
-    // What comes into focus may be scrolled there.
+    // Waits, because the browser may scroll to the focused element.
     const evade = () =>
       requestAnimationFrame(() => {
         const box = document.activeElement?.getBoundingClientRect();
@@ -30,7 +30,7 @@ export function Connection() {
     addEventListener('focusin', evade);
     return () => removeEventListener('focusin', evade);
   }, [isLost]);
-  // The status is there before it says something, or readers of the screen would not hear it.
+  // The status element always exists: screen readers announce only changes within it.
   return html`
     <div id="connection" ref=${self} class=${isLost ? (isAbove ? 'above' : '') : 'unseen'}>
       <span role="status">${isLost ? t().offline(clockText(minutesAt(ownZone, since))) : wasLost && t().online}</span>

@@ -5,18 +5,18 @@ import { type Child, html } from './html.ts';
 
 type DialogProperties = {
   title: string;
-  /** Without it nobody can close it. */
+  /** Without `onClose` the dialog cannot be closed. */
   onClose?: (() => void) | undefined;
-  /** What is typed outlives the page: it is left without a question. */
+  /** The input outlives the page, so that the browser need not ask before it is left. */
   isKept?: boolean;
   wide?: boolean;
   children?: Child;
 };
 
-/** The browser asks whether the page is left. */
+/** Makes the browser ask before the page is left. */
 const askBefore = (event: BeforeUnloadEvent) => event.preventDefault();
 
-/** The second half of a double click on something that has gone is not meant for what lay below it. */
+/** Ignores the second half of a double click on something that has gone: it is not meant for what lies below. */
 function swallowSecondClick(): void {
   const swallow = (event: MouseEvent) => {
     if (event.detail < 2) return;
@@ -37,7 +37,7 @@ export function Dialog({ title, onClose, isKept = false, wide = false, children 
       dialog?.close();
       removeEventListener('beforeunload', askBefore);
       swallowSecondClick();
-      // What had the focus may have been drawn anew.
+      // The element that had the focus may have been replaced.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

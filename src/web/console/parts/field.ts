@@ -1,4 +1,4 @@
-/** An input with its label, hint and fault, each told to readers of the screen with the input. */
+/** An input with its label, hint and fault, which screen readers announce with it. */
 import { useId } from 'preact/hooks';
 import { type Child, html } from './html.ts';
 
@@ -20,7 +20,7 @@ export type FieldProperties = {
     | 'url'
     | 'color'
     | 'textarea';
-  /** Makes it a list to choose from. */
+  /** Makes the input a list to choose from. */
   choices?: readonly Choice[];
   hint?: string | undefined;
   fault?: string | undefined;
@@ -32,12 +32,12 @@ export type FieldProperties = {
   max?: string | number;
   step?: string | number;
   maxLength?: number;
-  /** Only for readers of the screen. */
+  /** Hides the label except from screen readers. */
   hideLabel?: boolean;
   placeholder?: string;
-  /** What others have typed here. */
+  /** Values that the browser suggests while somebody types. */
   suggestions?: readonly string[];
-  /** Beside the input. */
+  /** Shown beside the input. */
   children?: Child;
 };
 

@@ -1,4 +1,4 @@
-/** What the keys do, for the help that `?` opens. A screen lists its own while it is shown. */
+/** The keys and what they do, for the help that `?` opens. A screen adds its own while it is shown. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { t } from '../texts/shell.ts';
@@ -10,7 +10,7 @@ export type KeyText = readonly [keys: string, does: string];
 const ofScreen = signal<() => readonly KeyText[]>(() => []);
 export const isHelpOpen = signal(false);
 
-/** @param list read anew when the help opens, in the present language */
+/** @param list called when the help opens, so that the texts are in the present language */
 export function useKeys(list: () => readonly KeyText[]): void {
   useEffect(() => {
     ofScreen.value = list;

@@ -4,7 +4,7 @@ import { type Child, html } from './html.ts';
 
 type LinkProperties = {
   screen: string;
-  /** Of its address. */
+  /** The members of its address. */
   members?: Readonly<Record<string, string>>;
   isCurrent?: boolean;
   children?: Child;

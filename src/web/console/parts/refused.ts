@@ -1,4 +1,4 @@
-/** Why something was not done, and what to do: for people, with the trace to copy. */
+/** Tells people why something was refused and what to do, with the trace id to copy. */
 import type { Fault, Refusal } from '../client.ts';
 import { language } from '../look.ts';
 import { problemTexts } from '../texts/problems.ts';
@@ -6,7 +6,7 @@ import { t } from '../texts/shell.ts';
 import { html } from './html.ts';
 import { announce } from './toast.ts';
 
-/** Our text where there is one for the code; the words of the server say more, in English. */
+/** The console's text for the code, or else the server's message, which says more, but in English. */
 export function sayRefusal({
   code,
   message,
@@ -28,7 +28,7 @@ export const faultAt = (refusal: Refusal | undefined, field: string): string | u
   return found && sayFault(found);
 };
 
-/** @param fields whose faults stand at the fields themselves */
+/** @param fields the fields that show their own faults */
 export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefined; fields?: readonly string[] }) {
   if (!refusal) return null;
   const others = refusal.faults.filter(({ field }) => field === null || !fields.includes(field));

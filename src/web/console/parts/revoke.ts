@@ -4,7 +4,7 @@ import type { Refusal } from '../client.ts';
 import { sayRefusal } from './refused.ts';
 import { later, toast } from './toast.ts';
 
-/** @param message tells what is about to happen; `isGoing`: the list leaves it out meanwhile */
+/** @param message announces the removal @returns among others `isGoing`: whether the list leaves an entry out meanwhile */
 export function useRevocation<Which extends { id: string }>(
   send: (which: Which) => Promise<{ refused?: Refusal }>,
   message: string,

@@ -1,4 +1,4 @@
-/** A secret that is shown only once: it is made once even if the answer is lost, and has a button that copies it. */
+/** A secret that is shown only once, with a button that copies it. It is made once even if the answer is lost. */
 import { useRef, useState } from 'preact/hooks';
 import { isUnanswered, newKey, type Refusal } from '../client.ts';
 import { t } from '../texts/shell.ts';
@@ -9,7 +9,7 @@ export function Secret({ label, value, hint }: { label: string; value: string; h
   const self = useRef<HTMLInputElement>(null);
   const copy = async () => {
     self.current?.select();
-    // Without https browsers have no clipboard; the text is then selected, to be copied by hand.
+    // Without https there is no clipboard; the text is then selected, to be copied by hand.
     await navigator.clipboard?.writeText(value).then(
       () => announce(t().copied),
       () => undefined,
@@ -27,22 +27,22 @@ export function Secret({ label, value, hint }: { label: string; value: string; h
 type Made = { secret?: string | undefined; refused?: Refusal | undefined };
 
 /**
- * Makes a secret: sent again without an answer it makes no second one, and the first cannot be shown any more.
- * @param send with an Idempotency-Key
- * @param reload reads the list in which it stands then
+ * Makes a secret. A call that is repeated after a lost answer does not make a second one; the first can no longer be shown.
+ * @param send sends the call with an Idempotency-Key
+ * @param reload reads the list again, which then has the secret's record
  */
 export function useMaking(send: (idempotencyKey: string) => Promise<Made>, reload: () => void) {
   const [key, setKey] = useState(newKey);
   const [made, setMade] = useState<string>();
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
-  /** @returns whether it is made */
+  /** @returns whether the secret was made */
   async function make(): Promise<boolean> {
     if (isBusy) return false;
     setBusy(true);
     const { secret, refused } = await send(key);
     setBusy(false);
-    // The server knows the key: as it is now, or with what was typed before.
+    // The server knows the key, from this input or a former one.
     const isKnown = refused?.code === 'Conflict' || (refused?.code === 'InvalidInput' && refused.faults.length === 0);
     const wasMade = isKnown && refusal !== undefined && isUnanswered(refusal);
     setRefusal(refused && wasMade ? { ...refused, code: 'WasMade', message: '' } : refused);

@@ -8,7 +8,7 @@ import { Field, submit } from './field.ts';
 import { h, html } from './html.ts';
 import { sayRefusal } from './refused.ts';
 
-/** @param isOver what is below stays, so the provider is opened beside it */
+/** @param isOver whether it is a dialog over a screen, which stays: the provider then opens in another tab */
 function SignInForm({ isOver = false }: { isOver?: boolean }) {
   const [pin, setPin] = useState('');
   const [fault, setFault] = useState<string>();

@@ -13,7 +13,7 @@ export function Stage({ screen }: { screen: Staged }) {
   useEffect(() => {
     if (loaded?.name === screen.name && !('failed' in loaded)) return undefined;
     const { name } = screen;
-    // Another one was opened meanwhile, so this module is no longer wanted.
+    // Unset if another screen is opened while the module loads.
     let isWanted = true;
     const show = (come: Loaded) => isWanted && setLoaded(come);
     screen.load().then(

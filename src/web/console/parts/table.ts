@@ -9,9 +9,9 @@ import { type Child, h, html } from './html.ts';
 export type Column<Row> = {
   key: string;
   title: string;
-  /** What is sorted, filtered and written to CSV. */
+  /** The value that is sorted, filtered and written to CSV. */
   value: (row: Row) => Cell;
-  /** What is shown, if that is more than the value. */
+  /** The content of the cell, if that is more than the value. */
   show?: (row: Row) => Child;
   align?: 'end';
 };

@@ -1,6 +1,6 @@
 /**
- * Messages at the lower edge. `announce` only speaks; `toast` also shows; `later` runs an action that can be undone: it waits, and
- * pressing Undo in that time prevents it.
+ * Messages at the lower edge. `announce` is only for screen readers; `toast` also shows; `later` delays an action that can be
+ * undone: pressing Undo in that time prevents it.
  */
 import { signal } from '@preact/signals';
 import { stay } from '../look.ts';
@@ -12,9 +12,9 @@ type Toast = {
   text: string;
   kind: 'done' | 'fault';
   undo?: (() => void) | undefined;
-  /** What happens when it goes by itself or is closed. */
+  /** Called when the message is closed, or goes by itself. */
   gone?: (() => void) | undefined;
-  /** Its close button says so. */
+  /** The text of its close button. */
   closeText?: string | undefined;
 };
 
@@ -54,7 +54,7 @@ export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = 
   if (more.kind !== 'fault' && stay.value === 'while') setTimeout(leave, (more.undo ? undoSeconds : 5) * 1_000);
 }
 
-/** Runs `act` after a while in which `back` can be chosen; at once when the page is left or the message closed. */
+/** Runs `act` unless somebody chooses `back` in time; at once if the page is left or the message closed. */
 export function later(text: string, act: () => void, back: () => void): void {
   let isOver = false;
   const once = (run: () => void) => () => {

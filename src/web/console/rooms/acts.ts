@@ -12,7 +12,7 @@ export type Acts = {
   cancel: (booking: Booking) => void;
 };
 
-/** Where the keyboard is. */
+/** Where the cursor of the keyboard is. */
 export type Cursor = { roomId: string; key: string };
 
 export type TimelineProperties = {

@@ -21,12 +21,12 @@ import { countOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf,
 import { type Booking, instant, type Room, type Store } from './store.ts';
 
 export type Draft = {
-  /** Of a booking that is changed. */
+  /** The booking to change; undefined for a new one. */
   booking?: Booking | undefined;
   roomId: string;
   start: number;
   end: number;
-  /** What was typed before the page was loaded again, and the key with which it is booked once. */
+  /** What was typed before the page was reloaded, and its Idempotency-Key. */
   typed?: { wanted: Wanted; key: string } | undefined;
 };
 
@@ -47,7 +47,7 @@ type Wanted = {
 };
 
 const kept = 'roomgate booking';
-/** The form that was open when the page was loaded again. */
+/** The form that was open when the page was reloaded. */
 export function readKept(): Draft | undefined {
   const { who, draft } = JSON.parse(sessionStorage.getItem(kept) ?? '{}') as { who?: string; draft?: Draft };
   return who === `${mandator} ${person.value?.id}` ? draft : undefined;
@@ -135,7 +135,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     };
     const { done, refused } = await act(CreateBookingDocument, { input });
     if (refused) {
-      // The server knows the key, and had another booking with it.
+      // The server knows the key, with other content: the lost attempt has booked.
       const isThere = wasLost && refused.code === 'InvalidInput' && refused.faults.length === 0;
       setRefusal(isThere ? { ...refused, code: 'WasBooked', message: '' } : refused);
       if (isUnanswered(refused)) setLost(true);

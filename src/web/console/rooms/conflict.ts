@@ -9,7 +9,7 @@ type ConflictProperties = {
   timeZone: string;
   nameOf: (resourceId: string) => string;
   onTake: (alternative: Alternative) => void;
-  /** Of a series: goes on without the dates that are taken. */
+  /** Books a series without the dates that are taken. */
   onSkip?: (() => void) | false | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** All about a booking, and what may be done with it. */
+/** The details of a booking, and what can be done with it. */
 import { useState } from 'preact/hooks';
 import { ask } from '../client.ts';
 import { ownZone, timeText } from '../clock.ts';

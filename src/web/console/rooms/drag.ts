@@ -1,5 +1,6 @@
 /**
- * Booking, moving and resizing with a mouse or pen. What is dragged is drawn above the rows, so live changes do not move it. Fingers scroll; a tap opens a booking or a free time.
+ * Booking, moving and resizing with a mouse or pen. The dragged booking is drawn above the rows, so that live changes do not move
+ * it. Fingers scroll; a tap opens a booking or a free time.
  */
 import type { RefObject } from 'preact';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
@@ -71,7 +72,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     if (width < 4 * edge) return 'move';
     return clientX - left < edge ? 'start' : right - clientX < edge ? 'end' : 'move';
   }
-  /** The pointer tells that an edge can be dragged. */
+  /** Sets the pointer's shape where an edge can be dragged. */
   function hint(event: PointerEvent): void {
     const cell = event.target instanceof HTMLElement && event.target.closest<HTMLElement>('.booking');
     const booking = cell && now.store.find(cell.dataset['cell']?.slice(1) ?? '');

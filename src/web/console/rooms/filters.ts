@@ -56,7 +56,7 @@ export const fitting = (rooms: readonly Room[], { location, capacity, equipment 
 /** The most rooms that the API returns at once. */
 export const mostFree = 200;
 
-/** The rooms that are free for an hour from now on: of those that fit the 200 smallest, which is what the API tells at once. */
+/** The rooms that are free for an hour from now: of those that fit, the 200 smallest, which are one page of the API. */
 export async function readFree(
   { location, capacity, equipment }: Pick<Wish, 'location' | 'capacity' | 'equipment'>,
   stop: AbortSignal,

@@ -1,4 +1,4 @@
-/** Where things stand on the timeline: minutes since the first local midnight become fractions of its width. Pure. */
+/** Positions on the timeline: minutes since the first local midnight become fractions of its width. Pure. */
 import { dayMinutes } from '../clock.ts';
 
 /** Which minutes of each day are shown. */
@@ -7,7 +7,7 @@ export type Scale = { days: number; from: number; to: number };
 export const step = 15;
 export const snap = (minutes: number, to = step): number => Math.round(minutes / to) * to;
 
-/** 0 to 1; what is outside of the hours shown stands at their edge. */
+/** From 0 to 1; times outside of the shown hours are at their edge. */
 export function fractionAt({ days, from, to }: Scale, minutes: number): number {
   const day = Math.min(days - 1, Math.max(0, Math.floor(minutes / dayMinutes)));
   const within = Math.min(to, Math.max(from, minutes - day * dayMinutes));
@@ -22,7 +22,7 @@ export function minutesAtFraction({ days, from, to }: Scale, fraction: number): 
 
 export type Span = { start: number; end: number };
 
-/** The lane of each span, so that those that overlap lie beside each other; how many lanes there are in its group. */
+/** The lane of each span, such that spans that overlap are in different lanes, and the number of lanes in its group. */
 export function layInLanes<Item extends Span>(items: readonly Item[]): { item: Item; lane: number; lanes: number }[] {
   const laid: { item: Item; lane: number; lanes: number }[] = [];
   let group: { item: Item; lane: number; lanes: number }[] = [];
@@ -59,6 +59,6 @@ export function subtract(wanted: readonly Span[], taken: readonly Span[]): Span[
   return left;
 }
 
-/** What is shown of each day. */
+/** The shown span of each day. */
 export const shownSpans = ({ days, from, to }: Scale): Span[] =>
   Array.from({ length: days }, (_, day) => ({ start: day * dayMinutes + from, end: day * dayMinutes + to }));

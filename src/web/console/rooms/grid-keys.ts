@@ -15,7 +15,7 @@ type KeyProperties = TimelineProperties & {
 const rest = 600;
 let waiting: { id: string; before: Booking; timer: ReturnType<typeof setTimeout> } | undefined;
 
-/** Rows may have changed since the timeline was drawn: what stands where is looked up at each key. */
+/** Looks up the rows at each key, because they may have changed since the timeline was drawn. */
 export function pressKey(
   event: KeyboardEvent,
   { rooms, store, scale, acts, cursor, moveTo, shownRows }: KeyProperties,
@@ -47,7 +47,7 @@ export function pressKey(
     moveTo(room.id, wanted < 0 || !next ? 'room' : next.key);
   }
 
-  /** Draws the change at once; sends all of them together. */
+  /** Draws a change at once; sends all changes together. */
   function shift(booking: Booking, changes: { start?: number; end?: number; rooms?: number }): void {
     if (waiting?.id !== booking.id && !acts.mayChange(booking)) {
       announce(acts.whyNot(booking));
@@ -103,7 +103,7 @@ export function pressKey(
       );
     }
   }
-  /** A free time that has begun is booked from now on. */
+  /** The start of a booking in a free time: if that has begun, from now on. */
   function nextStep(start: number, end: number): number {
     const next = Math.ceil(Date.now() / (step * minute)) * step * minute;
     return next > start && next < end ? next : start;

@@ -1,4 +1,4 @@
-/** The bookings of the shown rooms as a table: to filter, sort, print and take along. */
+/** The bookings of the shown rooms as a table: to filter, sort, print and export. */
 
 import { go } from '../address.ts';
 import { addDays, dayAt, dayText, timeText } from '../clock.ts';

@@ -14,7 +14,7 @@ import { rulerOf } from './view.ts';
 /** How far ahead it looks. */
 const weeks = 6;
 
-/** The first day from `from` on that one of the rooms is open; undefined: none in these weeks. */
+/** The first day from `from` on which one of the rooms is open; undefined if there is none in these weeks. */
 async function readNextOpen(rooms: readonly Room[], from: string, stop: AbortSignal): Promise<string | undefined> {
   const meant = new Set(rooms.map(({ id }) => id));
   const locationIds = [...new Set(rooms.map(({ locationId }) => locationId))];

@@ -12,7 +12,7 @@ import { t } from '../texts/rooms.ts';
 export type ForWhom = { typed?: string; id?: string; unknown?: true };
 type OrganizerProperties = { whom: ForWhom; onChange: (whom: ForWhom) => void; fault: string | undefined };
 
-/** Admins, and those whom a policy names. */
+/** Whether the viewer is an Admin, or a policy allows it. */
 async function mayBookForOthers(stop: AbortSignal): Promise<boolean> {
   const { role, groupIds = [] } = person.value ?? {};
   if (role === 'Admin' || groupIds.length === 0) return role === 'Admin';
@@ -37,7 +37,7 @@ async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: 
 export const Organizer: Component<OrganizerProperties> = ({ whom, onChange, fault }) => {
   const [typed, setTyped] = useState(whom.typed ?? '');
   const [known, setKnown] = useState<ReadonlyMap<string, string>>(new Map());
-  // What was chosen from the list has the number of its person, which no name begins with.
+  // An entry of the list ends in the number of its person, which is not part of the name.
   const sought = typed.replace(/ \(\d+\)$/, '');
   const asked = useAsked(
     async (stop) => {

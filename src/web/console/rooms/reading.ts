@@ -1,6 +1,6 @@
 /**
- * Reads the bookings of rooms, of some rooms at a time, the visible ones first. It begins with the first frame of the
- * subscription, so that nothing falls between; where none comes it reads all the same, and once more when one has come.
+ * Reads the bookings of some rooms at a time, the visible ones first. It begins with the first frame of the subscription, so that
+ * no change is missed. Without a frame it reads too, and again once a frame has come.
  */
 import { signal } from '@preact/signals';
 import { type Refusal, Refused } from '../client.ts';
@@ -9,18 +9,18 @@ const atOnce = 3;
 const patienceMs = 2_000;
 
 type Reader = {
-  /** Rooms of one question. */
+  /** The number of rooms in a query. */
   size: number;
   read: (roomIds: readonly string[], stop: AbortSignal) => Promise<void>;
-  /** All is read anew. */
+  /** Called when all is about to be read again. */
   forget: () => void;
-  /** Nothing is under way. */
+  /** Called when no reading is under way. */
   rest: () => void;
 };
 
 export function openReading({ size, read, forget, rest }: Reader) {
   const isLoading = signal(true);
-  /** Why not all could be read; it is tried again. */
+  /** Why some rooms could not be read; they are read again later. */
   const refusal = signal<Refusal | undefined>(undefined);
   let stop = new AbortController();
   let all: readonly string[] = [];
@@ -66,7 +66,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
         });
     }
   }
-  /** Rooms that could not be read are read when the server answers again. */
+  /** Reads the rooms that could not be read, once the server answers again. */
   function readAgain(): void {
     clearTimeout(again);
     isHalted = false;
@@ -84,7 +84,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
     isLoading,
     refusal,
     isUnderWay: () => running > 0,
-    /** The subscription has sent a frame. */
+    /** Tells that the subscription has sent a frame. */
     heard(): void {
       const before = state;
       state = 'followed';
@@ -92,14 +92,14 @@ export function openReading({ size, read, forget, rest }: Reader) {
       if (before === 'early') readAll();
       else readAgain();
     },
-    /** Missed changes can no longer be read one by one. */
+    /** Reads all again: missed changes can no longer be read one by one. */
     restart(): void {
       state = 'waiting';
       clearTimeout(impatience);
       impatience = beImpatient();
       readAll();
     },
-    /** The rooms that will be shown, the first ones first. */
+    /** Adds rooms to read, in the order in which they are shown. */
     add(ids: readonly string[]): void {
       const before = new Set(all);
       const added = ids.filter((id) => !before.has(id));
@@ -107,7 +107,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
       waiting.push(...added);
       readOn();
     },
-    /** These are looked at now. */
+    /** Reads these rooms first, which are visible now. */
     prefer(ids: readonly string[]): void {
       const wanted = new Set(ids);
       waiting.sort((one, other) => Number(wanted.has(other)) - Number(wanted.has(one)));

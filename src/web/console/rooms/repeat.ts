@@ -1,4 +1,4 @@
-/** How a series repeats: between the rules of RFC 5545 and what people choose and read. */
+/** How a series repeats: translates between rules of RFC 5545 and what people choose and read. */
 import { addDays, daysBetween, dayText } from '../clock.ts';
 import { locale } from '../look.ts';
 import { t } from '../texts/rooms.ts';
@@ -7,7 +7,7 @@ export const repeats = ['none', 'daily', 'weekly', 'biweekly', 'monthly'] as con
 export type Repeat = (typeof repeats)[number];
 
 const codes = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
-/** From Monday, 0, to Sunday, 6. */
+/** From 0, Monday, to 6, Sunday. */
 export const weekdayOf = (day: string): number => (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7;
 export const weekdays = codes.map((_, index) => index);
 const aMonday = '2026-01-05';
@@ -16,7 +16,7 @@ export const weekdayName = (weekday: number, style: 'long' | 'short' = 'long'): 
     Date.parse(addDays(aMonday, weekday)),
   );
 
-/** The how many-th of its weekday a day is in its month. */
+/** Which of the weekdays of its name in the month a day is: 3 for the third Monday. */
 const placeInMonth = (day: string): number => Math.ceil(Number(day.slice(8)) / 7);
 
 /** @param on the weekdays of a weekly series; that of the first day is always one */
@@ -25,7 +25,7 @@ export type Choice = { repeat: Repeat; on: readonly number[]; day: string; until
 const chosenDays = ({ on, day }: Choice): number[] =>
   weekdays.filter((each) => on.includes(each) || each === weekdayOf(day));
 
-/** The rule of the API, or nothing for a single booking. */
+/** The rule for the API; nothing for a single booking. */
 export function ruleOf(choice: Choice): string | undefined {
   const { repeat, day, until } = choice;
   const byDay = `BYDAY=${chosenDays(choice)
@@ -37,7 +37,7 @@ export function ruleOf(choice: Choice): string | undefined {
     daily: 'FREQ=DAILY',
     weekly: `FREQ=WEEKLY;${byDay}`,
     biweekly: `FREQ=WEEKLY;INTERVAL=2;${byDay}`,
-    // What would be the fifth is the last, which each month has.
+    // Not every month has a fifth one: it stands for the last.
     monthly: `FREQ=MONTHLY;BYDAY=${place === 5 ? -1 : place}${codes[weekdayOf(day)]}`,
   };
   return ways[repeat] && `${ways[repeat]};UNTIL=${until.replaceAll('-', '')}`;

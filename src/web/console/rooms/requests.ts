@@ -27,7 +27,7 @@ export function useRequests(): Asked<Booking[]> {
       {
         next({ bookings: { bookings } }) {
           const waits = (id: string) => latest.current.data?.some((request) => request.id === id);
-          // Changes between the first reading and the first frame are in neither.
+          // The first reading and the frames miss the changes between them.
           const isFirst = !isHeard;
           isHeard = true;
           if (isFirst || bookings.some(({ id, status }) => status === 'Requested' || waits(id))) reload();

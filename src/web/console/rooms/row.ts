@@ -19,7 +19,7 @@ import {
 
 export const rowHeight = 44;
 
-/** Ticks so that the line of the present moves on. */
+/** Ticks, to move the line of the present. */
 export const now = signal(Date.now());
 
 export type RowProperties = {
@@ -27,13 +27,13 @@ export type RowProperties = {
   index: number;
   store: Store;
   scale: Scale;
-  /** The key of the stop that the keyboard is at; `room` for the name; undefined when it is in another row. */
+  /** The key of the stop with the cursor; `room` for the name; undefined if the cursor is in another row. */
   active: string | undefined;
   found: ReadonlySet<string> | undefined;
-  /** How many are open. */
+  /** The number of open problems. */
   problems: number;
   showZone: boolean;
-  /** The row that the keyboard is in has been drawn. */
+  /** Called when the row with the cursor has been drawn. */
   onDrawn: () => void;
 };
 
@@ -61,7 +61,7 @@ function showStop(stop: Stop, { scale, active, found }: RowProperties) {
   };
   if (!booking)
     return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} class="free" aria-label=${label} style=${style}></div>`;
-  // Its name is what is written in it.
+  // Its accessible name is its text.
   return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} title=${label} class=${classOf(booking, found)} style=${style}>
     <b>${subjectOf(booking)}</b> <span class=${lanes > 1 || booking.leaving ? 'unseen' : ''}>${timesOf(stop)} ${detailOf(booking)}</span>
     <span class=${booking.leaving ? '' : 'unseen'}>${statusText(booking)}</span>
@@ -90,7 +90,7 @@ const Row: Component<RowProperties> = (properties) => {
   `;
 };
 
-/** Rows that are shown again as they are keep their node, so that they cost nothing while others come and go. */
+/** Rows with the same properties keep their node, so that they cost nothing while others come and go. */
 export function makeRowCache() {
   const kept = new Map<number, { properties: RowProperties; node: ReturnType<typeof html> }>();
   return (slot: number, properties: RowProperties) => {

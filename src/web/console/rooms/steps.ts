@@ -1,4 +1,4 @@
-/** What people do with a booking: each is drawn at once, and taken back with the reason when the server refuses. */
+/** What people do with a booking: each change is drawn at once, and reverted with the reason if the server refuses it. */
 import { act, type Refusal } from '../client.ts';
 import {
   CancelBookingDocument,
@@ -41,7 +41,7 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
     toast(t().moved(whatOf(done)), { undo });
   }
 
-  /** Drawn as about to go; the server is asked when nobody has taken it back. */
+  /** Draws bookings as about to go, and asks the server unless somebody undoes it in time. */
   function soon(
     booking: Booking,
     { how, scope, text, doneText }: { how: Leaving; scope: Scope; text: string; doneText: string },

@@ -1,6 +1,6 @@
 /**
- * The rooms and bookings of some days: read room by room, and kept fresh by a subscription, which is heard before. A change of
- * one's own is drawn at once and taken back when refused.
+ * The rooms and bookings of some days: read room by room, and kept up to date by a subscription that begins before. The person's
+ * own changes are drawn at once, and reverted if they are refused.
  */
 import { type Signal, signal } from '@preact/signals';
 import { ask, type Outcome, pages } from '../client.ts';
@@ -20,9 +20,9 @@ import type { Span } from './geometry.ts';
 import { openReading } from './reading.ts';
 
 export type Room = NonNullable<RoomsQuery['resources']>['nodes'][number] & { timeZone: string; locationName: string };
-/** Actions that wait until they can no longer be undone. */
+/** Actions that are sent once they can no longer be undone. */
 export type Leaving = 'cancel' | 'release';
-/** `isPending`: drawn, and not yet confirmed by the server. `leaving`: stands until that has been done. */
+/** `isPending`: drawn, but not yet confirmed by the server. `leaving`: shown until the action is done. */
 export type Booking = RoomBookingFragment & { isPending?: boolean; leaving?: Leaving | undefined };
 export type Location = { id: string; name: string; timeZone: string };
 
@@ -53,7 +53,7 @@ export const spanOf = ({ start, end }: { start: string; end: string }): Span => 
 });
 
 const nothing: readonly Booking[] = [];
-/** So many bookings of a room on a day are usual; a page holds 200. */
+/** The usual number of bookings of a room on a day; a page holds 200. */
 const usual = 10;
 
 export type Store = ReturnType<typeof openStore>;
@@ -65,7 +65,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const byRoom = new Map<string, Signal<readonly Booking[]>>();
   const known = new Map<string, Booking>();
   const leaving = new Map<string, Leaving>();
-  /** What the server said of a booking while a change of it was under way. */
+  /** The state that the server sent of a booking while a change of it was under way. */
   const heard = new Map<string, Booking>();
   /** The version at which a booking was removed while pages were read: a page that arrives later may still have it. */
   const away = new Map<string, number>();
@@ -121,7 +121,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     if (before?.isPending) heard.set(booking.id, booking);
     else put(booking);
   }
-  /** Many of few rooms at once: one drawing each. */
+  /** Many bookings of few rooms: each room is drawn once. */
   function hearAll(bookings: readonly Booking[]): void {
     const fresh = new Map<string, Booking[]>();
     for (const booking of bookings) {
@@ -191,7 +191,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       for (const id of ids) leaving.delete(id);
       redraw(ids);
     },
-    /** Those of its series that `scope` means, as far as they are shown. */
+    /** The shown bookings of its series that `scope` covers. */
     meant({ id, seriesId, start }: Booking, scope: Scope): string[] {
       const isMeant = (other: Booking) =>
         other.id === id ||
@@ -219,7 +219,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
         }),
       );
     },
-    /** Draws `booking` at once, asks the server, and takes it back when that refuses. @returns what came of it */
+    /** Draws `booking` at once, asks the server, and reverts it if the server refuses. @returns the outcome */
     async attempt<Result>(
       booking: Booking,
       run: () => Promise<Outcome<Result>>,
@@ -236,7 +236,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       else if (now) put({ ...now, isPending: false });
       return outcome;
     },
-    /** The id of a booking that has none yet. */
+    /** A provisional id, until the server gives one. */
     newId: () => `new-${(made += 1)}`,
     close() {
       stop.abort();

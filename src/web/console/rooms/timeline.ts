@@ -1,6 +1,6 @@
 /**
- * Many rooms by day or week. Only the rows in sight are in the page, and they are recycled; one element has the focus of the
- * whole grid (roving tabindex), and it stays there when bookings come, go and move.
+ * Many rooms by day or week. Only the visible rows are in the page, and they are recycled. One element of the grid can have the
+ * focus (roving tabindex), which stays there when bookings come, go and move.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addDays, clockText, dayMinutes, dayText } from '../clock.ts';
@@ -14,7 +14,7 @@ import { makeRowCache, now, rowHeight } from './row.ts';
 
 const beyond = 5;
 const mostRows = 46;
-/** Below it, a time is scrolled sideways. */
+/** Pixels; if an hour would be narrower, the grid scrolls sideways. */
 const narrowestHour = { 1: 56, 7: 14 } as Record<number, number>;
 
 function Head({ store: { day, days }, scale }: Pick<TimelineProperties, 'store' | 'scale'>) {
@@ -79,7 +79,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     const top = Math.max(0, Math.min(rooms.length - count, Math.floor(box.scrollTop / rowHeight) - beyond));
     const focused = document.activeElement?.closest<HTMLElement>('[data-row]');
     const row = Number(focused?.dataset['row']);
-    // A row that is about to show another room hands its focus to the grid.
+    // Before a row shows another room, its focus moves to the grid.
     if (focused && box.contains(focused) && (row < top || row >= top + count)) box.focus({ preventScroll: true });
     setFirst(top);
   };
@@ -104,7 +104,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     if (!wantsFocus.current && !isLost) return;
     if (!row) return;
     wantsFocus.current = false;
-    // A free time that has been booked is a booking now: the nearest is where it was.
+    // The stop may be gone: a free time has become a booking. The nearest cell gets the focus.
     const distance = (cell: HTMLElement) => Math.abs(cell.offsetLeft - lastLeft.current);
     const cells = [...row.querySelectorAll<HTMLElement>('.track [data-cell]')];
     const nearest = cells.sort((one, other) => distance(one) - distance(other))[0];
@@ -113,7 +113,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   };
   useLayoutEffect(keepFocus);
-  // Rows draw themselves anew when their bookings change.
+  // Rows redraw themselves when their bookings change.
   const drawn = useRef(keepFocus);
   drawn.current = keepFocus;
   const [onDrawn] = useState(() => () => drawn.current());
@@ -131,7 +131,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     if (at && (at.roomId !== cursor.roomId || at.key !== cursor.key)) setCursor(at);
   };
   const onFocusOut = (event: FocusEvent) => {
-    // Without a next one it is the element that has gone, or the window.
+    // Without a next element, the focused one has gone, or the window has lost the focus.
     if (event.relatedTarget) delete (view.current as HTMLDivElement).dataset['focus'];
   };
 

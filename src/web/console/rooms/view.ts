@@ -1,10 +1,10 @@
-/** What of a room's row is shown: its bookings in lanes, its free times, and when it is closed. */
+/** The content of a room's row: its bookings in lanes, its free times, and when it is closed. */
 import { clockText, dayMinutes, makeRuler } from '../clock.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, layInLanes, type Scale, type Span, shownSpans, subtract } from './geometry.ts';
 import { type Booking, type Room, type Store, spanOf } from './store.ts';
 
-/** A place where the cursor can be. Minutes are local ones since the first midnight. */
+/** A place where the cursor can be. Minutes are local, since the first midnight. */
 export type Stop = Span & {
   key: string;
   booking?: Booking;
@@ -32,7 +32,7 @@ export function stopsOf(room: Room, store: Store, scale: Scale): Stop[] {
   const spans = store.ofRoom(room.id).value.map((booking) => {
     const { start, end } = spanOf(booking);
     const [from, until] = [ruler(start), ruler(end)];
-    // Where the clocks go back within it, it may end before it has begun.
+    // If the clocks go back meanwhile, its local end may be before its start.
     return { start: from, end: until > from ? until : from + shortest, until, booking };
   });
   const laid = layInLanes(spans.filter(isShown)).map(({ item, lane, lanes }) => ({
@@ -50,7 +50,7 @@ export function stopsOf(room: Room, store: Store, scale: Scale): Stop[] {
   return [...laid, ...free].sort((one, other) => one.start - other.start);
 }
 
-/** Where a room is closed, as a background: one element less for each time. */
+/** When a room is closed, drawn as a background: that needs no elements. */
 export function closedBackground(room: Room, store: Store, scale: Scale): string {
   const hours = store.hoursOf(room.id).value;
   if (!hours) return 'none';
@@ -60,7 +60,7 @@ export function closedBackground(room: Room, store: Store, scale: Scale): string
   if (closed.length === 0) return 'none';
   const percent = (minutes: number) => `${(fractionAt(scale, minutes) * 100).toFixed(3)}%`;
   const stops = closed.flatMap(({ start, end }) => {
-    // The last minute of a day is not the first of the next.
+    // The end of a day must not become the start of the next.
     const [left, right] = [percent(start), percent(end % dayMinutes === 0 ? end - 0.01 : end)];
     return [`transparent ${left}`, `var(--closed) ${left}`, `var(--closed) ${right}`, `transparent ${right}`];
   });
@@ -70,7 +70,7 @@ export function closedBackground(room: Room, store: Store, scale: Scale): string
 export const rangeText = ({ start, end }: Span): string =>
   `${clockText(start % dayMinutes)}–${clockText(end % dayMinutes)}`;
 
-/** As the clocks show them. */
+/** The times by the clock. */
 export const timesOf = ({ start, end, until = end }: Stop): string => rangeText({ start, end: until });
 
 export function subjectOf({ subject, lessonSummary }: Booking): string {
@@ -89,7 +89,7 @@ export function stopText(stop: Stop): string {
   return [timesOf(stop), subjectOf(booking), ...state].filter(Boolean).join(', ');
 }
 
-/** Under the subject, where there is room: who. */
+/** The line below the subject, if there is space: for whom. */
 export function detailOf({ organizer, lessonSummary }: Booking): string {
   if (lessonSummary) return [...(lessonSummary.classes ?? []), ...(lessonSummary.teachers ?? [])].join(', ');
   return organizer?.displayName ?? '';

@@ -1,4 +1,4 @@
-/** Calendar addresses: a timetable or a room in one's own calendar program. Made, shown once, listed, revoked. */
+/** Calendar addresses, for a timetable or a room in one's own calendar program: to make, show once, list and revoke. */
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { act, ask, pages } from '../client.ts';

@@ -58,7 +58,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
   const toDay = (next: string) => () => go({ day: next === dayAt(zone, Date.now()) ? undefined : next });
   const notice = () => {
     go({ by: undefined, only: undefined, as: undefined });
-    // The page is drawn before it is printed.
+    // Prints once the page is drawn.
     requestAnimationFrame(() => requestAnimationFrame(() => print()));
   };
   const tab = (name: (typeof groupings)[number]) => {

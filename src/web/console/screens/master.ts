@@ -1,4 +1,4 @@
-/** Master data: what there is to book, when it is open, who may do what. Each part has a module of its own. */
+/** Master data: what can be booked, when it is open, who may do what. Each part has a module of its own. */
 import { addressWith, goToScreen, place } from '../address.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { Stage, type Staged } from '../parts/stage.ts';

@@ -55,7 +55,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     const draft = readKept();
     return draft && { draft };
   });
-  // In the address, so that Back closes it. The address alone does not open it.
+  // The dialog is in the address, so that Back closes it; the address alone does not open it.
   const isOpen = place.value['dialog'] !== undefined;
   const wasOpen = useRef(isOpen);
   const show = (next: Opened) => {
@@ -222,7 +222,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
 export const Screen: Component<object> = () => {
   const asked = useAsked(readRooms, []);
   useEffect(() => {
-    // Rooms that have come, gone or changed meanwhile: whoever returns to the page sees them.
+    // Reads the rooms again when somebody returns to the page: they may have changed.
     const back = () => document.visibilityState === 'visible' && asked.reload();
     addEventListener('focus', back);
     document.addEventListener('visibilitychange', back);

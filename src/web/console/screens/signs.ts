@@ -1,4 +1,4 @@
-/** Door signs: how each is doing and what it shows now, live; to pair, change and revoke them. */
+/** Door signs: the state of each and what it shows now, live; to pair, change and revoke them. */
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { FollowSignsDocument, type SignFragment } from '../generated/graphql.ts';
@@ -18,7 +18,7 @@ import { t } from '../texts/signs.ts';
 type Signs = ReadonlyMap<string, SignFragment>;
 type Masters = Awaited<ReturnType<typeof readRooms>>;
 
-/** All signs, kept current; undefined until they are there. */
+/** All signs, kept up to date; undefined until they are read. */
 function useSigns() {
   const [signs, setSigns] = useState<Signs>();
   const put = (some: readonly SignFragment[]) =>

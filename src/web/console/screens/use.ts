@@ -1,4 +1,4 @@
-/** Use: how much rooms are occupied, by room, by weekday and hour, and by week; and who did not come. */
+/** Use: how much rooms are occupied, by room, by weekday and hour, and by week; and no-shows. */
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
 import { addDays, dayAt, dayText, isDay, ownZone } from '../clock.ts';

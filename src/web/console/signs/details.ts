@@ -1,4 +1,4 @@
-/** All about a sign: what it told of itself, what it shows now, and what may be done with it. */
+/** The details of a sign: what it reports of itself, what it shows now, and what can be done with it. */
 import { act } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import { RevokeSignDocument, type SignFragment } from '../generated/graphql.ts';

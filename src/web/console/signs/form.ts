@@ -1,4 +1,4 @@
-/** To pair a device by the code that it shows, and to change what a sign shows and may do. */
+/** The form that pairs a device by the code that it shows, and that changes what a sign shows and may do. */
 import { useState } from 'preact/hooks';
 import { act, type Refusal } from '../client.ts';
 import { ChangeSignDocument, type DisplayPrivacy, PairSignDocument, type SignFragment } from '../generated/graphql.ts';
@@ -11,7 +11,7 @@ import type { Location, Room } from '../rooms/store.ts';
 import { t } from '../texts/signs.ts';
 
 type FormProperties = {
-  /** Undefined: a new one. */
+  /** Undefined for a new sign. */
   sign?: SignFragment | undefined;
   rooms: readonly Room[];
   locations: readonly Location[];
@@ -19,7 +19,7 @@ type FormProperties = {
   onClose: () => void;
 };
 
-/** Rooms that are listed at a time: a filter finds the others. */
+/** The most rooms in the list; a filter finds the others. */
 const mostListed = 100;
 
 function RoomChoice({

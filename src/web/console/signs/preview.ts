@@ -1,4 +1,4 @@
-/** What a sign shows now: drawn from what its stream says of its rooms, as far as its privacy lets it be shown. */
+/** What a sign shows now: drawn from the stream of its rooms, within the sign's level of privacy. */
 import { useEffect, useState } from 'preact/hooks';
 import { dayAt, dayText, timeText } from '../clock.ts';
 import { type PreviewFragment, type SignFragment, SignPreviewsDocument } from '../generated/graphql.ts';
@@ -10,7 +10,7 @@ export type Snapshots = ReadonlyMap<string, PreviewFragment>;
 type Slot = PreviewFragment['schedule'][number];
 type Privacy = SignFragment['privacy'];
 
-/** Streams that a page opens; a tenant of more locations sees the previews of the first. */
+/** The most streams of a page: a tenant with more locations sees the previews of the first. */
 const mostLocations = 20;
 const mostRooms = 6;
 

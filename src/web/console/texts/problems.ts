@@ -1,4 +1,4 @@
-/** What went wrong, and what to do; by the codes of the API. What has no text here is told in the words of the server. */
+/** What went wrong and what to do, by the codes of the API. For other codes the server's message is shown. */
 import { texts } from '../look.ts';
 
 type Problems = Record<string, string>;

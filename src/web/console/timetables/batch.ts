@@ -16,7 +16,7 @@ export const states: readonly ImportStatus[] = [
 export const hasEnded = ({ importStatus }: Pick<Batch, 'importStatus'>): boolean =>
   importStatus === 'LessonsCreated' || importStatus === 'LessonsImportFailed';
 
-/** What it does: a check is named as one. */
+/** The operation of a batch; a dry run is called a check. */
 export const kindText = ({ operation, validateOnly }: Batch): string =>
   validateOnly ? t().checkOf(t().operations[operation]) : t().operations[operation];
 
@@ -30,7 +30,7 @@ export function stateText(batch: Batch): string {
 
 export const momentOf = (at: string | null): string => (at ? momentText(ownZone, Date.parse(at)) : '');
 
-/** How far it is, drawn and in words. */
+/** The progress of a batch, drawn and in words. */
 export const Progress: Component<{ batch: Batch }> = ({ batch }) => {
   const { lessonCount, processedCount } = batch;
   const text =

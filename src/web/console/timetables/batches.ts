@@ -1,4 +1,4 @@
-/** All batches as a list, live. Which ones stands in the address. */
+/** All batches as a live list, filtered by the address. */
 import { useEffect, useState } from 'preact/hooks';
 import { addressWith, go, place } from '../address.ts';
 import { ask } from '../client.ts';
@@ -30,7 +30,7 @@ function readWish(): Wish {
   return { state: state in chosen ? state : '', mine: mine === 'yes', job };
 }
 
-/** The batches of a filter, and whatever becomes of them. */
+/** The batches of a filter, kept up to date. */
 function useBatches({ state, mine, job }: Wish) {
   const [more, setMore] = useState(1);
   const [live, setLive] = useState<ReadonlyMap<string, Batch>>(new Map());
@@ -64,7 +64,7 @@ function useBatches({ state, mine, job }: Wish) {
   const { nodes = [], hasMore = false } = asked.data ?? {};
   const listed = new Set(nodes.map(({ id }) => id));
   const newest = nodes[0]?.createdAt ?? '';
-  // Which jobs a new batch names is not told with it: with a filter by job it comes with the next reading.
+  // A frame does not name the jobs of a new batch: with a filter by job the next reading brings it.
   const fresh = job
     ? []
     : [...live.values()].filter(

@@ -1,4 +1,4 @@
-/** Which column of a file is what: guessed by its name, and remembered for files with the same columns. */
+/** The meaning of each column of a file: guessed by its name, and remembered for files with the same columns. */
 import { mandator } from '../client.ts';
 
 /** As `Mapping` of POST timetables names them. */
@@ -8,7 +8,7 @@ export const columnNames = [
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
-/** The column of each; -1: none. */
+/** The index of each column; -1 for none. */
 export type Mapping = Record<ColumnName, number>;
 
 const guesses: Record<string, string> = {
@@ -44,7 +44,7 @@ function remembered(): [headers: string, mapping: Mapping][] {
 
 const keyOf = (headers: readonly string[]) => headers.map(plain).join(' ').slice(0, 2_000);
 
-/** What people have said of these columns before, or else what their names suggest. */
+/** The mapping that was last chosen for these columns, or else the one that their names suggest. */
 export function mappingOf(headers: readonly string[]): Mapping {
   const known = remembered().find(([key]) => key === keyOf(headers))?.[1];
   const names = headers.map(plain);
@@ -58,7 +58,7 @@ export function mappingOf(headers: readonly string[]): Mapping {
   ) as Mapping;
 }
 
-/** The headings of the columns, as a request names them; null: no column. */
+/** The headings of the columns, as a request names them; null for none. */
 export const nameColumns = (headers: readonly string[], mapping: Mapping): Record<ColumnName, string | null> =>
   Object.fromEntries(columnNames.map((name) => [name, headers[mapping[name]] ?? null])) as Record<
     ColumnName,
@@ -67,7 +67,7 @@ export const nameColumns = (headers: readonly string[], mapping: Mapping): Recor
 
 type Named = { [Name in Uncapitalize<ColumnName>]?: string | null } | null | undefined;
 
-/** The mapping with the columns that a profile names; those that it does not name stay, but where a named one takes theirs. */
+/** The mapping with the columns that a profile names. The others stay, unless a named one takes their column. */
 export function fillMapping(headers: readonly string[], mapping: Mapping, named: Named): Mapping {
   const headingOf = (name: ColumnName) => named?.[name.toLowerCase() as Uncapitalize<ColumnName>];
   const taken = new Set(columnNames.map(headingOf).filter(Boolean));

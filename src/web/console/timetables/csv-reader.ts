@@ -1,7 +1,7 @@
-/** Reads what spreadsheets and timetable programs write into rows, to show and to correct: what it says, the server reads. */
+/** Reads the CSV of spreadsheets and timetable programs into rows, to show and to correct. Only the server interprets them. */
 import { openSlices } from './slices.ts';
 
-/** UTF-8, UTF-16 with its mark, or what Windows programs of western Europe write. */
+/** Decodes UTF-8, UTF-16 with a byte order mark, or the code page of Windows in western Europe. */
 export function decode(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
@@ -13,7 +13,7 @@ export function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The separator that the first line has most of, outside of quotes. */
+/** The most frequent separator in the first line, outside of quotes. */
 function separatorOf(text: string): string {
   const counts = new Map([';', ',', '\t'].map((separator) => [separator, 0]));
   let isQuoted = false;
@@ -27,7 +27,7 @@ function separatorOf(text: string): string {
 
 export class TooManyRows extends Error {}
 
-/** Rows, without those that are empty, each with the line of the file in which it begins. */
+/** The rows that are not empty, and the line of the file in which each begins. */
 export type Rows = { separator: string; rows: string[][]; lines: number[] };
 
 /** @throws TooManyRows */
@@ -64,7 +64,7 @@ export async function parseCsv(text: string, mostRows: number): Promise<Rows> {
       }
       at++;
     }
-    // Whatever follows a quoted part belongs to the cell as it stands.
+    // Text after a quoted part belongs to the cell as it is.
     const from = at;
     while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at++;
     row.push(cell + text.slice(from, at));

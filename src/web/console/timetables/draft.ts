@@ -1,6 +1,6 @@
 /**
- * The files that were dropped, and what was corrected in them: kept in this browser for the person until they are imported, or
- * for a day. The files are written once, as they are; the rest with each change.
+ * The files that were dropped, and their corrections: kept in this browser for the person until they are imported, or for a day.
+ * The files are written once, unchanged; the rest with each change.
  */
 import { mandator } from '../client.ts';
 import { person } from '../session.ts';
@@ -14,12 +14,12 @@ export type Format = 'Csv' | 'Untis' | 'ICalendar' | 'Json';
 /** The rows of a file, as they are shown. */
 export type Sheet = {
   name: string;
-  /** Empty where the file has none. */
+  /** Empty if the file has none. */
   headers: readonly string[];
   rows: readonly (readonly string[])[];
-  /** The line of each row; none of JSON. */
+  /** The line of each row; empty for JSON. */
   lines: readonly number[];
-  /** Null: each line is one cell. */
+  /** Null if each line is one cell. */
   separator: string | null;
   /** The line of the headers. */
   headLine: number;
@@ -28,21 +28,21 @@ export type Sheet = {
 export type KeptFile = { name: string; content: Blob };
 
 export type Work = {
-  /** Of a CSV. */
+  /** The columns of a CSV. */
   mapping: Mapping;
   reading: Reading;
   locationId: string;
-  /** By file, row and column: `0 12 3`. */
+  /** Corrected cells by file, row and column: `0 12 3`. */
   corrected: Readonly<Record<string, string>>;
-  /** Grows with each change: what was sent is known by it. */
+  /** Grows with each change, and tells what was sent. */
   version: number;
-  /** What is about to be sent, written before it is: sent again with its key, it is the same batch. */
+  /** Stored before a batch is sent: another attempt with this key makes the same batch. */
   sending?: (Sent & { key: string }) | undefined;
   /** The batch under way. */
   sent?: (Sent & { batchId: string }) | undefined;
-  /** What came of the last one; without a batch where the files could not be read. */
+  /** The result of the last batch; without a batch if the files could not be read. */
   result?: (Sent & Result) | undefined;
-  /** What was wrong, but for what was corrected since. */
+  /** The faults that were not corrected since. */
   faults: readonly RowFault[];
   /** Rows that were corrected since, by file and row: they stay in sight. */
   touched: readonly string[];
@@ -55,7 +55,7 @@ type Result = {
   omitted: number;
   /** Faults that belong to no row. */
   others: readonly string[];
-  /** What is missing in the settings. */
+  /** The codes of settings that are missing. */
   missing?: readonly string[];
 };
 export type RowFault = { sheet: number; row: number; column: number; code: string; message: string };
@@ -63,12 +63,12 @@ export type Draft = {
   format: Format;
   files: readonly KeptFile[];
   sheets: readonly Sheet[];
-  /** What JSON says of its jobs. */
+  /** The members of the jobs in JSON, other than lessons. */
   jobs?: Readonly<Record<string, JobMembers>> | undefined;
   work: Work;
 };
 
-/** Whether something was sent as the draft is now. */
+/** Whether what was sent is the present version of the draft. */
 export const isCurrent = (work: Work, sent: { version: number } | undefined): boolean => sent?.version === work.version;
 
 export const cellAt = ({ sheets, work }: Draft, sheet: number, row: number, column: number): string =>
@@ -107,7 +107,7 @@ async function transact<Result>(
 
 const key = () => `${mandator} ${person.value?.id}`;
 
-/** What is kept; undefined without anything, and where this browser keeps nothing. */
+/** The stored draft; undefined if there is none, or this browser stores nothing. */
 export async function readKept(): Promise<{ files: readonly KeptFile[]; work: Work } | undefined> {
   try {
     const found = await transact<Work & { savedAt: number }>('readonly', (store) => store('work').get(key()));
@@ -122,7 +122,7 @@ export async function readKept(): Promise<{ files: readonly KeptFile[]; work: Wo
   }
 }
 
-/** @returns whether they are kept now */
+/** @returns whether the files are stored now */
 export async function keepFiles(files: readonly KeptFile[]): Promise<boolean> {
   try {
     await transact('readwrite', (store) => store('file').put(files, key()));

@@ -1,4 +1,4 @@
-/** What the server finds wrong, at the cells of the files. */
+/** Finds the cells of the files for the faults that the server reports. */
 import type { Fault } from '../client.ts';
 import type { BatchErrorsQuery } from '../generated/graphql.ts';
 import type { ColumnName } from './columns.ts';
@@ -9,7 +9,7 @@ import { messageOf } from './story.ts';
 
 type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
-/** The column of a CSV in which a member of a lesson stands. */
+/** The column of a CSV for each member of a lesson. */
 const columnOf: Record<string, ColumnName> = {
   Raum: 'Room',
   resourceName: 'Room',
@@ -23,7 +23,7 @@ const columnOf: Record<string, ColumnName> = {
   remark: 'Remark',
   status: 'Status',
 };
-/** Of GPU001, from 0. */
+/** The column of the room in GPU001, from 0. */
 const untisRoom = 4;
 const roomCodes = new Set(['UnknownRoom', 'AmbiguousRoom']);
 
@@ -37,7 +37,7 @@ function columnAt({ format, work }: Draft, field: string | null, column: number 
   return name ? work.mapping[name] : -1;
 }
 
-/** The row in which a line of a file stands; undefined: before all of them. */
+/** The row that contains a line of a file; undefined before the first. */
 function rowAt(lines: readonly number[], line: number): number | undefined {
   let [low, high] = [0, lines.length];
   while (low < high) {
@@ -48,12 +48,12 @@ function rowAt(lines: readonly number[], line: number): number | undefined {
   return low === 0 ? undefined : low - 1;
 }
 
-/** A message without the place, at which it stands. */
+/** A message without its place, at which it is shown. */
 const withoutPlace = (message: string) => message.replace(/^[^\n]{0,300}? line \d+[^:\n]{0,100}: /, '');
 
 type Found = { faults: RowFault[]; others: string[] };
 
-/** Of files that could not be read, and of batches of files: by line. */
+/** Faults of files that could not be read, and of batches of files: by line. */
 export async function atLines(draft: Draft, errors: readonly Fault[]): Promise<Found> {
   const giveWay = openSlices();
   const [faults, others]: [RowFault[], string[]] = [[], []];
@@ -67,7 +67,7 @@ export async function atLines(draft: Draft, errors: readonly Fault[]): Promise<F
     const place = columnAt(draft, field, column);
     const fault = { sheet, column: place, code, message: withoutPlace(message) };
     faults.push({ ...fault, row });
-    // A room is told once, with how often it comes; people look for all of them.
+    // The server reports an unknown room once, with its count; people look for all of its rows.
     const name = cellAt(draft, sheet, row, place).trim().toLowerCase();
     if (!roomCodes.has(code) || place < 0 || draft.format === 'ICalendar') continue;
     for (let other = row + 1; other < (draft.sheets[sheet]?.rows.length ?? 0); other++) {
@@ -78,7 +78,7 @@ export async function atLines(draft: Draft, errors: readonly Fault[]): Promise<F
   return { faults, others };
 }
 
-/** Of a batch of the API's JSON: by job and lesson. */
+/** Faults of a batch of the API's JSON: by job and lesson. */
 async function atLessons(draft: Draft, errors: readonly BatchError[]): Promise<Found> {
   const rowOf = await rowsOfJobs(draft);
   const [faults, others]: [RowFault[], string[]] = [[], []];

@@ -1,6 +1,6 @@
 /**
- * A file on its way into the timetable: dropped, checked, corrected, imported. Whatever happens to the page, the file and what
- * was corrected are kept, and a batch that was sent is found again by its id.
+ * A file on its way into the timetable: dropped, checked, corrected, imported. The file and its corrections outlive the page, and
+ * a batch that was sent is found again by its id.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
@@ -69,7 +69,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
     const before = work.sending;
     const key = before && isCurrent(work, before) && before.isCheck === isCheck ? before.key : newKey();
     const { version } = work;
-    // Written first: whatever happens from here on, sent again it is the same batch.
+    // Stored first, so that every further attempt makes the same batch.
     await change({ sending: { isCheck, version, key } });
     if (draft.format === 'Csv') rememberMapping(sheets[0]?.headers ?? [], work.mapping);
     if (draft.format !== 'Json') rememberReading(work.reading);
@@ -153,7 +153,7 @@ function Drop({ onFiles, refused }: { onFiles: (files: readonly File[]) => void;
   `;
 }
 
-/** Undefined: it is being read. Null: there is none. */
+/** Undefined while it is read; null for none. */
 type Held = Draft | null | undefined;
 
 const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
@@ -170,7 +170,7 @@ const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
     const open = async () => {
       const found = await readKept();
       const { sent } = place.value;
-      // The address knows a batch that was sent just before the page went.
+      // The address names a batch that was sent just before the page was left.
       if (found?.work.sending && sent && !found.work.sent) {
         const { isCheck, version } = found.work.sending;
         found.work.sent = { isCheck, version, batchId: sent };

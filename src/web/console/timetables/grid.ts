@@ -1,4 +1,4 @@
-/** The rows of a file: to filter, and to correct in place. One cell is in the order of tabs; arrows walk from there. */
+/** The rows of a file: to filter, and to correct in place. One cell is in the tab order; arrow keys move from there. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
@@ -33,7 +33,7 @@ function CellInput({
     self.current?.focus();
     self.current?.select();
   }, []);
-  // It loses the focus when it goes, too.
+  // The input also loses the focus when it is removed.
   const end = (text: string | undefined) => {
     if (isOver.current) return;
     isOver.current = true;
@@ -47,7 +47,7 @@ function CellInput({
   return html`<input ref=${self} aria-label=${label} value=${value} maxlength="4000" onKeyDown=${key} onBlur=${() => end(self.current?.value)} />`;
 }
 
-/** The rows that hold a text; looked for in slices, since there may be a hundred thousand. Undefined: not yet. */
+/** The rows that contain a text, searched in slices, since there may be a hundred thousand; undefined while searching. */
 function useFound(draft: Draft, sheet: number, all: readonly number[], text: string): readonly number[] | undefined {
   const wanted = text.toLocaleLowerCase();
   const [found, setFound] = useState<{ of: string; rows: readonly number[] }>();
@@ -123,7 +123,7 @@ function useRows(draft: Draft) {
   };
 }
 
-/** Those that say something, in the order of the file. */
+/** The columns with content, in the order of the file. */
 function columnsOf({ format, sheets, work }: Draft, at: number): { column: number; title: string }[] {
   const { headers, rows } = sheets[at] ?? { headers: [], rows: [] };
   const used = new Set(Object.values(work.mapping));

@@ -1,4 +1,4 @@
-/** From dropped files to rows: those of timetable programs, or the JSON of the API. Limits are told before anything is sent. */
+/** Reads dropped files into rows: files of timetable programs, or the JSON of the API. Limits are checked before anything is sent. */
 import { limits } from '../client.ts';
 import { type Mapping, mappingOf } from './columns.ts';
 import { decode, parseCsv, TooManyRows } from './csv-reader.ts';
@@ -7,7 +7,7 @@ import { jsonColumns } from './jobs.ts';
 import { completeReading, lastReading } from './reading.ts';
 import { openSlices } from './slices.ts';
 
-/** Base64 makes four characters of three bytes; the rest is for how the files are read. */
+/** Base64 makes four characters of three bytes; a mebibyte is left for how the files are read. */
 const mostFileBytes = Math.floor(((limits.jobBodyBytes - 1_048_576) * 3) / 4);
 export const most = { bytes: mostFileBytes, rows: limits.lessonsPerBatch, columns: 200, lines: 200_000, files: 8 };
 
@@ -24,7 +24,7 @@ type Read = { sheet: Sheet; format: Format; jobs?: Record<string, JobMembers> | 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A member in whatever spelling of its first letter, as the API takes it. */
+/** A member whose first letter is in either case, as the API accepts it. */
 const memberOf = (object: Record<string, unknown>, name: string): unknown =>
   object[name] ??
   object[name.charAt(0).toLowerCase() + name.slice(1)] ??
@@ -111,7 +111,7 @@ async function readFiles(files: readonly KeptFile[]): Promise<Omit<Draft, 'work'
   const isOne = read.every((each) => each.format === format) && (format !== 'Json' || read.length === 1);
   if (!isOne) throw new Unreadable('mixed');
   const sheets = read.map(({ sheet }) => sheet);
-  // A row of a CSV without dates, and one of Untis, is a lesson of many weeks: how many, the server counts.
+  // A row of Untis, or of a CSV without dates, is a lesson in many weeks: only the server can count those.
   const rows = sheets.reduce((sum, each) => sum + each.rows.length, 0);
   if (format === 'Csv' && rows > most.rows) throw new Unreadable('tooManyRows');
   return { format, files, sheets, jobs };

@@ -1,8 +1,8 @@
-/** From the rows of the API's JSON to its jobs again. */
+/** Makes jobs again of the rows of the API's JSON. */
 import { cellAt, type Draft } from './draft.ts';
 import { openSlices } from './slices.ts';
 
-/** Columns in the order of REST, with the names of GraphQL, which errors have. */
+/** Columns in the order of REST, under the names of GraphQL, which errors use. */
 export const jobColumns = {
   JobID: 'jobKey',
   LektionId: 'lessonKey',
@@ -29,7 +29,7 @@ const listed = (text: string) =>
     .map((part) => part.trim())
     .filter(Boolean);
 
-/** What a cell says; a cell that is empty clears what the lesson had. */
+/** Reads a cell; an empty one clears the member of the lesson. */
 const readers: Partial<Record<keyof typeof jobColumns, (text: string) => unknown>> = {
   Klassen: listed,
   Lehrpersonen: listed,

@@ -1,4 +1,4 @@
-/** How files are read, kept on the server under a name: chosen for this file, or kept from what was said of it. */
+/** Profiles: how files are read, stored on the server under a name. One is chosen for this file, or made from its settings. */
 import { useState } from 'preact/hooks';
 import { act, ask, type Refusal } from '../client.ts';
 import {
@@ -22,7 +22,7 @@ type Location = { id: string; name: string };
 
 const lineOf = (...words: (string | null | undefined)[]) => words.filter(Boolean).join(' ');
 
-/** What the profile says, as people type it. */
+/** The profile's values as people type them. */
 function readProfile({
   name,
   source,
@@ -47,7 +47,7 @@ function readProfile({
   };
 }
 
-/** As GraphQL names the members of REST. */
+/** The members of REST under GraphQL's names. */
 function inCamelCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inCamelCase);
   if (typeof value !== 'object' || value === null) return value;
@@ -58,7 +58,7 @@ function inCamelCase(value: unknown): unknown {
   return Object.fromEntries(named);
 }
 
-/** What was said of this file, but for what is of this import alone. */
+/** The settings of this file, except those that only concern this import. */
 function inputOf({ format, sheets, work }: Draft, location: Location | undefined) {
   const { Profile: _, Since: __, AllowRemoval: ___, ...members } = describeReading(work.reading);
   return {

@@ -1,7 +1,7 @@
 /** How the files of a timetable are read besides their columns: the term, the time grid, and what rooms are called. */
 import { mandator } from '../client.ts';
 
-/** Lines of text, as people type them. */
+/** Lists that people type as lines of text. */
 export const lists = {
   grid: {
     member: 'Periods',
@@ -62,7 +62,7 @@ export type Reading = typeof without & { since: string; allowRemoval: boolean };
 
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim());
 
-/** The first line that says nothing, from 1; undefined: all are understood. */
+/** The number of the first line that is not understood, from 1; undefined if all are. */
 export function wrongLine(name: ListName, text: string): number | undefined {
   const at = linesOf(text).findIndex((line) => line !== '' && !lists[name].parse(line));
   return at < 0 ? undefined : at + 1;
@@ -75,7 +75,7 @@ export const wrongLists = (reading: Reading): { name: ListName; line: number }[]
     return line === undefined ? [] : [{ name, line }];
   });
 
-/** The members of the request that say it. */
+/** The members of the request for it. */
 export function describeReading(reading: Reading): Record<string, unknown> {
   const { profile, source, term, from, to, since, allowRemoval } = reading;
   const read = (name: ListName) => ({
@@ -85,7 +85,7 @@ export function describeReading(reading: Reading): Record<string, unknown> {
   });
   const hasTerm = term !== '' || from !== '' || to !== '';
   return {
-    // What is empty here is empty, whatever the profile says.
+    // An empty value here overrides that of the profile.
     ...(profile && { Profile: profile, Source: null, Term: null }),
     ...(source && { Source: source }),
     ...(hasTerm && {
@@ -101,7 +101,7 @@ export function describeReading(reading: Reading): Record<string, unknown> {
 
 const storageKey = `roomgate reading of ${mandator}`;
 
-/** With what a page of an earlier release did not know. */
+/** Adds members that an earlier release of the page did not know. */
 export const completeReading = (kept: Partial<Reading>): Reading => ({
   ...without,
   since: '',
@@ -109,7 +109,7 @@ export const completeReading = (kept: Partial<Reading>): Reading => ({
   ...kept,
 });
 
-/** As it was said the last time. */
+/** The reading of the last file. */
 export function lastReading(): Reading {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(storageKey) ?? '{}');

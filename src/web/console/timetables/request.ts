@@ -1,4 +1,4 @@
-/** What is sent: the files as they are, or with what was corrected, in Base64 (POST timetables). */
+/** The body of POST timetables: the files, with corrections if there are any, in Base64. */
 import { nameColumns } from './columns.ts';
 import type { Draft } from './draft.ts';
 import { writeJobs } from './jobs.ts';
@@ -9,7 +9,7 @@ const quoted = /["\r\n]/;
 const asCell = (text: string, separator: string) =>
   quoted.test(text) || text.includes(separator) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** A file with its corrections. Each row stays in its line, so that faults name the lines of the file that people have. */
+/** A file with its corrections. Each row keeps its line, so that faults name the lines of the person's own file. */
 async function writeSheet({ sheets, work }: Draft, at: number): Promise<Blob> {
   const giveWay = openSlices();
   const sheet = sheets[at];
@@ -31,7 +31,7 @@ async function writeSheet({ sheets, work }: Draft, at: number): Promise<Blob> {
   return new Blob(parts);
 }
 
-/** Multiples of three bytes end on a character of Base64. */
+/** A multiple of three bytes, which Base64 writes without padding. */
 const piece = 3 * 8_192;
 
 async function* inBase64(content: Blob): AsyncGenerator<string> {
@@ -50,7 +50,7 @@ function describe({ format, sheets, work }: Draft, location: { name: string }): 
   };
 }
 
-/** @param location in which the rooms of the files are, and whose clocks their times show */
+/** @param location the location of the rooms in the files, whose time zone their times are in */
 async function writeFiles(draft: Draft, location: { name: string }): Promise<Blob> {
   const parts: string[] = [`${JSON.stringify(describe(draft, location)).slice(0, -1)},"Files":[`];
   for (const [at, { name, content }] of draft.files.entries()) {

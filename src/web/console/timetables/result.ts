@@ -1,4 +1,4 @@
-/** What came of a file that was sent: in its draft, and as it is told. */
+/** The result of a file that was sent: as it is kept in the draft, and as it is shown. */
 import type { Refusal } from '../client.ts';
 import { download, toCsv } from '../parts/csv.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -10,7 +10,7 @@ import { cellAt, type Draft, isCurrent, type Work } from './draft.ts';
 import { atLines, ofBatch } from './faults.ts';
 import { type BatchError, messageOf, readErrors, type useBatch } from './story.ts';
 
-/** What came of a batch, in the draft: faults at their cells. @throws Refused */
+/** The result of a batch for the draft: faults at their cells. @throws Refused */
 export async function readResult(draft: Draft, batch: Batch): Promise<Partial<Work>> {
   const sent = draft.work.sent;
   const isRight = batch.importStatus === 'LessonsCreated';
@@ -24,10 +24,10 @@ export async function readResult(draft: Draft, batch: Batch): Promise<Partial<Wo
   return { faults, touched: [], sent: undefined, sending: undefined, result };
 }
 
-/** Codes of what is missing in the settings; no row is wrong then. */
+/** Codes for what is missing in the settings, not in a row. */
 const missing = new Set(['MissingTerm', 'MissingPeriods', 'UnknownColumn']);
 
-/** What is wrong with files that could not be read, in the draft; undefined where none of it has a place in them. */
+/** The faults of files that could not be read, for the draft; undefined if none has a place in the files. */
 export async function readRefused(
   draft: Draft,
   { faults, message }: Refusal,
@@ -35,7 +35,7 @@ export async function readRefused(
 ): Promise<Partial<Work> | undefined> {
   const unread = faults.filter(({ line }) => line);
   if (unread.length === 0) return undefined;
-  // A long file has many more faults than it lists.
+  // The answer lists only some faults of a long file.
   const omitted = Math.max(0, Number(/^(\d+) faults/.exec(message)?.[1] ?? 0) - unread.length);
   const found = await atLines(
     draft,
@@ -52,10 +52,10 @@ export async function readRefused(
   return { faults: found.faults, touched: [], sending: undefined, result };
 }
 
-/** What is wrong with no row, that is shown. */
+/** The most faults without a row that are shown. */
 const mostOthers = 50;
 
-/** Faults with their place, to take along. */
+/** Saves the faults with their places as CSV. */
 function saveFaults(draft: Draft): void {
   const rows = draft.work.faults.map(({ sheet, row, column, code, message }) => {
     const { name = '', lines = [], headers = [] } = draft.sheets[sheet] ?? {};

@@ -1,4 +1,4 @@
-/** Sends files over REST: they may be larger than a call of GraphQL, whose bodies are held in memory. */
+/** Sends files over REST: they may be larger than calls of GraphQL, whose bodies are held in memory. */
 import { call, isSessionLost, type Refusal, Refused, readAnswer, untilSignedIn, without } from '../client.ts';
 
 type RestFault = Record<'Field' | 'Pointer', string | null> &

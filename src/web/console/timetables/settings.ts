@@ -1,4 +1,4 @@
-/** What the columns of a file are, and how it is read. */
+/** The meaning of a file's columns, and how the file is read. */
 import { useEffect, useState } from 'preact/hooks';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
@@ -16,7 +16,7 @@ type SettingsProperties = {
   onChange: (change: Partial<Work>) => void;
 };
 
-/** Opens when it is needed; closes by hand, or with the next `result` that does not need it: never while somebody types in it. */
+/** Opens when it is needed; closes by hand, or with the next `result` that does not need it, but never while somebody types in it. */
 const Fold: Component<{
   title: string;
   isNeeded: boolean;

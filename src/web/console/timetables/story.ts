@@ -1,4 +1,4 @@
-/** The story of one batch: how far it is, who sent it, what came of it, and what was wrong. */
+/** The story of one batch: its progress, who sent it, its result, and what was wrong. */
 import { useEffect, useState } from 'preact/hooks';
 import { act, ask, pages, type Refusal, Refused } from '../client.ts';
 import {
@@ -20,12 +20,12 @@ import { Difference } from './difference.ts';
 
 export type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
-/** All errors and warnings, as they come. @throws Refused */
+/** All errors and warnings, page by page. @throws Refused */
 export async function* readErrors(id: string, stop?: AbortSignal): AsyncGenerator<BatchError[]> {
   yield* pages(async (after) => (await ask(BatchErrorsDocument, { id, after }, stop)).batch?.errors);
 }
 
-/** A batch as it is now, followed until it has ended. */
+/** The present state of a batch, followed until it has ended. */
 export function useBatch(id: string | undefined) {
   const asked = useAsked(
     async (stop) => (id ? (await ask(BatchDetailsDocument, { id }, stop)).batch : undefined),
@@ -54,7 +54,7 @@ export function useBatch(id: string | undefined) {
   return { asked, batch: batch ?? undefined };
 }
 
-/** What is wrong, in the language of the page where there is a text for its code; the words of the server say more. */
+/** The console's text for the code, or else the server's message, which says more. */
 export function messageOf({ code, message }: Pick<BatchError, 'code' | 'message'>): string {
   const known = t().codes[code];
   return known ? `${known} (${message})` : message;

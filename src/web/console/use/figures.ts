@@ -1,4 +1,4 @@
-/** A picture with its table and its CSV: the picture is for the eye, the table says the same to everybody. */
+/** A picture with its table and its CSV. The table has the same figures, and is accessible to everybody. */
 import type { FiguresFragment } from '../generated/graphql.ts';
 import { type Cell, download, toCsv } from '../parts/csv.ts';
 import { type Child, html } from '../parts/html.ts';
@@ -15,7 +15,7 @@ export const cellsOfUse = (use: FiguresFragment): Cell[] => [
 
 type Figure = {
   title: string;
-  /** Of the CSV. */
+  /** The name of the CSV file. */
   name: string;
   picture: Child;
   head: readonly string[];

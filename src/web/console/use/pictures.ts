@@ -1,4 +1,4 @@
-/** The pictures: bars, and a map of the week whose cells have their numbers, so that colour never tells alone. */
+/** The pictures: bars, and a heat map of the week, whose cells have their numbers, so that nothing depends on colour alone. */
 import type { UsageHoursQuery } from '../generated/graphql.ts';
 import { locale } from '../look.ts';
 import { type Child, html } from '../parts/html.ts';
@@ -39,7 +39,7 @@ export function bars(title: string, list: readonly Bar[], most: number): Child {
 
 const [cellWidth, cellHeight, headWidth, headHeight] = [44, 32, 56, 24];
 
-/** The hours in which something is open or held, of all days. */
+/** A heat map of the hours in which something is open or held on any day. */
 export function heatMap(title: string, hours: readonly Hour[]): Child {
   const isUsed = ({ use }: Hour) => use.openMinutes > 0 || use.outsideMinutes > 0;
   const used = hours.filter(isUsed).map(({ hour }) => hour);

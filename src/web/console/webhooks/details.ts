@@ -1,4 +1,4 @@
-/** All about a webhook: how it is doing, what may be done with it, and its deliveries. */
+/** The details of a webhook: how it is doing, what can be done with it, and its deliveries. */
 import { useState } from 'preact/hooks';
 import { act } from '../client.ts';
 import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';

@@ -1,4 +1,4 @@
-/** A secret that is shown once, its rotation, and the choice of what is sent again. */
+/** The dialogs for a secret that is shown once, for its rotation, and for the events that are sent again. */
 import { useState } from 'preact/hooks';
 import { act, type Refusal } from '../client.ts';
 import { ReplayHookDocument, RotateHookSecretDocument } from '../generated/graphql.ts';

@@ -23,7 +23,7 @@ const kinds: readonly EventKind[] = [
 ];
 
 type FormProperties = {
-  /** Null: a new one. */
+  /** Null for a new webhook. */
   hook: Hook | null;
   onSaved: (hook: Hook) => void;
   onSecret: (hook: Hook, secret: string) => void;
@@ -41,7 +41,7 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
     async create({ kinds: wanted, ...values }) {
       const { done, refused } = await act(CreateHookDocument, { input: { ...values, kinds: [...wanted] } });
       if (refused) {
-        // An earlier attempt without an answer has created it: its secret can no longer be shown.
+        // An earlier attempt without an answer has created the webhook: its secret can no longer be shown.
         const wasMade = isUnknown.current && refused.code === 'Conflict';
         isUnknown.current = isUnanswered(refused);
         return { refused: wasMade ? { ...refused, code: 'WasMade', message: '' } : refused };
