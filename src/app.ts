@@ -33,7 +33,7 @@ import * as timetableFiles from './timetable-files/rest.ts';
 import * as usage from './usage/rest.ts';
 import { consoleRoutes } from './web/console.ts';
 import { showEntry } from './web/entry.ts';
-import { graphiqlRoutes } from './web/graphiql.ts';
+import { asksForPage, graphiqlRoutes } from './web/graphiql.ts';
 import { logoRoutes } from './web/logo.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
@@ -146,7 +146,11 @@ export function createApp(context: Context, health: Health): App {
   const schemaPath = '/:mandator/graphql/schema.graphql';
   app.get(schemaPath, door, graphql.schema).all(schemaPath, door, allowOnly(['GET', 'HEAD']));
   const { GraphiQLEnabled } = context.config;
-  app.options('/:mandator/graphql', door, allowOnly(GraphiQLEnabled ? ['GET', 'HEAD', 'POST'] : ['POST']));
+  const allowsPage = allowOnly(['GET', 'HEAD', 'POST']);
+  const allowsCalls = allowOnly(['POST']);
+  app.options('/:mandator/graphql', ofAccept, door, (request, ...rest) =>
+    (GraphiQLEnabled && asksForPage(request) ? allowsPage : allowsCalls)(request, ...rest),
+  );
   if (GraphiQLEnabled) app.use(graphiqlRoutes(context.config));
   app.use('/:mandator/graphql', ofAccept, door, graphql.handler);
   app.use(identityRoutes(identity));

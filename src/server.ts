@@ -60,7 +60,7 @@ export async function startServer(
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
     // Java and curl offer an upgrade to HTTP/2 with each request; an offer that is not taken is ignored (RFC 9110, 7.8).
-    shouldUpgradeCallback: (request) => app.upgrades?.accepts(request) === true,
+    shouldUpgradeCallback: (request) => hasOneHost(request) && app.upgrades?.accepts(request) === true,
   });
   server.keepAliveTimeout = 65_000;
   // Thousands of door signs reconnect at once after a restart.
@@ -109,7 +109,12 @@ export async function startServer(
       if (!request.complete && !connection.destroyed) leaveAfterRest(request, config.Limits.BodySeconds);
     });
   });
-  server.on('request', app.handler);
+  server.on('request', (request, response) => {
+    if (hasOneHost(request)) return app.handler(request, response);
+    // As Node.js answers a request without Host (RFC 9112, 3.2).
+    response.shouldKeepAlive = false;
+    response.writeHead(400).end();
+  });
   if (app.upgrades) server.on('upgrade', app.upgrades.open);
 
   const forWork = { max: places.work, log, statementTimeout: 600_000, settings: { 'roomgate.background': 1 } };
@@ -148,6 +153,14 @@ export async function startServer(
       await context.traces?.close();
     },
   };
+}
+
+/** Whether `Host` stands in a request once at most. Node.js takes the first of several, and a proxy may take the last. */
+function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') count++;
+  return count <= 1;
 }
 
 /** Closes a connection whose request was answered before its body ended, unless the rest is discarded within `seconds`. */

@@ -1,7 +1,7 @@
 /** GraphiQL for a browser at `/{mandator}/graphql`, when the setting GraphiQLEnabled is true (contract 8). */
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { Router } from 'express';
+import { type Request, Router } from 'express';
 import type { Config } from '../config.ts';
 import { contentPolicy, makeWebFile, sendWebFile, serveAssets, signInScript, type WebFile } from './files.ts';
 import { signInWith } from './sign-in.ts';
@@ -33,13 +33,16 @@ async function renderPage(config: Config): Promise<WebFile> {
   );
 }
 
+/** Whether the client is a browser that wants the page. */
+export const asksForPage = ({ headers }: Pick<Request, 'headers'>) => headers.accept?.includes('text/html') === true;
+
 /** The page needs no credential and holds no data. Requests that do not ask for HTML are passed on. */
 export function graphiqlRoutes(config: Config): Router {
   const router = Router();
   let page: Promise<WebFile> | undefined;
   router.get('/:mandator/graphql', async (request, response, next) => {
     response.vary('Accept');
-    if (!request.headers.accept?.includes('text/html')) return next();
+    if (!asksForPage(request)) return next();
     // The page names its files from one level above, so that it also works below a path prefix of a proxy.
     if (request.path.endsWith('/')) return response.redirect('../graphql');
     page ??= renderPage(config);

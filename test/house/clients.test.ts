@@ -122,6 +122,17 @@ describe('a WebSocket', () => {
   });
 });
 
+test('two Hosts are 400 for a call and for a WebSocket, and end the connection', async () => {
+  const offer = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
+  for (const [line, more] of [
+    ['GET /healthz', ''],
+    ['GET /school/graphql', offer],
+  ]) {
+    const request = `${line} HTTP/1.1\r\nHost: x\r\nhost: y\r\n${more}\r\n`;
+    expect(statusesIn(await exchange(request + request))).toEqual([400]);
+  }
+});
+
 /** What each client is started with: where, which tenant, a new PIN, and jobs of its own. */
 async function argumentsFor(prefix: string, weeksLater: number): Promise<string[]> {
   const { tenant, context } = service;

@@ -138,6 +138,16 @@ describe('LessonsCreated', () => {
     expect(await client.importJobs(body)).toMatchObject({ ImportStatus: 'LessonsCreated', WarningCount: 0 });
   });
 
+  test('the last of two members of one name counts, and the one in Pascal case of two spellings', async () => {
+    const lists = freshJobs(2, 'again-').flatMap(({ LektionList }) => LektionList);
+    const [first, second] = lists.map((lesson) => JSON.stringify([lesson]));
+    const body = `[{"JobID":"again-0","JobID":"again-1","jobID":"again-2","LektionList":${first},"LektionList":${second}}]`;
+    const { ImportStatus, WarningCount } = await client.importJobs(body);
+    expect([ImportStatus, WarningCount]).toEqual(['LessonsCreated', 0]);
+    const { Items } = await client.lessons('JobID=again-1');
+    expect(Items.map(({ LektionId }) => LektionId)).toEqual([lists[1]?.LektionId]);
+  });
+
   test('an offset is normalised; a lesson may begin when another ends', async () => {
     const [job] = freshJobs(1, 'offset-');
     const lesson = lessonOf(job);

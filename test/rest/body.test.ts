@@ -224,6 +224,11 @@ describe('400 for what cannot be read', () => {
     expect([status, faults.map(({ Pointer }) => Pointer)]).toEqual([400, ['/Inner/odd']]);
   });
 
+  test('the last of two members of one name counts', async () => {
+    expect((await send('{"Name":1,"Name":"a"}')).status).toBe(200);
+    expect((await send('{"Name":"a","Name":1}')).status).toBe(422);
+  });
+
   test('broken gzip', async () => {
     expect((await send('{"Name":"a"}', { 'Content-Encoding': 'gzip' })).status).toBe(400);
   });

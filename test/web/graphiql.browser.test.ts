@@ -55,8 +55,21 @@ describe('GET /{mandator}/graphql of a browser', () => {
     const refused = await fetch(`${service.url}/school/graphql`, { headers });
     expect([refused.status, refused.headers.get('vary')]).toEqual([405, expect.stringMatching(/\bAccept\b/)]);
     expect(slashed.headers.get('vary')).toMatch(/\bAccept\b(?!-)/);
-    const options = await fetch(`${service.url}/school/graphql`, { method: 'OPTIONS', headers });
-    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST']);
+  });
+
+  test('OPTIONS names the methods that are answered to the same Accept', async () => {
+    const authorization = { Authorization: `Bearer ${await service.signIn()}` };
+    const ask = (method: string, accept: object) =>
+      fetch(`${service.url}/school/graphql`, { method, headers: { ...authorization, ...accept } });
+    for (const [accept, allow, status] of [
+      [asBrowser.headers, 'GET, HEAD, POST', 200],
+      [{}, 'POST', 405],
+    ] as const) {
+      const options = await ask('OPTIONS', accept);
+      expect([options.status, options.headers.get('allow')]).toEqual([204, allow]);
+      expect(options.headers.get('vary')).toMatch(/\bAccept\b/);
+      for (const method of ['GET', 'HEAD']) expect((await ask(method, accept)).status).toBe(status);
+    }
   });
 
   test('is what the mode asks for: a PIN for a token, a PIN as it is, or a token', async () => {
