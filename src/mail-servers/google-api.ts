@@ -4,6 +4,7 @@ import type { MailServerSettings } from '../config.ts';
 import type { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
 import { type AskServer, readDeadlineMs } from './http.ts';
+import { openPace } from './pace.ts';
 
 export type GoogleQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -24,6 +25,8 @@ export type GoogleApi = {
   call(question: GoogleQuestion, signal: AbortSignal): Promise<GoogleAnswer>;
 };
 
+/** Google allows an account 600 requests within a minute; a tenth is left to other programs and other processes. */
+const perSecond = 9;
 const refusals = [400, 403, 404, 409, 410, 412, 429];
 /** The reasons of a 403 that mean that a quota is used up, rather than that the request is not allowed. */
 const quotas =
@@ -53,7 +56,7 @@ function refusalOf(body: unknown): { reason: string; message: string } {
 /** The path of a calendar. */
 export const pathOf = (mailbox: string) => `/calendars/${encodeURIComponent(mailbox)}`;
 
-export function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi {
+function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi {
   const base = settings.Url.replace(/\/+$/, '');
   const { origin } = new URL(base);
   return {
@@ -84,6 +87,28 @@ export function openGoogleApi(settings: MailServerSettings, ask: AskServer): Goo
       const fault = faultOf(isQuota ? 429 : status, headers, origin, `${reason} ${message}`.trim());
       if (isQuota) throw fault;
       return { status, body: told, reason, fault };
+    },
+  };
+}
+
+/** The requests of one account: `eager` ones begin at once; `patient` ones, such as writes, use what is left of the quota. */
+export function openGoogleApis(settings: MailServerSettings, ask: AskServer): { eager: GoogleApi; patient: GoogleApi } {
+  const api = openGoogleApi(settings, ask);
+  const pace = openPace(perSecond);
+  return {
+    eager: {
+      ...api,
+      call(question, signal) {
+        pace.count();
+        return api.call(question, signal);
+      },
+    },
+    patient: {
+      ...api,
+      async call(question, signal) {
+        await pace.wait(signal);
+        return await api.call(question, signal);
+      },
     },
   };
 }

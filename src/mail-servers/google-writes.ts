@@ -7,13 +7,11 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
 import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
 import { markName, readEvent } from './google-events.ts';
-import { openPace } from './pace.ts';
 import { standingAs } from './standing.ts';
 
-/** The most writes of one call, which run one after another, and the most concurrent lookups. */
-const atOnce = 5;
-/** Half of what Google allows an account, counted over a minute; the other half is for readings. */
-const perSecond = 5;
+/** Google limits how fast one calendar is written, so a call has one write: a batch would only keep readings waiting. */
+const atOnce = 1;
+const mostFoundAtOnce = 5;
 const silent = { sendUpdates: 'none' };
 
 /** Google allows the digits of base32hex in an id, which include those of hexadecimal. */
@@ -29,18 +27,6 @@ const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
     reminders: { useDefault: false },
     extendedProperties: { private: { [markName]: origin } },
   }) satisfies calendar_v3.Schema$Event;
-
-/** Limits the rate of requests, which leaves room for readings. */
-export function openPaced(api: GoogleApi): GoogleApi {
-  const pace = openPace(perSecond);
-  return {
-    ...api,
-    async call(question, signal) {
-      await pace(signal);
-      return await api.call(question, signal);
-    },
-  };
-}
 
 export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['writes']> {
   const pathOfEvent = (mailbox: string, id: string) => `${pathOf(mailbox)}/events/${encodeURIComponent(id)}`;
@@ -99,7 +85,6 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     mayDouble: false,
     async write({ mailbox }, writes, signal) {
       const outcomes: WriteOutcome[] = [];
-      // One after another, as Google limits how fast one calendar is written.
       for (const one of writes)
         try {
           outcomes.push(await write(mailbox, one, signal));
@@ -112,8 +97,8 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     },
     async find({ mailbox }, origins, signal) {
       const found = [];
-      for (let next = 0; next < origins.length; next += atOnce) {
-        const some = origins.slice(next, next + atOnce);
+      for (let next = 0; next < origins.length; next += mostFoundAtOnce) {
+        const some = origins.slice(next, next + mostFoundAtOnce);
         found.push(...(await Promise.all(some.map((origin) => find(mailbox, origin, signal)))));
       }
       return found.flatMap((one) => one ?? []);

@@ -7,11 +7,11 @@ import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { dayLength } from '../time/days.ts';
 import { type Connector, type ReadingWindow, ServerFault } from './connector.ts';
-import { type GoogleApi, openGoogleApi, pathOf } from './google-api.ts';
+import { type GoogleApi, openGoogleApis, pathOf } from './google-api.ts';
 import { openChannels } from './google-channels.ts';
 import { openGoogleInvitations } from './google-declines.ts';
 import { members, readEvent } from './google-events.ts';
-import { openGoogleWrites, openPaced } from './google-writes.ts';
+import { openGoogleWrites } from './google-writes.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
@@ -31,13 +31,12 @@ const listSchema = z.object({
 });
 
 export function openGoogle(settings: MailServerSettings, log: Log): Connector {
-  const api = openGoogleApi(settings, openHttp(settings, log));
-  const paced = openPaced(api);
+  const { eager: api, patient } = openGoogleApis(settings, openHttp(settings, log));
   return {
     kind: 'Google',
     subscriptions: openChannels(api),
-    writes: openGoogleWrites(paced),
-    invitation: openGoogleInvitations(paced),
+    writes: openGoogleWrites(patient),
+    invitation: openGoogleInvitations(patient),
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const begun: GooglePlace = { token: readPlace(googleCursor, cursor)?.token ?? null, page: null, pages: 0 };
       let place = readPlace(googlePlace, continuation) ?? begun;

@@ -1,14 +1,30 @@
-/** Limits how many requests begin in a second. */
+/** Limits how many requests begin in a second, of which some go before others. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** @returns a function that resolves when its caller may begin; at once when the signal aborts */
-export function openPace(perSecond: number): (signal: AbortSignal) => Promise<void> {
+/** The longest time by which requests that do not wait delay those that do. */
+const longestDebtMs = 2_000;
+
+export type Pace = {
+  /** Counts a request that begins at once. Those that wait then begin later. */
+  count(): void;
+  /** Resolves when the request may begin; at once when the signal aborts. */
+  wait(signal: AbortSignal): Promise<void>;
+};
+
+export function openPace(perSecond: number): Pace {
+  const intervalMs = 1_000 / perSecond;
   let next = Number.NEGATIVE_INFINITY;
-  return async (signal) => {
-    const now = performance.now();
-    const begin = Math.max(next, now);
-    next = begin + 1_000 / perSecond;
-    // An aborted caller gets the error from its request.
-    if (begin > now) await sleep(begin - now, undefined, { signal }).catch(() => {});
+  return {
+    count() {
+      const now = performance.now();
+      next = Math.max(next, Math.min(Math.max(next, now) + intervalMs, now + longestDebtMs));
+    },
+    async wait(signal) {
+      const now = performance.now();
+      const begin = Math.max(next, now);
+      next = begin + intervalMs;
+      // An aborted caller gets the error from its request.
+      if (begin > now) await sleep(begin - now, undefined, { signal }).catch(() => {});
+    },
   };
 }

@@ -1,17 +1,38 @@
 import { expect, test } from '@jest/globals';
 import { openPace } from '../../src/mail-servers/pace.ts';
 
-test('calls that come together begin one after another; whoever gives up does not wait', async () => {
-  const pace = openPace(10);
-  const patient = new AbortController();
-  const giveUp = new AbortController();
+const noEnd = new AbortController().signal;
+async function timed(work: () => Promise<unknown>): Promise<number> {
   const since = performance.now();
+  await work();
+  return performance.now() - since;
+}
+
+test('requests that wait begin one after another; whoever gives up does not wait', async () => {
+  const pace = openPace(10);
+  const giveUp = new AbortController();
   const begun: string[] = [];
-  const call = (name: string, { signal }: AbortController) => pace(signal).then(() => void begun.push(name));
-  const calls = ['first', 'second', 'third'].map((name) => call(name, patient));
-  calls.push(call('gave up', giveUp));
-  giveUp.abort();
-  await Promise.all(calls);
+  const wait = (name: string, signal = noEnd) => pace.wait(signal).then(() => void begun.push(name));
+  const took = await timed(() => {
+    const calls = ['first', 'second', 'third'].map((name) => wait(name));
+    calls.push(wait('gave up', giveUp.signal));
+    giveUp.abort();
+    return Promise.all(calls);
+  });
   expect(begun).toEqual(['first', 'gave up', 'second', 'third']);
-  expect(performance.now() - since).toBeGreaterThan(190);
+  expect(took).toBeGreaterThan(190);
+});
+
+test('requests that begin at once delay those that wait', async () => {
+  const pace = openPace(10);
+  for (let nth = 0; nth < 3; nth += 1) pace.count();
+  expect(await timed(() => pace.wait(noEnd))).toBeGreaterThan(290);
+});
+
+test('however many begin at once, the next that waits is delayed by two seconds', async () => {
+  const pace = openPace(1);
+  for (let nth = 0; nth < 1_000; nth += 1) pace.count();
+  const took = await timed(() => pace.wait(noEnd));
+  expect(took).toBeGreaterThan(1_990);
+  expect(took).toBeLessThan(100_000);
 });
