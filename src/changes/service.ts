@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { checkReader, mayShow } from '../access.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { type Database, stateIn } from '../db/database.ts';
-import { isCursorOf, type List, longIdKey, readPage, toCursor } from '../db/paging.ts';
+import { isCursorOf, keyAt, lengthOf, type List, longIdKey, toCursor } from '../db/paging.ts';
 import { getLocation, getResource, type Location, type Resource } from '../tenants/service.ts';
 import {
   changeKinds,
@@ -54,17 +54,19 @@ const changeList: List<FeedPlace, PlaceKey> = {
 /** Cursors of earlier releases, which have a position without an instant. */
 const formerList = { name: 'changes', key: longIdKey };
 
+const wrongCursor =
+  'Cursor: pass a cursor of the feed of changes as it stands, "now" for what happens from now on, or none for all that is kept.';
+
 /** @throws Malformed for a cursor that is not of this feed; Conflict for one of an earlier release */
 export function readChangePage(
   limit: number | undefined,
   cursor: string | null | undefined,
 ): { limit: number; after: FeedStart } {
-  if (cursor === 'now') return { ...readPage(changeList, limit, undefined), after: 'now' };
+  if (cursor === 'now') return { limit: lengthOf(limit), after: 'now' };
   if (isCursorOf(formerList, cursor)) throw lostHistory();
-  const page = readPage(changeList, limit, cursor);
-  const [position, micros] = page.after ?? [];
+  const [position, micros] = keyAt(changeList, cursor, wrongCursor) ?? [];
   return {
-    limit: page.limit,
+    limit: lengthOf(limit),
     after: position === undefined || micros === undefined ? undefined : { position, micros },
   };
 }

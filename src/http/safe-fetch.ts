@@ -29,7 +29,7 @@ export type Outgoing = {
    * again over a new one: it may arrive twice.
    */
   agent?: Agent;
-  /** For callers that want only the beginning: an answer that is too large is truncated, and its connection closed; a compressed one is emptied. */
+  /** For callers that want only the beginning: an answer that is too large, or breaks off, is truncated, and its connection closed; a compressed one is emptied. */
   cut?: boolean;
 };
 export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
@@ -105,7 +105,9 @@ async function fetchOnce(
     const answered = once(request, 'response') as Promise<[IncomingMessage]>;
     send(request, body);
     [response] = await Promise.race([answered, closed]);
-    return await readAnswer(url, response, most, cut);
+    const answer = await readAnswer(url, response, most, cut);
+    if (!response.complete) signal?.throwIfAborted();
+    return answer;
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
     throw agent && request.reusedSocket && !response && !isStream(body) ? new KeptConnectionLost() : error;
@@ -152,11 +154,16 @@ async function readAtMost(
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > most && tooLarge) throw tooLarge();
-    chunks.push(chunk);
-    if (size > most) break;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > most && tooLarge) throw tooLarge();
+      chunks.push(chunk);
+      if (size > most) break;
+    }
+  } catch (error) {
+    // Whoever wants only the beginning has it.
+    if (tooLarge) throw error;
   }
   return Buffer.concat(chunks).subarray(0, most);
 }

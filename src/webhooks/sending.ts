@@ -55,14 +55,15 @@ async function signaturesOf(
 function pauseOf(headers: Headers): number | null {
   const asked = headers.get('retry-after')?.trim();
   if (!asked) return null;
-  const ms = /^\d{1,9}$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
+  const ms = /^\d+$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, shortestAskedMs), longestAskedMs);
 }
 
 /** Why there was no answer, for an Admin. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotPublic || error instanceof SecretLost) return error.message;
-  if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
+  if ((error as Error)?.name === 'TimeoutError')
+    return `there was no complete answer within ${patienceMs / 1_000} seconds`;
   const code = (error as NodeJS.ErrnoException)?.code;
   // `HPE_`: an error of the HTTP parser.
   const isReached = code === undefined || code.startsWith('HPE_');
@@ -112,7 +113,8 @@ export async function sendMessage(
     });
     const { status } = answer;
     const isTaken = status >= 200 && status < 300;
-    const moved = status >= 300 && status < 400 ? '; give the address that it leads to' : '';
+    const isMoved = status >= 300 && status < 400 && answer.headers.has('location');
+    const moved = isMoved ? '; give the address that it leads to' : '';
     return {
       status,
       // An Admin of a tenant must not be able to read answers of internal servers.

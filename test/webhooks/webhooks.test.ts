@@ -218,6 +218,21 @@ describe('a message', () => {
     expect(textOf(Buffer.from('\u001b\r\n'))).toBeNull();
   });
 
+  test('is taken by the status 200, also where the rest of the answer breaks off', async () => {
+    const made = await make();
+    receiver.answer(() => ({
+      headers: { 'Content-Length': '100' },
+      body: (response) => void response.write('half', () => response.socket?.destroy()),
+    }));
+    expect((await act(made, 'test')).body).toMatchObject({ Status: 200, Fault: null });
+  });
+
+  test('tells of a 304 by its status: it leads nowhere', async () => {
+    const made = await make();
+    receiver.answer(answering(304));
+    expect((await act(made, 'test')).body).toMatchObject({ Status: 304, Fault: 'the receiver answers 304' });
+  });
+
   test('tells of an answer that is not of HTTP in words', async () => {
     const made = await make();
     receiver.answer(() => ({ body: (response) => void response.socket?.end('220 mail.example ESMTP\r\n') }));
@@ -407,6 +422,10 @@ describe('a receiver that fails', () => {
     expect(first).toBeLessThanOrEqual(5);
     const wait = async () => (Date.parse(String((await read(made))['NextAttemptAt'])) - Date.now()) / 1_000;
     expect(Math.abs((await wait()) - 120)).toBeLessThan(60);
+    await passPauses();
+    receiver.answer(answering(503, { 'Retry-After': '99999999999999999999' }));
+    await deliver(made);
+    expect(Math.abs((await wait()) - 3_600)).toBeLessThan(60);
     await sql`update webhook set failures = 5`.execute(db);
     await passPauses();
     receiver.answer(answering(500));
@@ -613,7 +632,10 @@ describe('what was sent', () => {
     await under;
     await deliver(made);
     expect(new Set(told().map(([, id]) => id))).toEqual(new Set([...ids.slice(1), last]));
-    expect((await act(made, 'replay', { Cursor: 'x' })).status).toBe(400);
+    expect(await act(made, 'replay', { Cursor: 'x' })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^Cursor: pass a cursor of the feed of changes as it stands, "now" /) },
+    });
     await act(made, 'replay', { Cursor: 'now' });
     receiver.answer(answering(204));
     await deliver(made);
