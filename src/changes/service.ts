@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { checkReader, mayShow } from '../access.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { type Database, stateIn } from '../db/database.ts';
-import { isCursorOf, keyAt, lengthOf, type List, longIdKey, toCursor } from '../db/paging.ts';
+import { isCursorOf, keyAt, type List, lengthOf, longIdKey, toCursor } from '../db/paging.ts';
 import { getLocation, getResource, type Location, type Resource } from '../tenants/service.ts';
 import {
   changeKinds,

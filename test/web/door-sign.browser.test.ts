@@ -69,6 +69,16 @@ describeInBrowser('A door sign in a browser', () => {
     expect(await sign.text()).not.toContain('Kolloquium');
   });
 
+  test('a subject that would turn texts around turns nothing, and none moves what stands beside it', async () => {
+    const sign = await show('B6');
+    const { Id } = await school.book('B6', -5, 45, { Subject: '\u202eKollo\u2069quium' });
+    await sign.shows('Kolloquium');
+    expect(await sign.text()).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    const order = `[...document.querySelectorAll('h1, b, s, span, strong')].map((one) => getComputedStyle(one).unicodeBidi)`;
+    expect(new Set(await sign.page.evaluate<string[]>(order))).toEqual(new Set(['isolate', 'plaintext']));
+    await school.cancel(Id);
+  });
+
   test('a lesson that an import has moved is on both signs, each naming the other room', async () => {
     const [before, after] = await Promise.all([show('A2'), show('A3')]);
     const planned = { Beginn: school.at(10), Ende: school.at(55) };

@@ -1,13 +1,14 @@
 /** The console: starts it in the page. */
 import { render } from 'preact';
 import { Refused } from './client.ts';
-import { h } from './parts/html.ts';
+import { drawWithoutTurns, h } from './parts/html.ts';
 import { listenForHelp } from './parts/keys.ts';
 import { keepSession, openSession } from './session.ts';
 import { Console } from './shell.ts';
 
 const place = document.querySelector('#console') as HTMLElement;
 place.replaceChildren();
+drawWithoutTurns();
 render(h(Console, {}), place);
 listenForHelp();
 keepSession();

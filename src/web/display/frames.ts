@@ -1,5 +1,6 @@
 /** The GraphQL documents, and their answers as the page uses them: instants are milliseconds since 1970. */
 import type { PlannedSlot, Schedule } from '../../displays/state.ts';
+import { withoutTurns } from '../turns.ts';
 
 export type ShownSlot = PlannedSlot & { bookingId: string };
 
@@ -55,11 +56,12 @@ export const documents = {
 const instantNames =
   /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore|startNow|endNow)$/;
 
-/** Parses JSON with every instant as a number. */
+/** Parses JSON with every instant as a number, and texts that turn nothing beside them. */
 export function parseInstants(text: string): unknown {
-  return JSON.parse(text, (key, value) =>
-    typeof value === 'string' && instantNames.test(key) ? Date.parse(value) : value,
-  );
+  return JSON.parse(text, (key, value) => {
+    if (typeof value !== 'string') return value;
+    return instantNames.test(key) ? Date.parse(value) : withoutTurns(value);
+  });
 }
 
 type SentSlot = Omit<ShownSlot, 'isBlock' | 'checkIn'> & {

@@ -138,6 +138,16 @@ describeInBrowser('The screen of rooms', () => {
     await seen('a day');
   });
 
+  test('a title that would turn texts around turns nothing, and none moves what stands beside it', async () => {
+    const { Id } = await booking(2, ['10:00', '11:00'], { Subject: '\u202eTur\u2069ned' });
+    await mine.page.getByText('Turned').first().waitFor();
+    expect(await mine.page.evaluate<string>('document.body.innerText')).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    const order = `[...document.querySelectorAll('a, small, span, strong')].map((one) => getComputedStyle(one).unicodeBidi)`;
+    expect(new Set(await mine.page.evaluate<string[]>(order))).toEqual(new Set(['isolate']));
+    await send('DELETE', `/bookings/${Id}`, undefined);
+    await mine.page.getByText('Turned').first().waitFor({ state: 'detached' });
+  });
+
   test('a free time is booked, moved, lengthened and cancelled by keys; undo takes it back', async () => {
     await mine.page.getByRole('grid').focus();
     await press('ArrowDown', 'ArrowRight');
