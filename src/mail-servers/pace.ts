@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** The longest time by which requests that do not wait delay those that do. */
 const longestDebtMs = 2_000;
 
-export type Pace = {
+type RequestPace = {
   /** Counts a request that begins at once. Those that wait then begin later. */
   count(): void;
   /** Resolves when the request may begin; at once when the signal aborts. */
   wait(signal: AbortSignal): Promise<void>;
 };
 
-export function openPace(perSecond: number): Pace {
+export function openPace(perSecond: number): RequestPace {
   const intervalMs = 1_000 / perSecond;
   let next = Number.NEGATIVE_INFINITY;
   return {
