@@ -4,12 +4,12 @@ import { checkCaretaker, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { followList } from '../db/followed-list.ts';
 import type { TopicChange } from '../db/notifications.ts';
 import { pageById } from '../db/page-query.ts';
-import { idKey, type List, mostPerPage, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { NotFound } from '../errors.ts';
-import { outlast } from '../flow/retry.ts';
 import { type RoomProblem, selectProblems } from './stored.ts';
 
 export type ProblemFilter = {
@@ -104,11 +104,7 @@ export function changeProblem(
 /** The topic of the problems of a tenant, with their ids as keys. */
 export const problemTopic = (viewer: Viewer) => `room_problem:${viewer.mandatorId}`;
 
-/**
- * All open problems in parts of 200, one part at least; then those that are reported, settled or opened again, as they are now.
- * After a lost connection all again.
- * @throws Forbidden
- */
+/** Follows the open problems of the tenant (`followList`); a settled one is sent when it changes. @throws Forbidden */
 export async function* watchProblems(
   db: Database,
   viewer: Viewer,
@@ -116,18 +112,8 @@ export async function* watchProblems(
   signal: AbortSignal,
 ): AsyncGenerator<RoomProblem[]> {
   checkCaretaker(viewer);
-  for await (const { all, keys } of changes) {
-    if (!all) {
-      const changed = await outlast(signal, () => readByIds(db, viewer, [...keys].map(Number)));
-      if (changed.length > 0) yield changed;
-      continue;
-    }
-    for (let after: number | undefined, isMore = true; isMore; ) {
-      const page = { limit: mostPerPage, after };
-      const { items, hasNext } = await outlast(signal, () => listProblems(db, viewer, { state: 'Open' }, page));
-      yield items;
-      after = items.at(-1)?.id;
-      isMore = hasNext;
-    }
-  }
+  yield* followList(changes, signal, {
+    listPage: (page) => listProblems(db, viewer, { state: 'Open' }, page),
+    listByIds: (ids) => readByIds(db, viewer, ids),
+  });
 }
