@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Context, Viewer } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { toFields, upperFirst } from '../fields.ts';
@@ -8,7 +8,7 @@ import { id, paging } from '../query-parameters.ts';
 import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
+import { type DescribedAnswer, type RestAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
@@ -63,6 +63,18 @@ export function admitTokens(context: Context): RequestHandler {
   };
 }
 
+/** The calendar of a feed; it is not written for a caller that has it already. */
+async function answerFeed(
+  context: Context,
+  viewer: Viewer,
+  of: Parameters<typeof feed.readFeed>[2],
+  request: Request,
+): Promise<RestAnswer> {
+  const { etag, write } = await feed.readFeed(context, viewer, of);
+  const body = isKnown(request, etag) ? '' : await write();
+  return { status: 200, headers: { ETag: etag }, body };
+}
+
 export const routes: Route[] = [
   route({
     method: 'GET',
@@ -75,9 +87,7 @@ export const routes: Route[] = [
     answers: { 200: calendarAnswer },
     problems: forDisplays,
     handle: async (context, { viewer, params, request }) => {
-      const { etag, write } = await feed.readFeed(context, viewer, { resourceId: params.id });
-      const body = isKnown(request, etag) ? '' : await write();
-      return { status: 200, headers: { ETag: etag }, body };
+      return await answerFeed(context, viewer, { resourceId: params.id }, request);
     },
   }),
   route({
@@ -146,9 +156,7 @@ export const routes: Route[] = [
     problems: forDisplays,
     handle: async (context, { viewer, query, request }) => {
       const { Token: _token, ...of } = query;
-      const { etag, write } = await feed.readFeed(context, viewer, toFields(of));
-      const body = isKnown(request, etag) ? '' : await write();
-      return { status: 200, headers: { ETag: etag }, body };
+      return await answerFeed(context, viewer, toFields(of), request);
     },
   }),
   route({
