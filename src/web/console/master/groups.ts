@@ -13,7 +13,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { choicesOf, nameIn, type Person, readGroups, readPersons } from './data.ts';
@@ -115,15 +115,7 @@ export const Screen: Component<object> = () => {
                   name: 'groups',
                   rows: groups.filter(({ id }) => id !== hidden),
                   id: ({ id }) => id,
-                  columns: [
-                    {
-                      key: 'name',
-                      title: t().group,
-                      value: ({ name }) => name,
-                      show: ({ id, name }) =>
-                        html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
-                    },
-                  ],
+                  columns: [nameColumn(t().group)],
                 })
           }
           ${isReady && h(GroupForm, { key: record ?? '', group: group ? { ...group, members: opened.data ?? [] } : null, ...state })}

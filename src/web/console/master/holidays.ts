@@ -16,7 +16,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/holidays.ts';
 import { t as shared } from '../texts/master.ts';
 import { choicesOf, type Location, nameIn, readAll, readLocations } from './data.ts';
@@ -145,13 +145,7 @@ export const Screen: Component<object> = () => {
                   rows: calendars.filter(({ id }) => id !== hidden),
                   id: ({ id }) => id,
                   columns: [
-                    {
-                      key: 'name',
-                      title: t().calendar,
-                      value: ({ name }) => name,
-                      show: ({ id, name }) =>
-                        html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
-                    },
+                    nameColumn(t().calendar),
                     {
                       key: 'location',
                       title: shared().location,

@@ -7,7 +7,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
 import { type Location, readLocations, readRooms } from './data.ts';
 import { RecordDialog, useRecord } from './record.ts';
@@ -60,13 +60,7 @@ const List: Component<{ rows: readonly Row[]; onSaved: () => void }> = ({ rows, 
             rows,
             id: ({ id }) => id,
             columns: [
-              {
-                key: 'name',
-                title: t().location,
-                value: ({ name }) => name,
-                show: ({ id, name }) =>
-                  html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
-              },
+              nameColumn(t().location),
               { key: 'zone', title: t().members['timeZone'] ?? '', value: ({ timeZone }) => timeZone },
               {
                 key: 'rooms',

@@ -14,7 +14,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { type Named, nameIn, numberOf, readAll, readGroups, textOf } from './data.ts';
@@ -147,13 +147,7 @@ export const Screen: Component<object> = () => {
                   rows: policies.filter(({ id }) => id !== hidden),
                   id: ({ id }) => id,
                   columns: [
-                    {
-                      key: 'name',
-                      title: t().policy,
-                      value: ({ name }) => name,
-                      show: ({ id, name }) =>
-                        html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
-                    },
+                    nameColumn(t().policy),
                     {
                       key: 'means',
                       title: t().means,

@@ -3,7 +3,7 @@ import { go, place } from '../address.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { table } from '../parts/table.ts';
+import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
 import {
   choicesOf,
@@ -43,13 +43,7 @@ const List: Component<Read & { onSaved: () => void }> = ({ rooms, locations, pol
             rows: shown,
             id: ({ id }) => id,
             columns: [
-              {
-                key: 'name',
-                title: t().room,
-                value: ({ name }) => name,
-                show: ({ id, name }) =>
-                  html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
-              },
+              nameColumn(t().room),
               { key: 'location', title: t().location, value: ({ locationId }) => nameIn(locations, locationId) },
               { key: 'kind', title: t().members['kind'] ?? '', value: ({ kind }) => kind },
               {

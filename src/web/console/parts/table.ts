@@ -19,7 +19,7 @@ export type Column<Row> = {
 /** The column of the name, which opens the record. */
 export const nameColumn = <Row extends { id: string; name: string }>(
   title: string,
-  open: (id: string) => () => void,
+  open: (id: string) => () => void = (record) => () => go({ record }),
 ): Column<Row> => ({
   key: 'name',
   title,
