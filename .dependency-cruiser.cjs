@@ -212,11 +212,12 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. People sign in by one form.
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. Rows of
+    // CSV are read by one file. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(ink|turns)\\.ts)$',
-      '^src/displays/state\\.ts$',
+      '^src/(displays/state|timetable-files/cells)\\.ts$',
     ]),
     {
       name: 'no-index',

@@ -1,7 +1,8 @@
 /** Reads a CSV with a header: lessons with a date, or weekly lessons with a weekday and a period. */
+
+import { separatorsInWords, type TextRow } from './cells.ts';
 import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
-import { separatorsInWords, type TextRow } from './rows.ts';
 import { compactDate, type TermDays } from './term.ts';
 import { checkPeriod, readDay as readCompactDay } from './untis.ts';
 import { type ColumnName, columnNames, type TimetableRequest } from './wire.ts';

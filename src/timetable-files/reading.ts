@@ -1,10 +1,11 @@
 /** Reads the files of a timetable: recognises the format of each, and passes its entries on to the rules. */
 
+import type { TextRow } from './cells.ts';
 import { openCsv } from './csv.ts';
 import type { TakeEntry } from './entries.ts';
 import { type FaultReport, UnreadableFile } from './faults.ts';
 import { openIcal } from './ical.ts';
-import { readRows, type TextRow } from './rows.ts';
+import { readRows } from './rows.ts';
 import type { TermDays } from './term.ts';
 import { decode, findEncoding, type ReadBytes } from './text.ts';
 import { kindOf, openUntis, type UntisKind } from './untis.ts';

@@ -1,8 +1,8 @@
 /** Reads the text files of Untis: GPU001 (timetable), GPU002 (lessons, for their weeks) and GPU014 (substitutions). */
 import { dateText, dayLength, readWall } from '../time/days.ts';
+import type { TextRow } from './cells.ts';
 import { listOf, type TakeEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
-import type { TextRow } from './rows.ts';
 import type { TermDays } from './term.ts';
 
 export type UntisKind = 'GPU001' | 'GPU002' | 'GPU014';

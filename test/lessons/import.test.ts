@@ -297,6 +297,41 @@ describe('LessonsCreated', () => {
   });
 });
 
+test('OutsideOpeningHours is not told of a lesson at the end of the days of which hours are read, nor of one beyond', async () => {
+  const { db } = service.context;
+  const other = await makeTenant(db, { code: 'horizon', rooms: ['Always', 'Never'], timeZone: 'Europe/Berlin' });
+  const [always, never] = other.resources.map(({ id }) => id);
+  const owner = { mandator_id: other.mandatorId, location_id: other.locationId };
+  const weekdays = [1, 2, 3, 4, 5, 6, 7];
+  await db
+    .insertInto('opening_rule')
+    .values([
+      { ...owner, resource_id: always, weekdays, opens: '00:00', closes: '24:00' },
+      { ...owner, resource_id: never, weekdays, opens: '00:00', closes: '24:00', valid_to: '2000-01-01' },
+    ])
+    .execute();
+  const own = lessonClient({ url: service.url, tenant: other }, await service.signIn(other));
+  const half = 1_800_000;
+  const lesson = (RessourceName: string, days: number, from = -half, to = half) => {
+    const at = Date.now() + days * 86_400_000;
+    return {
+      LektionId: `${RessourceName} ${days} ${from}`,
+      RessourceName,
+      Beginn: new Date(at + from).toISOString(),
+      Ende: new Date(at + to).toISOString(),
+    };
+  };
+  const LektionList = [-800, 800].flatMap((days) => [
+    lesson('Always', days),
+    lesson('Always', days + Math.sign(days)),
+    lesson('Never', days),
+    lesson('Never', days + Math.sign(days)),
+  ]);
+  const batch = await own.importJobs([{ JobID: 'h', LektionList }]);
+  const told = batch.Errors.filter(({ Code }) => Code === 'OutsideOpeningHours').map(({ LektionId }) => LektionId);
+  expect([batch.ImportStatus, told]).toEqual(['LessonsCreated', [`Never -800 ${-half}`, `Never 800 ${-half}`]]);
+});
+
 describe('LessonsImportFailed', () => {
   test('the same file again: every JobID is a duplicate, and nothing changes', async () => {
     const jobs = freshJobs(300, 'twice-');

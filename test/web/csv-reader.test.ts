@@ -1,0 +1,42 @@
+import { describe, expect, test } from '@jest/globals';
+import { openReport } from '../../src/timetable-files/faults.ts';
+import { readRows } from '../../src/timetable-files/rows.ts';
+import { parseCsv, TooManyRows } from '../../src/web/console/timetables/csv-reader.ts';
+
+async function readByServer(text: string) {
+  const { separator, rows } = await readRows(
+    (async function* () {
+      yield text;
+    })(),
+    0,
+    openReport(['a.csv']),
+  );
+  const read: { line: number; cells: readonly string[] }[] = [];
+  for await (const row of rows) read.push(row);
+  return { separator, rows: read.map(({ cells }) => cells), lines: read.map(({ line }) => line) };
+}
+
+describe('the console shows the rows that the server reads', () => {
+  test.each([
+    ['more commas than separators in the header', 'Raum;Tag;Fach, Titel, Thema, Text\nA;1;M\nB;2;D\n'],
+    ['a line that names the separator', 'sep=,\r\nRaum,Tag;Datum;Uhr\r\nA,1\r\n'],
+    ['quotes, and a cell of two lines', '"Raum";"Tag"\r\n"A ""1""" ;"Mo\r\nDi"\r\n\r\nB;Mi'],
+    ['an empty last cell', 'Raum\tTag\nA\t\n\t\nB\t2\n'],
+    ['pieces that end anywhere', `Raum;Tag\r\n${`"A;${'x'.repeat(100)}";1\r\n`.repeat(1_000)}`],
+  ])('%s', async (_what, text) => {
+    expect(await parseCsv(text, 2_000)).toEqual(await readByServer(text));
+  });
+
+  test('what the server refuses stays in sight, to be corrected', async () => {
+    expect(await parseCsv('Raum;Tag\n"A"b;1\nB;"2', 10)).toEqual({
+      separator: ';',
+      rows: [
+        ['Raum', 'Tag'],
+        ['Ab', '1'],
+        ['B', '2'],
+      ],
+      lines: [1, 2, 3],
+    });
+    await expect(parseCsv('a;b\n'.repeat(11), 10)).rejects.toBeInstanceOf(TooManyRows);
+  });
+});
