@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context, Viewer } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import type { AddTypes, Builder, GraphqlCall } from '../graphql/builder.ts';
@@ -54,7 +54,7 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
 }
 
 /** The last frame of a stream that `error` has ended. @throws any other error than those a sign can act on */
-function endOf(error: Error, expiresAt: Date): displays.DisplayEnded {
+function endOf(error: Error, { expiresAt }: Viewer): displays.DisplayEnded {
   const serverTime = Date.now();
   const cause = asDomainError(error);
   if (cause instanceof NotAuthenticated) {
@@ -98,7 +98,7 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
     call.streams.follow<displays.RoomSnapshot | displays.DisplayHeartbeat, displays.DisplayFrame>(
       call,
       async () => displays.hearReader(call.context, call.viewer, await open(call.context)),
-      (error) => endOf(error, call.viewer.expiresAt),
+      endOf,
     );
   // The fields of a frame do not depend on the reader: its level of privacy was applied when it was made.
   const extensions = { sharesFrames: true };

@@ -94,6 +94,10 @@ function plainType(accept: string): string | undefined {
   return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
 }
 
+/** Shared by all streams. */
+const noHeaders = Object.freeze({});
+const noRawHeaders = Object.freeze([]);
+
 /** The members of Express's requests and responses that are used here. */
 type Request = IncomingMessage & { body?: PlainCall };
 type Response = ServerResponse & { locals: Record<string, unknown> };
@@ -156,7 +160,8 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
           : undefined;
       if (opened && 'take' in opened) {
         // Frees what is no longer used and would live as long as the stream.
-        Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
+        Object.assign(request, { next: undefined, headers: noHeaders, rawHeaders: noRawHeaders });
+        response.locals = { requestId: call.requestId, viewer };
         return events.serve(response, opened);
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.

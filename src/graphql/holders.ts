@@ -28,19 +28,39 @@ export type StreamClient = {
   off(event: 'close', react: () => void): unknown;
 };
 
-/** A stream from its registration until its client disconnects or has the last frame. */
-export type Stream = {
+/** A stream from its registration until its client disconnects or has the last frame. A class, because there may be thousands. */
+export class Stream {
   readonly viewer: Viewer;
   /** Closed with the stream. */
-  source: { close(): void } | undefined;
-  isEnded: boolean;
+  source: { close(): void } | undefined = undefined;
+  isEnded = false;
   /** Why the stream ends early. */
-  error: Error | undefined;
+  error: Error | undefined = undefined;
+  readonly #client: StreamClient;
+  readonly #holder: Holder;
+  readonly #leave: (holder: Holder, stream: Stream) => void;
+
+  /** @param leave unregisters it; called at each release */
+  constructor({ viewer, client }: Caller, holder: Holder, leave: (holder: Holder, stream: Stream) => void) {
+    this.viewer = viewer;
+    this.#client = client;
+    this.#holder = holder;
+    this.#leave = leave;
+    client.on('close', this.release);
+  }
+
   /** Settled once the viewer's rights have been checked again; undefined without doubt. */
-  readonly doubt: Promise<void> | undefined;
+  get doubt(): Promise<void> | undefined {
+    return this.#holder.doubt?.promise;
+  }
+
   /** Ends and unregisters the stream: its client has disconnected or has the last frame. */
-  release(): void;
-};
+  readonly release = (): void => {
+    endStream(this);
+    this.#client.off('close', this.release);
+    this.#leave(this.#holder, this);
+  };
+}
 
 type Holder = {
   /** The viewer by the last check. */
@@ -207,27 +227,12 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
 
   return {
     register(caller) {
-      const { client } = caller;
-      if (client.closed) throw new Unavailable('The client has gone.');
+      if (caller.client.closed) throw new Unavailable('The client has gone.');
       const { size } = holders.get(keyOf(caller.viewer))?.streams ?? new Set();
       if (size >= most)
         throw new LimitExceeded(`This credential has ${size} streams open already; end one of them first.`);
       const holder = holderOf(caller);
-      const stream: Stream = {
-        viewer: caller.viewer,
-        source: undefined,
-        isEnded: false,
-        error: undefined,
-        get doubt() {
-          return holder.doubt?.promise;
-        },
-        release() {
-          endStream(stream);
-          client.off('close', stream.release);
-          leave(holder, stream);
-        },
-      };
-      client.on('close', stream.release);
+      const stream = new Stream(caller, holder, leave);
       holder.streams.add(stream);
       return stream;
     },

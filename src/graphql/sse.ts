@@ -23,6 +23,16 @@ const ofDocuments = [
   'X-XSS-Protection',
 ];
 
+/**
+ * Frees the head of an answer once it was sent. Node.js keeps it, as the text that it was and as a list of every header, for as
+ * long as the answer lasts: more than all else of a stream. It has no call for this.
+ */
+function forgetHead(response: ServerResponse): void {
+  const list = Object.getOwnPropertySymbols(response).find(({ description }) => description === 'kOutHeaders');
+  // The text also says that the head was sent.
+  Object.assign(response, { _header: 'sent', ...(list && { [list]: null }) });
+}
+
 /** Milliseconds of silence after which a comment keeps the connection alive. */
 const pingEvery = 12_000;
 const lookEvery = 500;
@@ -103,6 +113,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
   function sendHeaders(response: ServerResponse): void {
     for (const name of ofDocuments) response.removeHeader(name);
     response.writeHead(200, headers).flushHeaders();
+    forgetHead(response);
   }
 
   function leave(reader: Reader): void {

@@ -3,7 +3,7 @@
  * again after a change, but only when its reader asks for more: a slow reader gets the latest state, and nothing queues.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Context, Viewer } from '../context.ts';
 import { Unavailable } from '../errors.ts';
 import { type Latest, nextOf } from '../flow/latest.ts';
 import {
@@ -36,10 +36,14 @@ export type Streams = {
   ): Promise<AsyncIterableIterator<T | Error>>;
   /**
    * Opens a stream of the states of a source, which is closed with it. If the stream ends early, for the reasons of `open`
-   * or because the source fails, its last frame is `last(error)`.
+   * or because the source fails, its last frame is `last(error, viewer)`.
    * @throws LimitExceeded beyond StreamsPerToken; the errors of `source`
    */
-  follow<T, L>(caller: Caller, source: () => Promise<Latest<T>>, last: (error: Error) => L): Promise<Following<T | L>>;
+  follow<T, L>(
+    caller: Caller,
+    source: () => Promise<Latest<T>>,
+    last: (error: Error, viewer: Viewer) => L,
+  ): Promise<Following<T | L>>;
   /** How many streams are open, over SSE and WebSocket together. */
   count(): number;
   /** Ends all streams, and waits up to a second for their last frames to be sent. */
@@ -61,10 +65,10 @@ class Follower<T, L> implements Following<T | L> {
   isOver = false;
   readonly #stream: Stream;
   readonly #source: Latest<T>;
-  readonly #last: (error: Error) => L;
+  readonly #last: (error: Error, viewer: Viewer) => L;
   #isDoubted = false;
 
-  constructor(stream: Stream, source: Latest<T>, last: (error: Error) => L) {
+  constructor(stream: Stream, source: Latest<T>, last: (error: Error, viewer: Viewer) => L) {
     this.#stream = stream;
     this.#source = source;
     this.#last = last;
@@ -106,7 +110,7 @@ class Follower<T, L> implements Following<T | L> {
   #finish(error: Error | undefined): L | undefined {
     this.isOver = true;
     if (!error) this.#stream.release();
-    return error && this.#last(error);
+    return error && this.#last(error, this.#stream.viewer);
   }
 
   close(): void {
@@ -207,7 +211,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       };
       return iterator;
     },
-    async follow<T, L>(caller: Caller, open: () => Promise<Latest<T>>, last: (error: Error) => L) {
+    async follow<T, L>(caller: Caller, open: () => Promise<Latest<T>>, last: (error: Error, viewer: Viewer) => L) {
       const stream = register(caller);
       return new Follower(stream, await listen(stream, caller, open), last);
     },

@@ -91,7 +91,8 @@ function valuesOf({ rawHeaders }: Request, name: string): string[] | undefined {
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name)
       values.push(rawHeaders[at + 1] as string);
-  return values.length > 0 ? values : undefined;
+  // A copy, because what is pushed to has room for more, and streams keep it.
+  return values.length > 0 ? values.slice() : undefined;
 }
 
 function credentialsOf(request: Request, config: Identity['context']['config']): Credentials {

@@ -118,7 +118,8 @@ export function openDevices(context: Context): (token: string, ip: string) => Pr
     const row = await read(hash);
     if (!row?.counts) throw await refuse(hash, row !== undefined, ip);
     const { hash: _hash, counts: _counts, displayId, mayBook, privacy, resourceIds, ...viewer } = row;
-    const display = { displayId, mayBook, privacy, resourceIds };
+    // A copy, because a list of the database client has room for more, and streams keep it.
+    const display = { displayId, mayBook, privacy, resourceIds: resourceIds.slice() };
     const sight = { groupIds: [], hiddenRooms: [] };
     return { ...viewer, ...sight, role: 'Display', pinId: null, display, credential: `display:${displayId}` };
   };

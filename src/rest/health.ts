@@ -100,8 +100,11 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
   let migrated = false;
 
   const timeRequests: RequestHandler = (request, response, next) => {
-    const stop = duration.startTimer();
-    response.on('close', () => stop({ method: request.method, route: routeOf(request), status: statusOf(response) }));
+    const started = performance.now();
+    response.on('close', () => {
+      const labels = { method: request.method, route: routeOf(request), status: statusOf(response) };
+      duration.observe(labels, (performance.now() - started) / 1_000);
+    });
     next();
   };
 

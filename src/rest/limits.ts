@@ -38,7 +38,8 @@ const addressLimit = ({ config }: Pick<Context, 'config'>, name: string, of: str
 type Counted = { key: string; partition: string };
 
 function countedBy({ name }: Limit, key: string): Counted {
-  return { key: `${name} ${key}`, partition: hash('sha256', key, 'hex').slice(0, 16) };
+  // Not the first half of a longer text, which would keep the whole of it.
+  return { key: `${name} ${key}`, partition: hash('sha256', key, 'buffer').toString('hex', 0, 8) };
 }
 
 const viewers = new WeakMap<Viewer, Counted>();

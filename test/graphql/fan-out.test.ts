@@ -274,9 +274,11 @@ describe('readers of SSE', () => {
   const patient = createEventStreams(log, 3_600_000);
   let server: http.Server;
   const sockets: net.Socket[] = [];
+  let answered: http.ServerResponse | undefined;
 
   beforeAll(async () => {
     server = http.createServer(async (request, response) => {
+      answered = response.setHeader('X-Of-Route', 'yes');
       const frames = await watch(JSON.parse(decodeURIComponent(String(request.headers['x-asked']))));
       response.on('close', () => frames.close());
       (request.url === '/patient' ? patient : events).serve(response, frames);
@@ -321,6 +323,17 @@ describe('readers of SSE', () => {
     expect(bodyOf(readers[0] as { text: string })).toContain(
       'event: next\ndata: {"data":{"room":{"text":"belegt für Übung 日本","later":"belegt für Übung 日本"}}}\n\n',
     );
+  });
+
+  test('cost no memory for the head of their answer once it was sent', async () => {
+    rooms.tell(1, { text: 'frei' });
+    const reader = read({ query, variables: { id: 1 } });
+    await until(() => reader.text.includes('"frei"'));
+    expect(reader.text).toMatch(/^HTTP\/1\.1 200 OK\r\nX-Of-Route: yes\r\nContent-Type: text\/event-stream\r\n/);
+    expect(answered?.headersSent).toBe(true);
+    expect(answered?.getHeaderNames()).toEqual([]);
+    const texts = Object.values(answered ?? {}).filter((value) => typeof value === 'string');
+    expect(texts.join()).not.toContain('X-Of-Route');
   });
 
   test('of HTTP/1.0 get them without chunks', async () => {
