@@ -13,7 +13,8 @@ const shown = {
 /** The distinct entries of coupled lessons, in order; null where no lesson has a list. */
 function together(lists: readonly (string[] | null)[]): string[] | null {
   const said = lists.filter((list) => list !== null);
-  return said.length > 0 ? [...new Set(said.flat())] : null;
+  const [first, second] = said;
+  return first ? [...new Set(second ? said.flat() : first)] : null;
 }
 
 const isSame = (one: readonly string[] | null, other: readonly string[] | null) =>
@@ -27,8 +28,11 @@ function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChang
     before != null && (lesson?.originId == null ? before.room !== slot.roomName : lesson.originId !== slot.roomId);
   const isAtAnotherTime = before != null && !slot.isAway && (before.start !== slot.start || before.end !== slot.end);
   const isLater = slot.isAway && slot.isActive && (slot.startNow !== slot.start || slot.endNow !== slot.end);
-  const teachersBefore = together(lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen)));
-  const hasOthers = !isSame(teachersBefore, together(lessons.map(({ lehrpersonen }) => lehrpersonen)));
+  // None differs from before where nothing is known of before.
+  const teachersBefore =
+    before != null ? together(lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen))) : null;
+  const hasOthers =
+    before != null && !isSame(teachersBefore, together(lessons.map(({ lehrpersonen }) => lehrpersonen)));
   const kind = kindOfChange(slot, { isElsewhere, isAtAnotherTime, hasOthers, lessons });
   return (
     kind && {
@@ -39,7 +43,7 @@ function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChang
       endBefore: isAtAnotherTime ? before.end : null,
       startNow: isLater ? slot.startNow : null,
       endNow: isLater ? slot.endNow : null,
-      teachersBefore: before && hasOthers ? teachersBefore : null,
+      teachersBefore: hasOthers ? teachersBefore : null,
     }
   );
 }

@@ -132,9 +132,18 @@ function nextEdge({ slots, open }: Schedule, now: number): number | null {
     if (edge > now && edge < next) next = edge;
   };
   for (const { from, to, checkIn } of slots) {
-    for (const edge of [from - startsSoon, from, to - endsSoon, to]) meet(edge);
-    if (checkIn) for (const edge of [checkIn.from, checkIn.until]) meet(edge);
+    meet(from - startsSoon);
+    meet(from);
+    meet(to - endsSoon);
+    meet(to);
+    if (checkIn) {
+      meet(checkIn.from);
+      meet(checkIn.until);
+    }
   }
-  for (const { start, end } of open) for (const edge of [start, end]) meet(edge);
+  for (const { start, end } of open) {
+    meet(start);
+    meet(end);
+  }
   return next === Number.POSITIVE_INFINITY ? null : next;
 }

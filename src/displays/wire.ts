@@ -152,6 +152,8 @@ const maybeWritten = (millis: number | null) => (millis === null ? null : writte
 
 function toSlotRecord(slot: DisplaySlot) {
   const { checkIn, change } = slot;
+  // Most have neither setup nor teardown.
+  const [from, to] = [written(slot.from), written(slot.to)];
   return {
     BookingId: slot.bookingId,
     Version: slot.version,
@@ -159,10 +161,10 @@ function toSlotRecord(slot: DisplaySlot) {
     Occupies: slot.occupies,
     IsTentative: slot.isTentative,
     IsRequested: slot.isRequested,
-    From: written(slot.from),
-    To: written(slot.to),
-    Start: written(slot.start),
-    End: written(slot.end),
+    From: from,
+    To: to,
+    Start: slot.start === slot.from ? from : written(slot.start),
+    End: slot.end === slot.to ? to : written(slot.end),
     Subject: slot.subject,
     Organizer: slot.organizer,
     Classes: slot.classes,

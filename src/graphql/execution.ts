@@ -18,11 +18,15 @@ export type Event = (string | Buffer) & { readonly chunk: never };
 const mostCharacters = 16_000;
 const [before, after] = ['event: next\ndata: ', '\n\n'];
 
-export function toEvent(text: string): Event {
-  const length = Buffer.byteLength(text);
-  const chunk = `${length.toString(16)}\r\n${text}\r\n`;
+/** @param around what stands before and after the text, in ASCII */
+export function toEvent(text: string, around: readonly [string, string] = ['', '']): Event {
+  const [first, last] = around;
+  // Counted before it is joined: V8 would make a copy of what is joined to count it, and another one to write the chunk.
+  const further = Buffer.byteLength(text) - text.length;
+  const length = first.length + text.length + last.length + further;
+  const chunk = `${length.toString(16)}\r\n${first}${text}${last}\r\n`;
   const isShort = length <= mostCharacters;
-  if (isShort && length === text.length) return chunk as Event;
+  if (isShort && further === 0) return chunk as Event;
   const bytes = Buffer.from(chunk);
   return (isShort ? bytes.toString('latin1') : bytes) as Event;
 }
@@ -33,7 +37,7 @@ export function withoutChunk(event: Event): Buffer {
   return bytes.subarray(bytes.indexOf('\n') + 1, -2);
 }
 
-const toFrame = (result: Result | undefined) => toEvent(`${before}${JSON.stringify(result)}${after}`);
+const toFrame = (result: Result | undefined) => toEvent(JSON.stringify(result), [before, after]);
 
 function toResult(event: Event): Result {
   const text = withoutChunk(event).toString();

@@ -49,6 +49,7 @@ type Run = {
 /** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
 type FieldStep = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
+const noArguments = Object.freeze({});
 /** GraphQL's default resolver, except that it gives up on functions. */
 function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
   return (parent) => {
@@ -68,7 +69,7 @@ function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNo
     key,
     find:
       field.args.length === 0
-        ? (parent, { call }) => resolve(parent, {}, call, info)
+        ? (parent, { call }) => resolve(parent, noArguments, call, info)
         : (parent, { call, variables }) => resolve(parent, getArgumentValues(field, node, variables), call, info),
     complete: planType(field.type, selectionsOf(nodes), scope),
   };
