@@ -69,7 +69,7 @@ export async function startBalancer() {
       void watch(upstream);
     },
     isReady: (url: string): boolean => upstreams.get(url)?.isReady === true,
-    /** Sends no more to it, as an operator has it who takes a process out by hand. */
+    /** Sends nothing more to a process, as if an operator had taken it out by hand. */
     takeOut(url: string): void {
       const upstream = upstreams.get(url);
       if (upstream) upstream.isOut = true;

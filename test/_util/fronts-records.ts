@@ -42,7 +42,7 @@ export type RecordCalls = {
   record: { noun: Noun; id: string };
   makeRecord: { noun: Noun; input: object };
   changeRecord: { noun: Noun; id: string; version: number; input: object };
-  /** What is gone is answered with nothing. */
+  /** A deletion is answered without a body. */
   deleteRecord: { noun: Noun; id: string; version: number };
 };
 export type RecordCall = { [Name in keyof RecordCalls]: { name: Name; args: RecordCalls[Name] } }[keyof RecordCalls];

@@ -1,4 +1,4 @@
-/** What is read of rooms and of what was done, through each front, as `fronts.ts` has the lesson API. */
+/** Free rooms, usage, audit and the like through each front, as `fronts.ts` has the lesson API. */
 import type { Asking, Paging, Request } from './fronts-bookings.ts';
 import * as operations from './operations/generated/graphql.ts';
 

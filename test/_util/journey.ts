@@ -9,7 +9,7 @@ let journeys = 0;
 
 type Frame = { data?: { batchStatus?: { importStatus: string } } | null; errors?: unknown };
 
-/** One of everything that passes what stands before a service, at `url`: REST, GraphQL, SSE and WebSocket. */
+/** One request of each kind through whatever stands before a service, at `url`: REST, GraphQL, SSE and WebSocket. */
 export async function travel(service: Service, url = service.url): Promise<void> {
   const token = await service.signIn(service.tenant, 'User');
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

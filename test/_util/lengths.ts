@@ -1,4 +1,4 @@
-/** A file of src/ has one subject, and is split by noun where it grows beyond what one reads at a sitting. */
+/** A file of src/ has one subject; one that becomes too long is split by noun. */
 import fs from 'node:fs';
 import path from 'node:path';
 

@@ -13,7 +13,7 @@ function partsOf(list: string): string[] {
   return parts.map((part) => part.trim());
 }
 
-/** Without what stands in brackets and quotes. */
+/** The text without its parts in brackets and quotes. */
 function outerOf(text: string): string {
   const inner = /\([^()]*\)/g;
   let outer = text.replaceAll(/'[^']*'/g, "''");

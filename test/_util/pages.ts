@@ -1,4 +1,4 @@
-/** The pages of docs/ that are generated: what they list is read from the code that means it. */
+/** The generated pages of docs/, made from the code that they describe. */
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { createProgram, type Host } from '../../src/cli/program.ts';
@@ -22,7 +22,7 @@ const note = (source: string) =>
 
 type Shape = Record<string, z.ZodType>;
 
-/** What is allowed, in the words with which a wrong value is refused. */
+/** The allowed values, in the words of the refusal of a wrong one. */
 function allowed(schema: z.ZodType): string {
   const issue = schema.safeParse('?').error?.issues[0];
   if (issue?.code === 'invalid_value') return issue.values.map((value) => `\`${String(value)}\``).join(', ');
@@ -132,7 +132,7 @@ const commandsOf = (command: Command, path: string[] = []): [path: string[], com
 
 const asSentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** The help of a command without what is the same for all of them. */
+/** The help of a command without the parts that all have in common. */
 function helpOf(command: Command, path: string[]): string {
   let help = '';
   command.configureHelp({ showGlobalOptions: false, helpWidth: 120 }).helpOption(false);

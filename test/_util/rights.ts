@@ -194,7 +194,7 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[access.checkCaretaker], 'PATCH room-problems/{id}', 'Mutation.changeRoomProblem'],
 ];
 
-/** What nobody needs a credential for, by its whole path. */
+/** Paths that need no credential. */
 export const openOperations = [
   'GET /',
   'GET /{mandator}',

@@ -1,4 +1,4 @@
-/** Who sends what is there already changes nothing: no version, no act of the audit, no change of the feed. */
+/** Sending what is already stored changes nothing: no version, no act of the audit, no change of the feed. */
 import fs from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';

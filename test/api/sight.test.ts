@@ -14,7 +14,7 @@ type Tree = Record<string, unknown>;
 
 let service: Service;
 let admin: MasterData;
-/** One sees all; from the other the second room is hidden. */
+/** One person sees all rooms; the second room is hidden from the other. */
 let member: MasterData;
 let other: MasterData;
 let otherId: number;
@@ -161,7 +161,7 @@ function watch(who: MasterData, query: string) {
   return { frames, ended, text, close: () => client.dispose() };
 }
 
-/** What a stream sends first, and until `act` is told: it returns words that come last. */
+/** What a stream sends at first, and until the result of `act`, whose last words `act` returns. */
 async function hear(who: MasterData, query: string, act?: () => Promise<string>): Promise<string> {
   const stream = watch(who, query);
   await until(() => stream.frames.length > 0);

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL cannot hold, or what cannot be, is told to whoever sends it, wherever it stands, also without a credential: the
- * places come from the OpenAPI document and the GraphQL schema.
+ * Values that PostgreSQL cannot store, or that are impossible, are refused as the sender's fault in every place, also without a
+ * credential. The places come from the OpenAPI document and the GraphQL schema.
  */
 import fs from 'node:fs';
 import path from 'node:path';

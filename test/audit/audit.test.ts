@@ -47,7 +47,7 @@ test('an act tells who did what to what, from what to what, over both fronts', a
   const site = await admin.post('/locations', { Name: 'Old site', TimeZone: 'Europe/Berlin' });
   const LocationId = Number(site.body['Id']);
   await admin.patch(`/locations/${LocationId}`, { Name: 'Site', TimeZone: 'Europe/Zurich' });
-  // Nothing changes, so nothing is done.
+  // Nothing changes, so nothing is recorded.
   await admin.patch(`/locations/${LocationId}`, {});
   const room = await admin.post('/resources', { LocationId, Name: 'HS 1', Capacity: 30, Equipment: ['Beamer'] });
   const id = Number(room.body['Id']);

@@ -281,7 +281,7 @@ async function create(tenant: Tenant, step: Step, viewer: Person): Promise<void>
   expectRefusal(await ask({ name: 'book', args: other }, viewer), { failed: 'BAD_USER_INPUT' });
 }
 
-/** The booking of a step: mostly one that the step applies to, sometimes none. */
+/** The booking of a step: mostly one that the step applies to, sometimes another or none. */
 function targetOf({ model }: Tenant, { target, act }: Step): Row | undefined {
   const rows = [...model.rows().values()];
   const apt = rows.filter(

@@ -1,4 +1,4 @@
-/** What a tenant reads costs as much beside many others: `npm run bench:growth` measures it. */
+/** Reads of a tenant cost the same beside many others; `npm run bench:growth` measures it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';

@@ -8,7 +8,7 @@ let user: string;
 let bookingId: number;
 let contents: Content[];
 
-/** All that is private of a booking. */
+/** The private content of a booking. */
 type Content = {
   subject: string | null;
   description: string | null;

@@ -1,4 +1,4 @@
-/** What is forgotten in the course of time, while one of the tenants is frozen. */
+/** What is deleted by age, while one of the tenants is frozen. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import { sweeps as ofActs } from '../../src/audit/tasks.ts';

@@ -1,4 +1,4 @@
-/** What the help shows works as it stands, in the demo: only what names a device or a PIN of one's own is put in. */
+/** The examples of the help work in the demo as printed: only codes of devices and PINs are filled in. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

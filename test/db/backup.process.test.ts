@@ -1,4 +1,4 @@
-/** A rehearsal: an installation is lost in the middle of its work, and comes back from its backup. */
+/** A rehearsal: an installation is lost in the middle of its work, and is restored from its backup. */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';

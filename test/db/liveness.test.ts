@@ -1,4 +1,4 @@
-/** Sessions and links that die without a word: what PostgreSQL does about them, and what we do. */
+/** Sessions and connections that die without notice: how PostgreSQL and we detect them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';

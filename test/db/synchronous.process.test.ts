@@ -1,4 +1,4 @@
-/** A COMMIT that waits for a synchronous standby is cancelled by nothing: it would be acknowledged without. */
+/** Nothing cancels a COMMIT that waits for a synchronous standby: it would be acknowledged without the standby. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';

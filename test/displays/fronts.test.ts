@@ -1,4 +1,4 @@
-/** The faces of what signs are shown: polling over REST, queries and streams over GraphQL. */
+/** The snapshots of signs over both APIs: polling over REST, queries and streams over GraphQL. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';

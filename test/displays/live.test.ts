@@ -1,4 +1,4 @@
-/** Rooms as they change: one read for everybody, frames at once, and honesty about what is not known. */
+/** Rooms as they change: one read for all watchers, frames at once, and a clear sign of what is unknown. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DisplayGrant, Viewer } from '../../src/context.ts';

@@ -1,6 +1,6 @@
 /**
- * Signs and boards under random changes, outages and comings and goings: soon after all is quiet each of them shows what is
- * stored, and none of them ever shows what it has shown to be over.
+ * Signs and boards under random changes, outages and reconnects: soon after the last of these each shows the stored state, and
+ * none ever shows again what it has shown to be over.
  */
 import http from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';

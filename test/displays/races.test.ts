@@ -1,4 +1,4 @@
-/** What signs show while reads, changes, readers and outages overlap: nothing that is over, and nothing in silence. */
+/** What signs show while reads, changes, readers and outages overlap: nothing that is over, and no outdated state without notice. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';

@@ -39,13 +39,13 @@ const document = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as {
 };
 const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schema.graphql'), 'utf8'));
 
-/** Stands in whatever a display must not be told of. */
+/** A text in everything that a display must not see. */
 const secret = 'geheim';
 let service: Service;
 /** One that only looks and one that books, both of the first room. */
 let looking: Device;
 let booking: Device;
-/** What is not theirs, in their own tenant. */
+/** Records of their own tenant that are not theirs. */
 const other: Record<string, string> = {};
 
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** The state of a room: examples, and many random plans against an oracle that walks from minute to minute. */
+/** The state of a room: examples, and many random plans compared with an oracle that goes minute by minute. */
 import { describe, expect, test } from '@jest/globals';
 import { type RoomStatus, type Schedule, stateAt, type TimedSlot } from '../../src/displays/state.ts';
 

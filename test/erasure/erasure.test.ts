@@ -1,4 +1,4 @@
-/** Erasure of a person: what ends, what is forgotten where, and what stays. */
+/** Erasure of a person: what ends, what is deleted where, and what stays. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** A person who books, changes and cancels, one thing after another, and what has to be there of it. */
+/** A person who books, changes and cancels, one call after another, and the bookings that must exist as a result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
@@ -6,7 +6,7 @@ import type { Dice } from '../_util/dice.ts';
 import type { Client } from './client.ts';
 import type { Ledger, Work } from './ledger.ts';
 
-/** What the last answer about a booking has said. */
+/** The state of a booking by its last answer. */
 type Known = { key: string; id: number; subject: string; version: number; status: string; work: Work };
 
 type Options = {
@@ -73,7 +73,7 @@ export function startBookings({ client, ledger, dice, name, resourceIds, pause }
       headers: { 'If-Match': `"${one.version}"` },
       body: JSON.stringify({ Subject: subject }),
     });
-    // One that was carried out unheard is refused when it is sent again; then the booking itself tells.
+    // A call whose answer was lost is refused when it is repeated; the booking itself then shows whether it took effect.
     const told =
       answer.status === 412 && answer.isRepeated
         ? await client.send({ method: 'GET', path: `/v1.0/bookings/${one.id}` })

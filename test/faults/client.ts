@@ -1,4 +1,4 @@
-/** A person of a tenant at a program that can cope: it goes to any Web process, and sends again until it is told something. */
+/** A client of a tenant that follows the advice: it uses any Web process, and repeats a call until it has an answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ledger } from './ledger.ts';
 
@@ -15,9 +15,9 @@ export type Sent = {
 
 export type Client = ReturnType<typeof openClient>;
 
-/** As impatient as programs are whose makers have thought of it. */
+/** The time-outs of a well-made client. */
 const usualPatience = 12_000;
-/** How often a call may be told that its token is none before that is a fault. */
+/** How often a call may be answered that its token is invalid before that is a fault. */
 const mostRefusals = 20;
 
 type Options = {
@@ -49,7 +49,7 @@ export function openClient({ urls, mandator, pin, ledger, over }: Options) {
     return token;
   }
 
-  /** One try; undefined where nothing was learnt. */
+  /** One attempt; undefined without an answer. */
   async function call(url: string, sent: Sent): Promise<Answer | undefined> {
     const token = await signIn(url);
     if (!token) return undefined;
@@ -68,7 +68,7 @@ export function openClient({ urls, mandator, pin, ledger, over }: Options) {
     return { status: answer.status, text, body: text.startsWith('{') ? JSON.parse(text) : {} };
   }
 
-  /** What says that it is to be sent again. */
+  /** The answers after which a call is repeated. */
   const isVague = ({ status, text }: Answer) =>
     [401, 429, 503].includes(status) || (status === 409 && text.includes('Idempotency-Key is still running'));
 

@@ -1,4 +1,4 @@
-/** Clocks that jump: libfaketime, as Debian has it, shows a process another time of day; its timers go on as ever. */
+/** Clocks that jump: Debian's libfaketime shows a process another time of day; its timers are not affected. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

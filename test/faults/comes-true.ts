@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until it is so. @returns false when it is not after so many milliseconds */
+/** Waits for a condition. @returns false if it does not hold after so many milliseconds */
 export async function comesTrue(isSo: () => boolean | Promise<boolean>, most: number): Promise<boolean> {
   for (const end = Date.now() + most; ; await sleep(100)) {
     if (await isSo()) return true;

@@ -35,7 +35,7 @@ export function openDisk() {
   process.on('exit', remove);
   return {
     directory,
-    /** Leaves it what is on it, and little more: others are writing meanwhile, sometimes more than that little. */
+    /** Fills the disk but for a little: others write meanwhile, sometimes more than that. */
     fill() {
       for (let spare = sparePages; ; spare *= 2) {
         const { blocks, bfree, bsize } = fs.statfsSync(directory);

@@ -1,4 +1,4 @@
-/** What happens to installations: each fault strikes, lasts and is over, or never is, and the processes do the rest. */
+/** The faults that are injected. Each begins, lasts and ends, or never ends; the processes must do the rest. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { DatabaseServer } from '../_util/database-server.ts';
@@ -24,17 +24,17 @@ export type Scene = {
 export type Fault = {
   name: string;
   title: string;
-  /** How many of a cycle of rounds are its. */
+  /** The number of its rounds in a cycle. */
   weight: number;
-  /** Why it cannot be tried here. */
+  /** The reason why it cannot be tried on this machine. */
   missing?(site: Site): string | undefined;
-  /** Whether it strikes one process: which one is drawn, and a worker is in the middle of an import then. */
+  /** Whether it hits one process, chosen at random; a worker is then in the middle of an import. */
   strikes: 'process' | 'worker' | 'database';
-  /** What must stand before it strikes. @returns what the connections of the struck process are called then */
+  /** Prepares the fault. @returns the application_name of the connections of the process that it hits */
   prepare?(scene: Scene, station: Station): Promise<string>;
   /** @returns once it is over */
   strike(scene: Scene, round: Round, station: Station): Promise<void>;
-  /** Takes away what else would stay for ever; after it was seen whether the processes can do without. */
+  /** Removes what would otherwise stay for ever, after the check whether the processes recover without. */
   clear?(scene: Scene, station: Station): Promise<void>;
 };
 

@@ -42,7 +42,7 @@ export function followChanges(client: Client, ledger: Ledger) {
   running.catch(({ message }: Error) => ledger.blame('otherwise wrong', message));
 
   return {
-    /** Reads to the end of what is there, and compares it with what the transactions have written down. */
+    /** Reads to the end of the feed, and compares it with what the transactions have recorded. */
     async verify(db: Database, mandatorId: number): Promise<void> {
       isStopped = true;
       await running.catch(() => {});

@@ -1,4 +1,4 @@
-/** One run: faults, one after another, under a load that knows what it was promised. */
+/** One run: faults, one after another, under a load that checks the promises of the contract. */
 import type { Database } from '../../src/db/database.ts';
 import { type Dice, openDice } from '../_util/dice.ts';
 import { startMailServer } from '../mail/_util/mail-server.ts';
@@ -40,7 +40,7 @@ export const smoke = {
 const mostSilenceMs = 60_000;
 /** For a process to be in the middle of an import. */
 const mostPreparationMs = 40_000;
-/** After it what hangs is helped, so that the run can go on. */
+/** After it, hanging work is released, so that the run can continue. */
 const patienceMs = 100_000;
 
 /** The faults of a run: first each once, then at random, as often as their weights say. */
@@ -66,7 +66,7 @@ function draw({ workers, webs }: Site, fault: Fault, isFirst: boolean, { roll, o
 const isWell = async (one: Station, { isAnswering }: Load) =>
   (await one.isReady()) && (one.role === 'Worker' || (await isAnswering(one.url)));
 
-/** Lets one process or the database be struck, and sees what becomes of what was under way. @returns what to tell of it */
+/** Injects a fault into one process or the database, and follows the work that was under way. @returns the report of it */
 async function watchRound(scene: Scene, load: Load, fault: Fault, station: Station): Promise<string> {
   const { site, monitor, ledger } = scene;
   const session = (await fault.prepare?.(scene, station)) ?? station.session;

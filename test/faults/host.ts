@@ -1,4 +1,4 @@
-/** Another host, as far as one machine can be two: a network namespace whose link can be cut without a word to anybody. */
+/** A second host, simulated on one machine: a network namespace whose link can be cut without notice. */
 import { spawnSync } from 'node:child_process';
 import { isAlive } from '../_util/postgres.ts';
 
@@ -10,7 +10,7 @@ function ip(...args: string[]): string {
   return stdout;
 }
 
-/** What runs that were killed have left. */
+/** Removes what killed runs have left. */
 function sweep(): void {
   for (const name of ip('netns', 'list').match(new RegExp(`^${prefix}\\d+`, 'gm')) ?? [])
     if (!isAlive(Number(name.slice(prefix.length)))) ip('netns', 'delete', name);
@@ -46,13 +46,13 @@ export function openHost() {
   }
   process.on('exit', remove);
   return {
-    /** What runs a program on it. */
+    /** The command that runs a program on it. */
     within,
     /** Of this machine, as it sees it. */
     near: { address: `${network}.1`, network: `${network}.0/24` },
     /** Its own. */
     address: `${network}.2`,
-    /** Nothing comes or goes any more; whoever waits for it hears nothing. */
+    /** Cuts the link: no packet comes or goes, and nobody is notified. */
     cut: () => void ip('-n', name, 'link', 'set', theirs, 'down'),
     /** For the next host in its place. */
     mend: () => void ip('-n', name, 'link', 'set', theirs, 'up'),

@@ -36,7 +36,7 @@ export function openLedger(say: (line: string) => void) {
   return {
     rounds,
     findings,
-    /** What is found from now on is of the end of the run itself. */
+    /** From now on, findings belong to the end of the run. */
     close() {
       isClosed = true;
     },

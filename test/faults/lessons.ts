@@ -1,4 +1,4 @@
-/** Lesson batches of one tenant, sent one after another, and what has to be there of them. */
+/** Lesson batches of one tenant, sent one after another, and the lessons that must exist as a result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
@@ -62,7 +62,7 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
     return { jobs, of: { prefix, lessons, jobs: jobs.length, title: null, isGone: false, isBusy: true } };
   }
 
-  /** Sends it, and again where its answer may have been lost. @returns once it is accepted */
+  /** Sends a batch, and repeats it if its answer may have been lost. @returns once it is accepted */
   async function submit(operation: string, jobs: readonly unknown[]): Promise<Batch> {
     const work = ledger.open('batch');
     const key = `${mandator}-${made}-${dice.below(2 ** 31)}`;
@@ -206,7 +206,7 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
       isStopped = true;
       await running;
     },
-    /** What the database has, once nothing is under way, beside what was acknowledged. */
+    /** Compares the database, once nothing is under way, with what was acknowledged. */
     async verify(db: Database, mandatorId: number): Promise<void> {
       const { rows: stored } = await sql<{
         prefix: string;

@@ -1,4 +1,4 @@
-/** All that clients do meanwhile, and what is to be true of it in the end. */
+/** All load of clients, and what must be true of it in the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
@@ -97,7 +97,7 @@ export async function startLoad({ site, ledger, nextDice, mailServer, say }: Opt
     return startAppointments(server, rooms, nextDice(), ledger, 1_500);
   }
 
-  /** Waits until nothing is wrong any more. @returns what still is after the time that it may take */
+  /** Waits until nothing is wrong any more. @returns what is still wrong after the allowed time */
   async function settled(look: () => Promise<string[]>): Promise<string[]> {
     for (const end = Date.now() + settleSeconds * 1_000; ; await sleep(500)) {
       const found = await look();

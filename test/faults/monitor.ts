@@ -1,4 +1,4 @@
-/** What the database itself tells: how the batches of each tenant go on, and whether what must never be is. */
+/** Observations in the database: the progress of each tenant's batches, and violations of invariants. */
 import { sql } from 'kysely';
 import type { Ledger, Round } from './ledger.ts';
 import type { Site } from './site.ts';
@@ -71,7 +71,7 @@ export async function openMonitor({ db, ask }: Pick<Site, 'db' | 'ask'>, ledger:
         return Math.round(Number(rows[0]?.ms ?? 0));
       });
     },
-    /** What must be so at any time, looked at in one moment. */
+    /** The invariants that must hold at any time, read in one snapshot. */
     async check(): Promise<void> {
       const from = endsCheckedAt;
       const { ends, torn, overlaps, now } = await ask(async (db) => {

@@ -1,4 +1,4 @@
-/** One process of the service in its place: what it is started with, whether it is up, and what ends it. */
+/** One process of the service: how it is started, whether it is up, and how it ends. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Exit, type Program, startProgram } from '../_util/process.ts';
 import { openWire, type Wire } from '../_util/wire.ts';
@@ -9,7 +9,7 @@ type Options = {
   port: number;
   databaseUrl: string;
   settings: Record<string, string>;
-  /** Told of an end that nobody asked for. */
+  /** Called when the process ends unasked. */
   onCrash(text: string): void;
 };
 
@@ -23,10 +23,10 @@ export async function openStation({ role, name, port, databaseUrl, settings, onC
   let program: Program;
   /** One after another. */
   const programs: Program[] = [];
-  /** Those whose end is meant. */
+  /** The processes that are meant to end. */
   const ended = new WeakSet<Program>();
 
-  /** As a service manager does: what ends unasked is started again. */
+  /** Restarts a process that ends unasked, as a service manager does. */
   function start(further: Record<string, string> = {}): void {
     const begun = startProgram(wire.url, {
       ...settings,
@@ -64,7 +64,7 @@ export async function openStation({ role, name, port, databaseUrl, settings, onC
     get session() {
       return program.name;
     },
-    /** What it has logged as an error, but for what the queue's library says of an outage. */
+    /** The errors in its log, except what the queue's library says of an outage. */
     get errors(): readonly string[] {
       return programs.flatMap(errorsOf);
     },

@@ -1,4 +1,4 @@
-/** Who watches: a door sign that shows a room, and the program that follows its batch. */
+/** Clients of streams: a door sign that shows a room, and a program that follows its batch. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
@@ -44,7 +44,7 @@ const pauseBefore = (over: AbortSignal) =>
 type Slot = { bookingId: string; subject: string | null; start: string; end: string };
 type Frame = { __typename: string; serverTime?: string; end?: string; schedule?: Slot[] };
 
-/** A frame at least every 30 seconds is promised: who has seen none for longer asks anew, as the page does. */
+/** A frame at least every 30 seconds is promised: without one for longer the sign reconnects, as the page does. */
 const silence = 45_000;
 
 export function watchRoom(client: Client, resourceId: number, ledger: Ledger, over: AbortSignal) {
@@ -75,7 +75,7 @@ export function watchRoom(client: Client, resourceId: number, ledger: Ledger, ov
     `${id} ${Date.parse(start)}-${Date.parse(end)} ${subject}`;
 
   return {
-    /** What it shows that is not so, and what is so and is not shown; of bookings that have not begun. */
+    /** Differences between what the sign shows and the stored bookings that have not begun. */
     async differences(db: Database): Promise<string[]> {
       if (!shown?.end) return ['it has shown nothing yet'];
       const from = new Date(Date.now() + 60_000);
@@ -104,7 +104,7 @@ export function watchRoom(client: Client, resourceId: number, ledger: Ledger, ov
 const order = ['AwaitingLessonCreation', 'AwaitingLessonProcessing', 'LessonsCreated', 'LessonsImportFailed'];
 const isFinal = (status: string | undefined) => status?.startsWith('Lessons') === true;
 
-/** Follows one batch until it is told its end. */
+/** Follows one batch until its end. */
 export function watchBatch(client: Client, batch: Batch, ledger: Ledger, over: AbortSignal) {
   const seen: string[] = [];
   const running = (async () => {
@@ -140,7 +140,7 @@ export function watchBatch(client: Client, batch: Batch, ledger: Ledger, over: A
   running.catch(() => {});
 
   return {
-    /** What is wrong with what was told, once the batch has ended; nothing when it is as the record says. */
+    /** What the stream told wrongly of an ended batch; undefined if it agrees with the record. */
     difference: (): string | undefined =>
       seen.at(-1) === batch.final
         ? undefined

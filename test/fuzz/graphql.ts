@@ -1,4 +1,4 @@
-/** Operations on every field of the SDL, right ones and ones with something wrong. */
+/** Operations on every field of the SDL, valid ones and ones with a fault. */
 import fs from 'node:fs';
 import path from 'node:path';
 import {

@@ -1,4 +1,4 @@
-/** What readers of input get wrong, and how a right value becomes a wrong one. */
+/** Values that often break parsers, and mutations that make a valid value invalid. */
 import type { Dice } from '../_util/dice.ts';
 
 export const texts: readonly string[] = [

@@ -1,7 +1,7 @@
 /**
- * Preloaded into the server: each two seconds a line that says how late its event loop is, and why. `own` is what this thread
- * itself has worked in the longest turn, during which requests were under way; `waited` is for how long it was ready and had
- * no processor, where the system tells.
+ * Preloaded into the server: every two seconds it prints how late the event loop is, and why. `own` is the CPU time of this thread
+ * in the longest turn with requests under way; `waited` is how long the thread was ready but had no processor, if the
+ * system tells.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import fs from 'node:fs';

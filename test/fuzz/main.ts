@@ -1,7 +1,7 @@
 /**
  * `npm run fuzz -- --minutes=5`: sends requests of every route of the OpenAPI document and every field of the SDL to a
- * server of its own, right ones and ones with something wrong, and tells what it answers that no caller can be guilty of.
- * `--seed=…` begins with the same dice again; `--requests=…` ends after so many.
+ * server of its own, valid ones and ones with a fault, and reports answers that cannot be the caller's fault.
+ * `--seed=…` repeats the random choices of a run; `--requests=…` ends after so many.
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';

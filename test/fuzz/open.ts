@@ -1,4 +1,4 @@
-/** The program that is tried, as a process of its own, with the limits wide open: they have tests of their own. */
+/** The program under test, as a process of its own, with wide limits, which have tests of their own. */
 import { openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { pepper } from '../_util/pepper.ts';
@@ -23,7 +23,7 @@ export async function openFuzz(databaseUrl: string) {
   const { close, ...context } = await openContext(testConfig(databaseUrl), openLog('silent'));
   return {
     world: await openWorld(url, context, pepper),
-    /** What went wrong where no answer tells of it: in the work of jobs, and in the log. */
+    /** Failures that no answer shows: in jobs, and in the log. */
     async findings(): Promise<Finding[]> {
       const failed = await context.db
         .selectFrom('batch')

@@ -1,4 +1,4 @@
-/** Requests of every route of the OpenAPI document, right ones and ones with something wrong. */
+/** Requests of every route of the OpenAPI document, valid ones and ones with a fault. */
 import fs from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { documentFile } from '../_util/contract.ts';
@@ -8,7 +8,7 @@ import type { Known } from './right.ts';
 import { type Maker, type Schema, valueFor } from './values.ts';
 import { tenantCode, type World } from './world.ts';
 
-/** What goes over the wire. */
+/** A request as it is sent. */
 export type Sent = {
   caller: string;
   method: string;

@@ -1,4 +1,4 @@
-/** What a caller must know to do right what no dice would: a booking that is on, the version of a list, a batch that waits. */
+/** Values of valid calls that random values would never hit: a booking that is on, the version of a list, a waiting batch. */
 import type { Dice } from '../_util/dice.ts';
 import { type Caller, doorIds, type World } from './world.ts';
 

@@ -1,4 +1,4 @@
-/** Sends requests of all kinds at once, and counts what comes of them. */
+/** Sends requests of all kinds at once, and counts their results. */
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDice } from '../_util/dice.ts';
@@ -14,13 +14,13 @@ export type Outcome = {
   /** By route or field. */
   sent: Map<string, number>;
   byStatus: Map<string, number>;
-  /** Routes and fields that have done at least once what they are for. */
+  /** Routes and fields that have succeeded at least once. */
   succeeded: Set<string>;
   findings: Finding[];
   slowest: { place: string; ms: number }[];
 };
 
-/** Routes and fields that have not done once what they are for. */
+/** Routes and fields that have never succeeded. */
 export const unsuccessful = ({ sent, succeeded }: Outcome): string[] =>
   [...sent.keys()].filter((place) => !succeeded.has(place));
 
@@ -30,7 +30,7 @@ const placeOf = (next: (typeof everything)[number]) =>
 const everything = [...routes, ...fields];
 
 const lanes = 8;
-/** After so many milliseconds the callers get back what was taken from them. */
+/** After so many milliseconds the callers get their rights back. */
 const turnMs = 250;
 /** Of the requests for which something can be prepared; all until one has succeeded. */
 const prepared = 0.3;

@@ -1,4 +1,4 @@
-/** Sends what was made, and judges what comes back: what is an error of ours, not of the caller. */
+/** Sends generated requests, and judges the answers: which are faults of ours, not of the caller. */
 import { once } from 'node:events';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Who calls, and what there is to call about: two tenants, and what answers have told of them. */
+/** The callers and the data of requests: two tenants, and the values that answers have told. */
 import { sql } from 'kysely';
 import type { Context } from '../../src/context.ts';
 import { createPin, hashDisplayToken } from '../../src/identity/service.ts';
@@ -90,7 +90,7 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
     ask,
     pool,
     form: formOf(signIn.pin),
-    /** Leaves nothing in the way of a booking that is made now. */
+    /** Removes everything that conflicts with a booking that begins now. */
     async clear(resourceId: number): Promise<void> {
       await outlast(() =>
         sql`update booking set status = 'Cancelled' where resource_id = ${resourceId}
@@ -140,7 +140,7 @@ function forge(cursor: string, place: number): string {
 
 const mostKept = 60;
 
-/** What answers have told, by the names of its members: so requests name what there is. */
+/** Values from answers, by the names of their members, so that requests name existing records. */
 function openPool() {
   const known = new Map<string, unknown[]>([
     ['id', [1, 2, 3]],
@@ -156,7 +156,7 @@ function openPool() {
     known.set(name, [...values.slice(-mostKept), value]);
   }
   return {
-    /** Something that goes by this name; undefined where nothing is known. */
+    /** A known value of this name; undefined if there is none. */
     find(name: string, { oneOf, roll, below }: Dice): unknown {
       const key = lowerFirst(name);
       const isCursor = /cursor$|^after$/i.test(key);

@@ -33,7 +33,7 @@ import { cloneDatabase } from '../_util/postgres.ts';
 
 type Frame = { text: string };
 
-/** What everybody who watches a room is told: the latest, at their own pace. */
+/** The frames that watchers of a room get: the latest, at their own pace. */
 function makeRooms() {
   const latest = new Map<number, Frame | Error>();
   const listeners = new Set<() => void>();
@@ -270,7 +270,7 @@ describe('an execution', () => {
 
 describe('readers of SSE', () => {
   const events = createEventStreams(log, 1_000);
-  /** Of which no reader is cut, however slow the machine is. */
+  /** Streams that cut no reader, however slow the machine is. */
   const patient = createEventStreams(log, 3_600_000);
   let server: http.Server;
   const sockets: net.Socket[] = [];

@@ -97,7 +97,7 @@ function namesBelow(parts: readonly (GraphQLArgument | GraphQLInputField)[], nam
 const ofZod =
   /Too (small|big)|Invalid [a-zA-Z]|>=|<=|expected (string|number|array|object|int)|must have (the|another) form|is not allowed here/;
 
-/** What is wrong with the spelling of what is told; nothing where all is right. */
+/** The wrong spellings in a fault; empty if there are none. */
 function wrongIn(told: Told[], field: Field): string[] {
   const own = namesBelow(field.args);
   const isForeign = (word: string) =>

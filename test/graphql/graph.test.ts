@@ -1,4 +1,4 @@
-/** The graph: nodes and connections after the rules that Relay publishes for servers, and what edges cost in statements. */
+/** The graph: nodes and connections by Relay's rules for servers, and the number of statements for edges. */
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLObjectType, getNamedType, isObjectType } from 'graphql';
@@ -628,7 +628,7 @@ describe('costs', () => {
         return [`${name} { ${isRecord(member) ? 'id' : wholeOf(member)} }`];
       })
       .join(' ');
-  /** What is computed or read for one record at a time, which a page of them must not ask for lightly. */
+  /** Fields that are computed or read for one record at a time, and are expensive for a page of records. */
   const ownPrice = new Set([
     ...['Resource.availability', 'Resource.openingHours', 'Batch.difference'],
     ...['DeviceDisplay.board', 'Display.snapshot'],

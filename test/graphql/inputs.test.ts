@@ -1,4 +1,4 @@
-/** Inputs are judged by the schemas of REST: the same faults and codes, with GraphQL's names and places. */
+/** Inputs are checked by the schemas of REST: the same faults and codes, with GraphQL's names and places. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';

@@ -1,4 +1,4 @@
-/** Rights that are lost while somebody watches or waits: nothing that they would hide comes after them. */
+/** Rights that are lost while somebody watches or waits: nothing that is hidden from then on is sent. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createClient as createSseClient } from 'graphql-sse';
@@ -164,7 +164,7 @@ describe.each(['sse', 'ws'] as const)('over %s', (transport) => {
 
 describe('a long poll', () => {
   /**
-   * Fulfilled when the service waits for news for the next caller. By then it has read once, with the rights of the moment
+   * Resolves when the service waits for news for the next caller. By then it has read once, with the rights of the moment
    * at which the call came in: a change that was committed before that read would be told.
    */
   function waiting(): Promise<void> {

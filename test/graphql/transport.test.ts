@@ -1,4 +1,4 @@
-/** What happens around GraphQL: failures before it runs, the schema as text, and documents that are named by their hashes. */
+/** The transport of GraphQL: failures before it runs, the schema as text, and documents that are named by their hashes. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Every bench does all that it does, with next to nothing to do: `--smoke`. What it measures then says nothing. */
+/** Every bench runs all its steps with tiny data (`--smoke`); its figures then have no meaning. */
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';

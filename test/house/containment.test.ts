@@ -1,4 +1,4 @@
-/** What is thrown beside every promise ends the piece of work that it belongs to, and the process where it belongs to none. */
+/** An exception outside of every promise ends the piece of work that it belongs to, or the process if it belongs to none. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** The harness of test/faults, for a moment: `npm run test:faults` runs it at length. */
+/** A short run of the harness of test/faults; `npm run test:faults` runs it at length. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';

@@ -62,7 +62,7 @@ async function isReady(url: string): Promise<boolean> {
   return (await fetch(`${url}/readyz`)).status === 200;
 }
 
-/** What must never be: another status than success and 503, a 503 without its manners. */
+/** Answers that must never occur: a status other than success and 503, or a 503 without its headers. */
 function watch(wrong: string[]) {
   return async (answer: Promise<Response>) => {
     const { status, headers } = await answer;
@@ -286,7 +286,7 @@ describe('poison', () => {
     await sql`create trigger poisoned before insert on lesson_job for each row execute function fail_on_poison()`.execute(
       db,
     );
-    // So that it need not fail 25 times before our eyes.
+    // So that the test need not wait for 25 failures.
     await sql`create function tried_before() returns trigger language plpgsql as $$
       begin new.attempts := 23; return new; end $$`.execute(db);
     await sql`create trigger tried before insert on batch for each row

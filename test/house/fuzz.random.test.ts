@@ -1,4 +1,4 @@
-/** What no caller can be guilty of: a few seconds of `npm run fuzz`, with the same dice in `npm run test:random`. */
+/** A few seconds of `npm run fuzz`, which finds faults that are not the caller's; with a fixed seed in `npm run test:random`. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isLong, seed, times } from '../_util/long.ts';
 import { cloneDatabase } from '../_util/postgres.ts';

@@ -1,4 +1,4 @@
-/** Whatever another server answers, a request of ours ends with an answer or an error, within bounds, and the process lives. */
+/** Whatever another server answers, our request ends with an answer or an error within its limits, and the process survives. */
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { LookupFunction } from 'node:net';

@@ -1,4 +1,4 @@
-/** The proxies of deploy/, as their programs run them: what they pass, and what they keep to the inside. */
+/** The proxies of deploy/, run by their programs: what they pass on, and what they keep internal. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Every regular expression of the program takes time in proportion to what it reads, or never reads what comes from outside. */
+/** Every regular expression of the program takes linear time, or never reads input from outside. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -12,7 +12,7 @@ const source = path.join(import.meta.dirname, '..', '..', 'src');
 
 type Found = { file: string; pattern: string; flags: string };
 
-/** Those that are slow for some texts, by their files, and why nobody outside chooses these texts. */
+/** Expressions that are slow for some texts, by file, and why nobody outside chooses these texts. */
 const never: Record<string, [pattern: string, why: string][]> = {
   'cli/program.ts': [['\\/+$', 'an option of the command line']],
   'config.ts': [
@@ -115,7 +115,7 @@ const shortText = times(2_000, 6_000);
 /** Ten times as long as it takes to look at each character once, or more. */
 const slowMicros = shortText / 8;
 
-/** Growth past that of what is linear, and by which text. */
+/** Growth beyond linear, and the text that causes it. */
 function findGrowth(found: Found): { pump: string; growth: number } | undefined {
   const pattern = new RegExp(found.pattern, found.flags);
   for (const pump of pumpsOf(found)) {

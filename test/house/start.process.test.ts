@@ -1,4 +1,4 @@
-/** A start that the database disturbs: it goes on as long as an outage may end, and says what will not end by itself. */
+/** A start while the database fails: it continues while the outage may end, and reports faults that will not end by themselves. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';

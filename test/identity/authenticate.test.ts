@@ -172,7 +172,7 @@ describe('401', () => {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const parts = () => token.split('.') as [string, string, string];
 
-  /** Signs with the service's own key: only what is changed can be the reason of a refusal. */
+  /** Signs with the service's own key, so that only the changed claims can be the reason of a refusal. */
   async function signed(claims: object, header: object = {}): Promise<string> {
     await server.identity.keys.publicKeys();
     const sign = SignJWT.prototype.sign;
@@ -270,7 +270,7 @@ describe('a revoked PIN', () => {
   test('is refused at once on every process, by the notification', async () => {
     const { pin, pinId } = await makePin();
     const header = `Bearer ${await server.token(pin)}`;
-    // With the clock stopped, nothing but the notification can end what is believed.
+    // With the clock stopped, only the notification can clear the cache.
     setClock(Date.now());
     for (const process of [server, other]) expect((await process.call(header)).status).toBe(200);
     await revokePin(server.context.db, tenant.mandatorId, pinId);

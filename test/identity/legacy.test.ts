@@ -17,7 +17,7 @@ import { type IdentityServer, startIdentity } from './_util/identity.ts';
 const batches = '/school/api/v2.0/jobs/batches';
 const embedded = { TenantClaim: '', EmailClaim: '', Audience: '' };
 
-/** One service per mode; `None` is the legacy mode proper. */
+/** One service per mode; `None` is the legacy mode itself. */
 let none: Service;
 let both: Service;
 let strict: Service;

@@ -1,4 +1,4 @@
-/** A backup that is restored with another Pepper lets nobody in: that is said at the start, by /readyz and by the doctor. */
+/** A backup that is restored with another Pepper lets nobody in: the start, /readyz and the doctor say so. */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
@@ -15,7 +15,7 @@ import { type Service, startService, testConfig } from '../_util/service.ts';
 const another = 'another Pepper, which is as long as the first';
 const silent = openLog('silent');
 let service: Service;
-/** Of the same database, with the other Pepper. */
+/** A context of the same database, with the other Pepper. */
 let foreign: Context & { close(): Promise<void> };
 
 beforeAll(async () => {

@@ -140,7 +140,7 @@ describe('revokePin', () => {
 });
 
 describe('roomgate pin', () => {
-  /** Runs a command line and answers what it prints: the text and the record. */
+  /** Runs a command line and returns what it prints: the text and the record. */
   async function run(...args: string[]): Promise<{ text: string; record: unknown }> {
     const printed: { text: string; record: unknown }[] = [];
     const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });

@@ -1,4 +1,4 @@
-/** Sessions of the console, as its own page uses them and as strangers try to. */
+/** Sessions of the console: as its own page uses them, and as attackers try to. */
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
@@ -28,7 +28,7 @@ type Headers = Record<string, string>;
 type Json = { Code?: string; errors?: unknown; data?: { me: { role: string } }; [member: string]: unknown };
 const own = { 'x-roomgate-console': '1' };
 let addresses = 0;
-/** An address of its own for each case, so that wrong PINs of one case do not count in another. */
+/** A separate address for each case, so that wrong PINs of one case do not count in another. */
 const anAddress = (): Headers => ({ 'x-forwarded-for': `198.51.100.${++addresses}` });
 
 function send(method: string, path: string, headers: Headers = {}, body?: string) {
@@ -85,7 +85,7 @@ const ask = (cookie: string, headers: Headers = {}) =>
   );
 
 type Closed = { code: number; messages: unknown[] };
-/** Opens a WebSocket with the cookie and subscribes; `closed` is fulfilled when the server has closed it. */
+/** Opens a WebSocket with the cookie and subscribes; `closed` resolves when the server has closed it. */
 function openSocket(headers: Headers, more: { subscribe?: boolean } = {}) {
   const socket = new WebSocket(`${service.url.replace('http', 'ws')}/school/graphql`, 'graphql-transport-ws', {
     headers,

@@ -1,4 +1,4 @@
-/** Signing in to the console at an outside provider: as people do, as others try to, and with a provider that fails. */
+/** Signing in to the console at an outside provider: by people, by attackers, and with a provider that fails. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { importJWK, SignJWT } from 'jose';
 import { makeTenant } from '../_util/factories.ts';
@@ -47,7 +47,7 @@ function openBrowser(service: Service) {
     cookies,
     get,
     start: async (mandator = 'school') => new URL(locationOf(await get(`/${mandator}/session/start`))),
-    /** Comes back with what the provider says, and tells where it ends. */
+    /** Returns to the service with the provider's answer. @returns the address where the sign-in ends */
     finish: async (back: URL | string) => {
       const { pathname, search } = new URL(back, publicRoot);
       return locationOf(await get(pathname.replace('/gate', '') + search));

@@ -65,7 +65,7 @@ const count = async (what: ReturnType<typeof sql>) =>
   (await sql<{ n: number }>`select count(*)::int as n from ${what}`.execute(service.context.db)).rows[0]!.n;
 const started = () => count(sql`batch where started_at is not null and finished_at is null`);
 
-/** More than is short. */
+/** More lessons than the short lane takes. */
 const many = 1_001;
 
 test('whatever fills the worker, short batches and other tenants’ calendars go on; what is long waits for a long place', async () => {

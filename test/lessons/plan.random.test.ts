@@ -113,7 +113,7 @@ function hasConflict(wanted: Wanted, booked: { room: string; hour: number }[]): 
   );
 }
 
-/** Sentences that are true of lessons and their bookings after any batch; the answer is what breaks them. */
+/** Invariants of lessons and their bookings after any batch. @returns the violations */
 async function broken({ tenant }: Timetable): Promise<unknown[]> {
   const { rows } = await sql`
     with own as (

@@ -1,4 +1,4 @@
-/** A worker that hangs, or whose link is cut, in the middle of imports: see worker/leases. */
+/** A worker that hangs, or loses its connection, in the middle of imports: see worker/leases. */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { layCable } from '../_util/cable.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
       client: lessonClient({ url: service.url, tenant }, await service.signIn(tenant)),
     })),
   );
-  // The first import of each tenant stays in a statement: of the one until it is let go, of the other for good.
+  // The first import of each tenant hangs in a statement: of one tenant until it is released, of the other for good.
   await sql`create table let_go ()`.execute(db);
   for (const [index, { mandatorId }] of tenants.entries()) {
     const name = sql.id(`slow_${index}`);

@@ -1,4 +1,4 @@
-/** Starts of a batch that come to nothing: outages are none of its attempts, pauses grow and outlive processes, and hours pass. */
+/** Starts of a batch that fail: outages do not count as attempts, pauses grow and outlive processes, and hours pass. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { examineBatches } from '../../src/lessons/cli.ts';

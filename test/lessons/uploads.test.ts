@@ -17,7 +17,7 @@ import { type Service, startService } from '../_util/service.ts';
 
 describe('places', () => {
   const limits = { of: 'visits', all: 5, perTenant: 3, perPerson: 2, mostWaiting: 2, waitMs: 10_000 };
-  /** Who has come in, in that order, and what became of who has not. */
+  /** The visits that were admitted, in order, and what became of the others. */
   function openHouse() {
     const places = openPlaces(limits);
     const inside: string[] = [];

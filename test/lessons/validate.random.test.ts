@@ -115,7 +115,7 @@ const batches = fc.record({
   jobs: fc.array(job, { minLength: 1, maxLength: 6 }),
 });
 
-/** What a client hears of the end of a batch, with all its errors as they are written. */
+/** The final state of a batch as a client sees it, with all its errors. */
 async function heard({ client }: Timetable, batch: BatchRecord) {
   const { ImportStatus, ErrorMessages, ErrorCount, WarningCount, LessonCount, FailureKind } = batch;
   const errors = await (await client.call(`/batches/${batch.BatchId}/errors?Limit=200`)).text();
@@ -137,7 +137,7 @@ test(`ValidateOnly says what the real run says, byte by byte, and writes nothing
       expect(real.FailureKind).not.toBe('Technical');
       for (const { Code } of real.Errors) codes.add(Code);
       ends[real.ImportStatus as keyof typeof ends]++;
-      // What a check foresees, the real run has done.
+      // The real run did what the check predicted.
       if (validated.Difference) {
         const foreseen = validated.Difference as Record<'Added' | 'Changed' | 'Moved' | 'Removed', number>;
         const { Added, Changed, Moved, Removed } = foreseen;

@@ -1,4 +1,4 @@
-/** What the connectors read of a mail server of its own kind is what is true there, by its own ledger. */
+/** Each connector reads from a mail server of its kind what the server's own ledger says. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';

@@ -1,4 +1,4 @@
-/** Calendars that are published as iCalendar: what is asked, what is taken, and what is not. */
+/** Calendars that are published as iCalendar: the requests, and which content is accepted. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MailServerSettings } from '../../src/config.ts';

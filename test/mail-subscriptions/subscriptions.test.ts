@@ -33,7 +33,7 @@ const only = async () => {
   expect(rows).toHaveLength(1);
   return rows[0]!;
 };
-/** So much time passes everywhere, and what is to be done is done. */
+/** Lets so much time pass everywhere, and does the work that is due. */
 async function pass(minutes: number): Promise<void> {
   await desk.pass(minutes);
   server.age(minutes);
@@ -50,7 +50,7 @@ const refusal = (status: number, code: string, headers: Record<string, string> =
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify({ error: { code, message: 'It cannot be.' } }),
 });
-/** What the mail server answers to one kind of question from now on. */
+/** The answer of the mail server to one kind of request from now on. */
 const answers = (operation: string, reply: ReturnType<typeof refusal>) => {
   server.script.before = (asked) => (asked === operation ? reply : undefined);
 };

@@ -24,7 +24,7 @@ type Kind = {
   /** Whether what is declined stays in the calendar. */
   keeps: boolean;
   operation: string;
-  /** What the server answers to who may only read. */
+  /** The server's answer to an account that may only read. */
   refusal: string;
 };
 

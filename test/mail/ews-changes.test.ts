@@ -1,4 +1,4 @@
-/** Exchange tells changes by ids: what is asked for then, and that it is enough. Over the wire, with a copy of what was read. */
+/** Exchange reports changes by ids: which requests follow, and that they suffice. Over the wire, with a copy of what was read. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { runNextBatch } from '../../src/lessons/service.ts';
@@ -36,7 +36,7 @@ async function openRoom() {
   const connector = openEws({ Kind: 'Ews', Url, User, Password, PastDays: 1, FutureDays: 365 }, openLog('silent'));
   const calendar = { mailbox, address: null, timeZone: 'UTC' };
   const signal = () => AbortSignal.timeout(20_000);
-  /** What was read, by group; and what was written from here. */
+  /** The items that were read, by group, and those that were written from here. */
   const groups = new Map<string, RemoteItem[]>();
   const written = new Map<string, string | null>();
   const places = new Map<number, WrittenPlace>();

@@ -1,4 +1,4 @@
-/** What is booked stands in the calendars of Exchange, as far as the mail server of the tests is one: over the wire. */
+/** Bookings are written into calendars of Exchange, as the mail server of the tests simulates it: over the wire. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';

@@ -64,14 +64,14 @@ const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
   return error as ServerFault;
 };
 
-/** `uid start subject` of all that stands there, by the server's own ledger. */
+/** `uid start subject` of everything in the calendar, by the server's own ledger. */
 const truth = async () =>
   (await server.truth(room.mailbox, window.start, window.end))
     .filter(({ isCancelled }) => !isCancelled)
     .map(({ uid, start, subject }) => `${uid} ${start} ${subject}`)
     .toSorted();
 
-/** All that is known of a calendar, as readings tell it. */
+/** Everything that readings have told of a calendar. */
 function openKnowledge() {
   const known = new Map<string, string>();
   let cursor: string | null = null;

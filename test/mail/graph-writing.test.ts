@@ -1,4 +1,4 @@
-/** What is booked stands in the calendars of Microsoft 365, as far as the mail server of the tests is one. */
+/** Bookings are written into calendars of Microsoft 365, as the mail server of the tests simulates it. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { sql } from 'kysely';
@@ -110,7 +110,7 @@ const bookings = async () => {
 
 const truth = () => server.truth(room.mailbox);
 const only = async () => (await truth())[0]!;
-/** `start subject` of what stands there. */
+/** `start subject` of everything in the calendar. */
 const there = async () =>
   (await truth()).map(({ start, end, subject, sensitivity }) => {
     const hours = (Date.parse(end) - Date.parse(start)) / hour;
@@ -129,7 +129,7 @@ const states = async () => {
     select state from mail_writing where calendar_id = ${room.calendarId} order by booking_id`.execute(desk.db);
   return rows.map(({ state }) => state);
 };
-/** Somebody says that it has changed, and it is read, and written where it has to be. */
+/** Marks the calendar as changed; it is read, and written where needed. */
 async function read(): Promise<void> {
   await desk.tell([room.calendarId]);
   await desk.settle();

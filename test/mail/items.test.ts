@@ -1,4 +1,4 @@
-/** What items of a mail server come to, by themselves. */
+/** How single items of a mail server are read. */
 import { describe, expect, test } from '@jest/globals';
 import { takeOver } from '../../src/mail/items.ts';
 import type { RemoteItem } from '../../src/mail-servers/connector.ts';

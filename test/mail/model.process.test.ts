@@ -43,7 +43,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Whether it came to be so in time. */
+/** Whether the condition held in time. */
 async function waitUntil(isSo: () => Promise<boolean>, milliseconds: number): Promise<boolean> {
   const end = performance.now() + milliseconds;
   while (!(await isSo())) {
@@ -108,7 +108,7 @@ type Booked = {
   uid: string;
 };
 
-/** What an item of the mail server is to be here; undefined: nothing. */
+/** The booking that an item of the mail server must have; undefined for none. */
 function toBooked(truth: Truth, zone: string): Booked | undefined {
   if (truth.isCancelled || truth.answer === 'declined' || truth.shownAs === 'free') return undefined;
   const midnight = (date: string) => {
@@ -178,7 +178,7 @@ const keyOf = (one: Booked) =>
 const overlaps = (a: Booked, b: Booked) =>
   Date.parse(a.start) < Date.parse(b.end) && Date.parse(b.start) < Date.parse(a.end);
 
-/** What is booked must be there, each once; what is not booked must find its room taken. */
+/** Each expected booking must exist once; the room of an item without a booking must be taken. */
 function compare(room: Room, wanted: readonly Booked[], booked: readonly Booked[]): string[] {
   const open = new Map<string, Booked[]>();
   for (const one of wanted) open.set(keyOf(one), [...(open.get(keyOf(one)) ?? []), one]);

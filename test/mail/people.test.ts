@@ -1,4 +1,4 @@
-/** What people see while a mail server, in a process of its own, pushes what happens there. */
+/** What people see while a mail server, in a process of its own, pushes changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { examineMail } from '../../src/mail/health.ts';
@@ -40,7 +40,7 @@ async function see(expected: Tree): Promise<Tree> {
     if (performance.now() > end) expect(calendar).toEqual({ ...calendar, ...expected });
   }
 }
-/** When all that anybody has said of it is read. */
+/** Resolves when every notified change is read. */
 async function settle(): Promise<void> {
   const isRead = () =>
     service.context.db

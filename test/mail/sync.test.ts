@@ -38,7 +38,7 @@ let work: Database;
 let admin: MasterData;
 let user: MasterData;
 let used = 0;
-/** What every job is given. */
+/** The arguments of every job. */
 const job = { runner: 'test', turns: openTurns(8) };
 
 /** A room of its own for each test. */
@@ -81,7 +81,7 @@ const run = (signal = new AbortController().signal) =>
 
 const mark = (by: DirtyBy = 'Push') => markCalendars(work, [room.calendarId], by);
 
-/** Somebody says that it has changed, and it is read. */
+/** Marks the calendar as changed, and reads it. */
 async function sync(by: DirtyBy = 'Push'): Promise<void> {
   await mark(by);
   await run();
@@ -89,7 +89,7 @@ async function sync(by: DirtyBy = 'Push'): Promise<void> {
 
 type Row = Record<string, unknown> & { Id: number };
 
-/** What the room is booked for, whatever the status, in order. */
+/** All bookings of the room, whatever their status, in order. */
 async function listBookings(caller = admin, more = ''): Promise<Row[]> {
   const window = `from=${iso(at(-10, 0))}&to=${iso(at(300, 0))}`;
   const answer = await caller.get(`/bookings?resourceId=${room.resourceId}&${window}${more}`);
@@ -128,7 +128,7 @@ const written = async () => {
   return rows;
 };
 
-/** What somebody else occupies the room with. */
+/** A booking of somebody else in the room. */
 async function occupy(days: number, hours: number): Promise<number> {
   const [id] = await insertBookings(work, room.mandatorId, room.resourceId);
   await sql`update booking set occupied = tstzrange(${iso(at(days, hours))}, ${iso(at(days, hours + 1))}) where id = ${id}`.execute(
@@ -976,7 +976,7 @@ describe('a large calendar is read in steps', () => {
 
 describe('whoever reads it dies', () => {
   const pending = () => sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
-  /** As whoever was killed in the middle leaves it. */
+  /** The state that a worker leaves that was killed in the middle. */
   const die = (deaths = 0) =>
     sql`
       update mail_calendar set reading_since = now(), reading_by = 'dead', deaths = deaths + ${deaths}
@@ -1194,7 +1194,7 @@ describe('somebody else is at it', () => {
     const slow = run();
     await held.reached;
     const { totalCount, idleCount } = poolOf(work);
-    // It waits for the mail server without one of our connections.
+    // It holds no connection of the database while it waits for the mail server.
     expect(totalCount - idleCount).toBe(0);
     graph.put(room.mailbox, eventAt('a', at(1, 10)));
     await run();

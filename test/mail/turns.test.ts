@@ -22,7 +22,7 @@ const answerAfter = (seconds: number) => async (turn: Turn) => {
   if (!turn.signal.aborted) turn.answered();
 };
 
-/** What the queue does with a calendar that is always to be read. */
+/** Works on a calendar again and again, as the queue does if there is always something to read. */
 async function readOnAndOn(turns: Turns, tenant: number, work: (turn: Turn) => Promise<void>) {
   for (;;) {
     const refusal = await turns.take({ tenant, name: 'x' }, work);

@@ -85,7 +85,7 @@ const bookings = async () => {
   return rows;
 };
 
-/** `start summary` of what stands there. */
+/** `start summary` of everything in the calendar. */
 const there = () =>
   server.list(room.user).map(({ start, end, summary, isPrivate }) => {
     const hours = (Number(end) - Number(start)) / hour;
@@ -105,7 +105,7 @@ const states = async () => {
     select state from mail_writing where calendar_id = ${room.calendarId} order by booking_id`.execute(desk.db);
   return rows.map(({ state }) => state);
 };
-/** Somebody says that it has changed, and it is read, and written where it has to be. */
+/** Marks the calendar as changed; it is read, and written where needed. */
 async function read(): Promise<void> {
   await desk.tell([room.calendarId]);
   await desk.settle();

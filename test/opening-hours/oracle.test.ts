@@ -1,6 +1,6 @@
 /**
- * Opening hours against an oracle on another basis: no Temporal and no transitions, but what `Intl.DateTimeFormat` shows at
- * instants of UTC, walked through minute by minute.
+ * Opening hours compared with an independent oracle: no Temporal and no transitions, but what `Intl.DateTimeFormat` shows at
+ * instants of UTC, minute by minute.
  */
 import { expect, test } from '@jest/globals';
 import { openIntervals } from '../../src/opening-hours/local-hours.ts';

@@ -1,4 +1,4 @@
-/** What is booked here stands in the calendars of a Cyrus, as python3-caldav sees them, and what is changed there is booked here. */
+/** Bookings are written into calendars of a Cyrus, as python3-caldav sees them, and changes there are booked here. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What was written from here and somebody's program moves within its calendar is found again there, by real servers. */
+/** A written item that a program moves within its calendar is found again, on real servers. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openLog } from '../../src/log.ts';
 import { openCalDav } from '../../src/mail-servers/caldav.ts';

@@ -1,4 +1,4 @@
-/** What anybody may put into a calendar of Radicale, as Debian has it, that is large: it is booked, and no worker dies. */
+/** Large items in a calendar of Debian's Radicale are booked, and no worker dies. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { killPrograms } from '../_util/process.ts';
 import { missingRadicale, type Radicale, startRadicale } from '../mail/_util/radicale.ts';

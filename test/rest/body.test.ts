@@ -22,7 +22,7 @@ const schema = z.strictObject({
 });
 
 const mostBytes = 3_000;
-/** So many members that nothing has. */
+/** More members than any record has. */
 const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
 
 let received: unknown;

@@ -1,4 +1,4 @@
-/** The judge of other tests: it must find what breaks the document, in what is sent and in what comes back. */
+/** The check of requests and answers against the OpenAPI document: it must find violations in both. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Contract, openContract } from '../_util/contract.ts';
 import { type ScriptedServer, startScriptedServer } from '../_util/scripted-server.ts';

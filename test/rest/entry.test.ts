@@ -25,7 +25,7 @@ afterAll(async () => {
 const get = (path: string, accept?: string, of = service) =>
   fetch(of.url.startsWith('http://') ? of.url + path : local(of) + path, { headers: accept ? { Accept: accept } : {} });
 const led = (path: string) => fetch(service.url + path, { headers: { Accept: browser }, redirect: 'manual' });
-/** Where it really is, whatever its BaseUrl says. */
+/** The real address of the service, whatever its BaseUrl says. */
 const local = ({ context: { config } }: Service) => `http://127.0.0.1:${config.Port}`;
 
 describe.each(['/', '/school', '/School', '/nobody'])('GET %s', (path) => {

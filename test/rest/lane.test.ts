@@ -1,4 +1,4 @@
-/** The lane answers as Express does, which gets the same addresses when they are spelled otherwise. */
+/** The lane answers as Express does, which gets the same addresses in another spelling. */
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiDocument } from '../../src/app.ts';

@@ -1,4 +1,4 @@
-/** What others' rules find in the OpenAPI document. */
+/** Linters of the OpenAPI document. */
 import { type ExecException, exec } from 'node:child_process';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';

@@ -60,7 +60,7 @@ const codes = ['K7QM4D2X', 'K7QM4D2Y'];
  * needs one of its own, which it uses up. The booking of all others is of the mail server, which alone changes it.
  */
 const ids: Record<string, number> = {};
-/** What a reader is asked, so that it finds something. */
+/** The queries of lists, so that they find something. */
 const questions: Record<string, string> = {
   getTimetable: 'ResourceId=1',
   // Else from the present moment on, which no answer keeps.
@@ -79,7 +79,7 @@ const operations = Object.entries(committed.paths)
       statuses: Object.keys(operation.responses).map(Number),
       isAnonymous: operation.security?.length === 0,
       isJson: !operation.responses['200']?.content || 'application/json' in operation.responses['200'].content,
-      /** What cannot be left out. */
+      /** Query parameters that are required. */
       query: (operation.parameters ?? [])
         .filter((one) => one.in === 'query' && one.required)
         .map(({ name, schema }) => `${name}=${schema?.example}`),
@@ -92,7 +92,7 @@ const writers = operations.filter(({ example }) => example !== undefined);
 const batchWriters = answering(202);
 const isOfBatches = ({ template }: { template: string }) => template.includes('/v2.0/');
 const guarded = operations.filter(({ isAnonymous }) => !isAnonymous);
-/** Those that one request alone can bring to their 409. */
+/** Operations that one request alone can bring to a 409. */
 const conflicting = answering(409).filter((operation) => !batchWriters.includes(operation));
 
 const nounOf = (template: string) => /([\w-]+)\/\{id\}/.exec(template)?.[1] ?? '';
@@ -122,14 +122,14 @@ type Change = {
   query?: string;
 };
 
-/** Whose call it is, if nothing else is said. */
+/** The token of an operation's default caller. */
 function tokenOf(method: string, template: string): string {
   if (method === 'POST' && template.endsWith('/room-problems')) return tokens.device;
   if (template.includes('/displays/self') || template.endsWith('/undo')) return tokens.device;
   return isOfBatches({ template }) ? tokens.user : tokens.admin;
 }
 
-/** A right call of an operation with its own example, but for `change`. */
+/** A valid call of an operation with its own example, except for `change`. */
 function call(
   { name, method, template, example, statuses, query }: (typeof operations)[number],
   change: Change = {},
@@ -519,7 +519,7 @@ describe('answers keep to the document', () => {
     }
   });
 
-  /** What differs from the example, where that alone is in no conflict the second time. */
+  /** Changes of the example, if a second call with it would not be in conflict. */
   const conflictOf: Record<string, Change> = {
     patchResourcesById: { body: '{"Name":"HS 103"}' },
     patchLocationsById: { body: '{"Active":false}' },

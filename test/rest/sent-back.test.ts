@@ -1,4 +1,4 @@
-/** A record that was read can be sent back with changes, whatever it is. */
+/** Any record that was read can be sent back with changes. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pairDevice } from '../_util/displays.ts';
 import { type MasterData, masterData, type Reply } from '../_util/master-data.ts';

@@ -1,4 +1,4 @@
-/** Retirement of a resource with what is booked there: seen first, then kept, cancelled or moved, all of it or nothing. */
+/** Retirement of a resource with its bookings: previewed, then kept, cancelled or moved, all or none. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { insertBookings } from '../_util/bookings-table.ts';

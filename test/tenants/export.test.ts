@@ -1,4 +1,4 @@
-/** Whatever was changed over REST: the file that an export writes changes nothing, and a file that names one member changes one. */
+/** After random changes over REST, applying an export changes nothing, and a file that names one member changes only that. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDemoTenant } from '../../src/demo/service.ts';
 import * as tenants from '../../src/tenants/service.ts';
@@ -11,7 +11,7 @@ let service: Service;
 beforeAll(async () => void (service = await startService({ Role: 'Web' })));
 afterAll(() => service.stop());
 
-/** A campus of a university, as timetables of the real ones need it. */
+/** A campus of a university with realistic master data. */
 const university = (mandator: string, timeZone: string, rooms: number) => ({
   Mandator: mandator,
   Name: `University ${mandator}`,

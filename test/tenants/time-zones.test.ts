@@ -1,4 +1,4 @@
-/** Zones: which are taken, what a row with another costs others, and where the rules come from. */
+/** Zones: which are accepted, the effect of a row with another on others, and the source of the rules. */
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';

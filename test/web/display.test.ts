@@ -422,7 +422,7 @@ describe('what can be tapped', () => {
   });
 });
 
-/** A world whose time goes on when it is told to, and a server that answers as it is told. */
+/** A world whose time the test advances, and a server whose answers the test scripts. */
 function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Response>) {
   let ticks = 0;
   const timers = new Map<() => void, number>();

@@ -1,4 +1,4 @@
-/** The page of the console and what it loads, as a stranger finds them: no credential, no data, nothing from elsewhere. */
+/** The page of the console and its files, without a credential: no data, and nothing from other hosts. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Service, startService } from '../_util/service.ts';
 

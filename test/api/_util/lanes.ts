@@ -149,7 +149,7 @@ async function credentialOf(service: Service, scheme: Scheme, tenant: Service['t
   return credential;
 }
 
-/** A tenant with everything that scenarios want to find. */
+/** A tenant with everything that scenarios need. */
 async function makeLaneTenant(service: Service, mandator: string) {
   const { db } = service.context;
   const tenant = await makeTenant(db, { code: mandator, rooms });

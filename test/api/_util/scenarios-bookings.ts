@@ -1,4 +1,4 @@
-/** What bookings do, whatever the front; run by `api.scenarios`. */
+/** Scenarios of bookings for both fronts; run by `api.scenarios`. */
 import { expect } from '@jest/globals';
 import {
   book,
@@ -40,7 +40,7 @@ const occupied = (bookingId: string, from: number, to: number, more: object = {}
   ...more,
 });
 
-/** One call of each kind, none of which is meant to come to anything. */
+/** One call of each kind, none of which is meant to succeed. */
 export const everyBookingCall = [
   ...[book(hourOf('room R001', 9)), booking(unknown), bookings(), timetable(), change(unknown, {}, { version: 1 })],
   ...[cancelBooking(unknown), checkIn(unknown), release(unknown), extend(unknown, 5), undo(unknown, 1)],

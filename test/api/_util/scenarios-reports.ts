@@ -1,4 +1,4 @@
-/** What is read of rooms and of what was done, whatever the front; run by `api.scenarios`. */
+/** Scenarios of free rooms, usage, audit and the like, for both fronts; run by `api.scenarios`. */
 import {
   audit,
   book,

@@ -1,4 +1,4 @@
-/** The words in which scenarios of lessons and bookings are written. Names such as `batch 1` are those of `lanes.ts`. */
+/** The vocabulary of scenarios of lessons and bookings. Names such as `batch 1` are those of `lanes.ts`. */
 import type { Call, Calls } from '../../_util/fronts.ts';
 import { bookingDay, type Caller, day } from './lanes.ts';
 

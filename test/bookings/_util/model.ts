@@ -1,4 +1,4 @@
-/** What bookings and lessons must become, in memory: no database, no library, in milliseconds of Unix time. */
+/** A model of bookings and lessons in memory, without a database or library; times are milliseconds of Unix time. */
 
 export const minute = 60_000;
 const hour = 60 * minute;
@@ -217,7 +217,7 @@ export function openModel(rooms: readonly Room[]) {
     occupied(one).to === occupied(other).to;
   const sameTimes = (one: Place, other: Place) => one.start === other.start && one.end === other.end;
 
-  /** What becomes of the bookings that a change is meant for. */
+  /** The bookings of a change after it. */
   function change(
     viewer: Person,
     id: number,

@@ -112,7 +112,7 @@ export async function startPair() {
         say: () => {},
         route: async () => {},
       }),
-    /** What is left of a move, or of a tenant that has gone: nothing, where all is well. */
+    /** What is left of a move, or of a removed tenant; empty if all is well. */
     async remainsOf(at: number, mandatorId: number) {
       const { rows } = await sql<Record<string, number>>`
         select (select count(*)::int from booking where mandator_id = ${mandatorId}) as bookings,

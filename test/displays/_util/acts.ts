@@ -1,4 +1,4 @@
-/** What may happen to a school while its signs and boards are watched: at random, and the same for the same dice. */
+/** Random changes to a school while its signs and boards are watched; the same seed gives the same ones. */
 import type pg from 'pg';
 import type { Database } from '../../../src/db/database.ts';
 import type { Dice } from '../../_util/dice.ts';
@@ -136,7 +136,7 @@ const acts: Record<string, [weight: number, act: Act]> = {
 };
 const bag = Object.entries(acts).flatMap(([name, [weight]]) => Array<string>(weight * 2).fill(name));
 
-/** What the database refuses, as two bookings at one time, has not happened. */
+/** Ignores what the database refuses, such as two bookings at one time. */
 const isRefused = (error: unknown) => /^(23|P0001)/.test((error as { code?: string }).code ?? '');
 
 /** Does one of the acts, or does it and takes it back. */

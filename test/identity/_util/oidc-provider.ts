@@ -12,11 +12,11 @@ import { longestIdleMs } from '../../_util/scripted-server.ts';
 
 export const audience = 'roomgate';
 const secret = 'a secret of the provider';
-/** Where opaque tokens are asked about. */
+/** The client that asks the provider about opaque tokens. */
 export const resourceClient = { ClientId: 'roomgate', ClientSecret: secret };
 /** The root of the service as browsers see it; a proxy takes the prefix away. */
 export const publicRoot = 'https://rooms.example/gate';
-/** Who refuses at the provider. */
+/** The person who refuses at the provider. */
 export const refuser = 'nobody at all';
 
 type Claims = Record<string, unknown>;
@@ -160,7 +160,7 @@ export async function startProvider(clients: Record<string, Claims>, root = publ
       const response = await post('/token/revocation', clientId, { token });
       if (response.status !== 200) throw new Error(`not revoked: ${response.status}`);
     },
-    /** Signs with another key from now on; the old one is published no more. */
+    /** Signs with another key from now on; the old one is no longer published. */
     async rotate(): Promise<void> {
       keys = [await makeKey(`key ${Date.now()}`)];
       child?.send(keys);

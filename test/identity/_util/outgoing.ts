@@ -1,4 +1,4 @@
-/** What this process asks of others over HTTP, from now on, in order. */
+/** The HTTP requests that this process makes from now on, in order. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientRequest } from 'node:http';
 

@@ -1,4 +1,4 @@
-/** What may happen in the calendars of a mail server, and to it: at random, and the same for the same dice. */
+/** Random events in the calendars of a mail server, and faults of it; the same seed gives the same ones. */
 import type { Dice } from '../../_util/dice.ts';
 import type { Truth } from '../simulator/ledger.ts';
 import type { DayName } from '../simulator/series.ts';

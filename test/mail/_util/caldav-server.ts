@@ -1,4 +1,4 @@
-/** A CalDAV server of a test's own, in memory: as strict about ETags and UIDs as real ones, and as faulty as it is told. */
+/** A CalDAV server for one test, in memory: as strict about ETags and UIDs as real ones, with faults that the test scripts. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -215,7 +215,7 @@ export async function startCalDavServer() {
     counts,
     setTrouble: (next: typeof trouble = () => undefined) => (trouble = next),
     redirect: (is: boolean) => void (isRedirecting = is),
-    /** What stands in a calendar, by start. */
+    /** The content of a calendar, by start. */
     list: (user: string): (Appointment & { path: string })[] =>
       [...objects]
         .flatMap(([path, { text }]) =>

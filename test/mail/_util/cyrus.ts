@@ -1,4 +1,4 @@
-/** A Cyrus IMAP of a test's own, as Debian has it: calendars with invitations, and notifyd, which runs our forwarder. */
+/** A Cyrus IMAP for one test, from Debian's package: calendars with invitations, and notifyd, which runs our forwarder. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';

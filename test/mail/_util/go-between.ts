@@ -1,4 +1,4 @@
-/** Stands between the service and a mail server: requests are refused, lost, late or answered in vain, as a test says. */
+/** A proxy between the service and a mail server, which refuses, loses or delays requests, or drops answers, as a test says. */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

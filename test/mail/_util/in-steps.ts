@@ -1,4 +1,4 @@
-/** Readings that are done in steps, each by somebody who knows nothing but what was kept. */
+/** Readings in steps, each by a connector that knows only what was stored. */
 import { jest } from '@jest/globals';
 import type {
   CalendarChanges,

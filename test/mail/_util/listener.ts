@@ -15,7 +15,7 @@ export const exchangeReply = (status: 'OK' | 'Unsubscribe'): Reply => ({
   body: soapResult(status),
 });
 
-/** A listener for notifications that keeps what it hears. */
+/** A listener that records notifications. */
 export async function startListener(reply: (heard: Heard) => Reply | Promise<Reply>) {
   const heard: Heard[] = [];
   const server = http.createServer((request, response) => {

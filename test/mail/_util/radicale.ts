@@ -1,4 +1,4 @@
-/** A Radicale of a test's own, as Debian has it, whose hook is our forwarder. It knows no invitations. */
+/** A Radicale for one test, from Debian's package, whose hook is our forwarder. It has no invitations. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../../_util/free-port.ts';

@@ -1,4 +1,4 @@
-/** What the tests against real mail servers share: whether one is there, and how its processes begin and end. */
+/** Shared by the tests against real mail servers: whether one is installed, and how its processes start and end. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';

@@ -1,4 +1,4 @@
-/** Stands before a server: knows what it was asked, and may keep its answers to itself. */
+/** A proxy before a server: it records requests, and can withhold answers. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

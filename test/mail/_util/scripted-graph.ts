@@ -1,4 +1,4 @@
-/** A mail server that says what a test has put into its calendars, in the words of Microsoft Graph. */
+/** A mail server that answers with what a test has put into its calendars, in the format of Microsoft Graph. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * A mail server that grants subscriptions and nothing else, over real HTTP: what it answers, and when, is the test's to say.
- * It knows no time of its own: `age` brings the ends of all subscriptions nearer.
+ * A mail server that grants subscriptions and nothing else, over real HTTP: the test decides its answers and their times.
+ * It has no clock: `age` brings the ends of all subscriptions nearer.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -22,7 +22,7 @@ const json = (status: number, body: object): Reply => ({
 export async function startScriptedMailServer() {
   const promises = new Map<string, Held>();
   const asked: Operation[] = [];
-  /** What it does instead of answering as it should; undefined: as it should. */
+  /** What it does instead of a correct answer; undefined for a correct one. */
   const script: {
     /** For how long its subscriptions live. */
     lifeMinutes?: number;
@@ -132,7 +132,7 @@ export async function startScriptedMailServer() {
       delete script.before;
       delete script.after;
     },
-    /** So much time passes for it. */
+    /** Lets so much time pass for it. */
     age(minutes: number): void {
       for (const one of promises.values()) {
         one.expiresAt -= minutes * 60_000;

@@ -1,4 +1,4 @@
-/** The subscriptions of one tenant, whose work is done when the test says so: the service itself only answers. */
+/** The subscriptions of one tenant. Their background work runs only when the test says so; the service only answers. */
 import { sql } from 'kysely';
 import { openTurns, type Turns } from '../../../src/flow/turns.ts';
 import { openLog } from '../../../src/log.ts';
@@ -74,7 +74,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     },
     db,
     mandatorId,
-    /** What was logged of warnings and what is worse, without what was said before. */
+    /** The warnings and errors in the log since the last call. */
     takeLines: () => lines.splice(0).filter(({ level }) => level !== 'info'),
     takeJobs,
     readMarked,
@@ -92,7 +92,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     alignRooms: () => alignCalendars(db, config),
     sweep: () => sweepSubscriptions(work()),
     run: (task: string, payload: { mandatorId: number; calendarId: number }) => tasks[task]!(payload),
-    /** What the sweeps and the jobs do until there is nothing to do. */
+    /** Runs sweeps and jobs until there is nothing to do. */
     async settle(): Promise<void> {
       await alignCalendars(db, config);
       for (let round = 0; round < 50; round += 1) {
@@ -103,7 +103,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
       }
       throw new Error('there is always something to do');
     },
-    /** So much time passes for what is stored. */
+    /** Lets so much time pass for the stored rows. */
     async pass(minutes: number): Promise<void> {
       endPauses();
       const by = sql`make_interval(secs => ${minutes * 60})`;

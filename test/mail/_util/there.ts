@@ -1,4 +1,4 @@
-/** The mail server's side of calendars that are written from here: what stands there, and what people do to it. */
+/** The mail server's side of calendars that are written from here: their content, and what people do to it. */
 import { auth, calendar, type calendar_v3 } from '@googleapis/calendar';
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { importPKCS8, SignJWT } from 'jose';
@@ -22,7 +22,7 @@ export type There = {
   url: string;
   /** @param url how the mail server is reached */
   settings(url: string): Record<string, string>;
-  /** What a server says that wants fewer requests. */
+  /** The answer of a server that asks for fewer requests. */
   busy: { status: number; headers?: Record<string, string>; body?: string };
   list(room: string): Promise<Standing[]>;
   add(room: string, facts: Facts): Promise<unknown>;

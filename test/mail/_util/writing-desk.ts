@@ -1,4 +1,4 @@
-/** Calendars that are read and written when the test says so: the service itself only answers. */
+/** Calendars that are read and written only when the test says so; the service only answers. */
 import { type KyselyPlugin, sql } from 'kysely';
 import type { Database } from '../../../src/db/database.ts';
 import { openTurns } from '../../../src/flow/turns.ts';
@@ -16,7 +16,7 @@ const tasks = { SynchroniseMailCalendar: synchroniseCalendar, WriteMailCalendar:
 
 type Life = { work: Database; signal: AbortSignal };
 
-/** A worker's life: when it is over, no statement comes through any more, and nothing is committed. */
+/** The life of a worker: once it is over, no statement reaches the database, and nothing is committed. */
 export function openLife(db: Database, statements = Number.POSITIVE_INFINITY) {
   const death = new AbortController();
   let left = statements;
@@ -101,7 +101,7 @@ export async function openWritingDesk(settings: Record<string, string>, rooms: s
       for (let round = 0; round < most; round += 1) if ((await runQueued()) === 0) return;
       throw new Error('there is always something to do');
     },
-    /** Somebody says that calendars have changed; all, if it is not said which. */
+    /** Marks calendars as changed; all by default. */
     async tell(ids?: number[]): Promise<void> {
       if (ids) return await markCalendars(db, ids, 'Push');
       const { rows } = await sql<{ id: number }>`select id from mail_calendar where retired_at is null`.execute(db);
@@ -113,7 +113,7 @@ export async function openWritingDesk(settings: Record<string, string>, rooms: s
     },
     sweep: () => queueWritings(db),
     write: (key: Key, signal?: AbortSignal) => writeCalendar({ ...work(), ...(signal && { signal }) }, key),
-    /** A worker dies: what it does comes to nothing. */
+    /** Kills a worker: its work is lost. */
     kill(): void {
       stop.abort();
       stop = new AbortController();

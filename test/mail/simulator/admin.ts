@@ -1,4 +1,4 @@
-/** What tests may do; main.ts says how it is asked for. */
+/** The operations for tests; main.ts documents their requests. */
 import type { LifecycleEventType } from '@microsoft/microsoft-graph-types';
 import type { Push } from './ews-push.ts';
 import type { Chances, Once } from './faults.ts';
@@ -25,7 +25,7 @@ export type WrittenAppointment = Partial<Omit<Facts, 'start' | 'end'>> & {
 };
 /** `originalStart`: of the occurrence that begins then alone. */
 export type WrittenChange = Partial<WrittenAppointment> & { originalStart?: string };
-/** What became of an invitation in a room. */
+/** The result of an invitation in a room. */
 export type Invited = { room: string; itemId: string | null; uid: string | null; isDeclined: boolean };
 
 /** A request that cannot be understood. */

@@ -1,4 +1,4 @@
-/** Time that passes as ever, and that tests move on: what is due on the way happens in its order, each once the last is done. */
+/** A clock that runs, and that tests advance: due tasks run in their order, each when the one before is done. */
 
 type Entry = { at: number; act(): unknown };
 
@@ -23,7 +23,7 @@ export function openClock() {
 
   return {
     now,
-    /** @returns takes it back */
+    /** @returns a function that cancels it */
     at(at: number, act: () => unknown): () => void {
       const entry = { at, act };
       agenda.add(entry);

@@ -1,4 +1,4 @@
-/** What is sent to listeners, and the ledger of it. */
+/** Deliveries to listeners, and their ledger. */
 import { createHash, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';

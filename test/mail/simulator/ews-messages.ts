@@ -1,4 +1,4 @@
-/** What EWS answers in: messages for what went well or not, and SOAP faults. */
+/** Answers of EWS: response messages for success and errors, and SOAP faults. */
 import { el, escapeXml, leaf, types } from './xml.ts';
 
 /** What is answered as a SOAP fault. */

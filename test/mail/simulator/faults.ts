@@ -1,4 +1,4 @@
-/** What goes wrong: by chance, from a seed, or the next times that it could. */
+/** Faults of the simulator: at random from a seed, or planned for the next requests. */
 
 export const requestFaults = ['busy', 'unavailable', 'reset'] as const;
 export const notificationFaults = ['drop', 'duplicate', 'delay', 'reorder', 'lostAnswer'] as const;

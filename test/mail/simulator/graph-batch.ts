@@ -1,4 +1,4 @@
-/** Graph: requests that come together, and are answered together but in no order. */
+/** Graph: batches of requests, which are answered together in any order. */
 import { refusal } from './graph-replies.ts';
 import type { Call, Reply } from './json-calls.ts';
 

@@ -1,4 +1,4 @@
-/** What is true of each calendar: tests compare it with what the service has made of it. */
+/** The true content of each calendar, which tests compare with the bookings of the service. */
 import { type Appointment, isWithin, type Mailbox, type Occurrence, occurrencesOf } from './mailboxes.ts';
 import { addDays, toLocal } from './zones.ts';
 

@@ -1,4 +1,4 @@
-/** Of a series: when its occurrences are. */
+/** When the occurrences of a series are. */
 import { addDays, dayMs, toInstant, toLocal, weekday } from './zones.ts';
 
 export const dayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;

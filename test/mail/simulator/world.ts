@@ -1,4 +1,4 @@
-/** All that one mail server is made of. */
+/** The parts and options of one mail server. */
 import { openClock } from './clock.ts';
 import { openDeliveries } from './deliveries.ts';
 import { openFaults } from './faults.ts';

@@ -12,13 +12,13 @@ export type ConsoleOptions = {
   theme?: 'light' | 'dark';
   width?: number;
   height?: number;
-  /** Of the clocks of the person. */
+  /** The time zone of the person. */
   zone?: string;
   /** A phone: fingers in place of a mouse. */
   touch?: boolean;
 };
 
-/** What the browser is led to. */
+/** The address that the browser opens. */
 export type Site = Pick<Service, 'url' | 'tenant'> & { context: Pick<Service['context'], 'db'> };
 
 type Found = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
@@ -46,7 +46,7 @@ export async function openConsole(browser: Browser, service: Site, options: Cons
   // Messages wait for slow machines, as they do for slow readers.
   await context.addInitScript("localStorage.setItem('roomgate stay', 'always')");
   const page = await context.newPage();
-  /** What the policy or the page complained of, and what was asked of another host. */
+  /** Violations of the policy, errors of the page, and requests to other hosts. */
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   page.on('console', (line) => {
@@ -72,10 +72,10 @@ export async function openConsole(browser: Browser, service: Site, options: Cons
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: `${role} of ${tenant.code}` }).waitFor();
     },
-    /** The rules of WCAG 2.2 AA, and of good practice, that it breaks, with where. */
+    /** Violations of WCAG 2.2 AA and of good practice, with their places. */
     async violations(): Promise<string[]> {
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
-      // What is still fading in has not yet its contrast.
+      // An element that is still fading in has not reached its contrast.
       await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
       const { violations } = await page.evaluate<Found>(`axe.run({ resultTypes: ['violations'] })`);
       return violations.map(

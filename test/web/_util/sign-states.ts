@@ -1,4 +1,4 @@
-/** A sign in each of its states, for whoever looks at them: axe, or a person. */
+/** A sign in each of its states, to be checked by axe or seen by a person. */
 import type { Browser } from 'playwright-core';
 import { type Cable, layCable } from '../../_util/cable.ts';
 import type { Service } from '../../_util/service.ts';

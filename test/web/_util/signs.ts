@@ -28,7 +28,7 @@ export async function openSign(browser: Browser, origin: string, address: string
   // Longer than the busiest machine needs.
   context.setDefaultTimeout(100_000);
   const page = await context.newPage();
-  /** What the browser refused, and what the page threw. */
+  /** What the browser refused, and the errors of the page. */
   const complaints: string[] = [];
   const foreign: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -80,7 +80,7 @@ export async function openSign(browser: Browser, origin: string, address: string
       ),
     statusNow: () => root.getAttribute('data-status'),
     button: (name: string | RegExp) => page.getByRole('button', { name }),
-    /** The rules of WCAG 2.2 AA, and of good practice, that it breaks, with where. */
+    /** Violations of WCAG 2.2 AA and of good practice, with their places. */
     async violations(): Promise<string[]> {
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
       const { violations } = await page.evaluate<Found>(`axe.run({ resultTypes: ['violations'] })`);

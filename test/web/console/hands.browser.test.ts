@@ -1,4 +1,4 @@
-/** The screen of rooms in other hands: fingers, a slow server, several tabs, clocks elsewhere, and days of 23 and 25 hours. */
+/** The screen of rooms in other conditions: touch, a slow server, several tabs, other time zones, and days of 23 and 25 hours. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';

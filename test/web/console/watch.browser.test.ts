@@ -50,7 +50,7 @@ describeInBrowser('What Admins watch in the console', () => {
       select.dispatchEvent(new Event('change'));
     }`);
 
-  /** What neither axe, nor the policy, nor the page complains of; in the other language and dark, too. */
+  /** Expects no complaint of axe, the policy or the page; also in the other language and the dark theme. */
   async function isSound({ page, violations, complaints }: Opened): Promise<void> {
     for (const [theme = '', language = ''] of [
       ['dark', 'de'],

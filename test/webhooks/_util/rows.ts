@@ -1,7 +1,7 @@
 /** Webhooks straight into the table, for tests that send nothing. */
 import type { Database } from '../../../src/db/database.ts';
 
-/** One that is disabled, at an address that is refused at sight. */
+/** A disabled webhook, at an address that is refused without a request. */
 export async function makeWebhook(db: Database, mandatorId: number, name = 'Board'): Promise<number> {
   const { id } = await db
     .insertInto('webhook')
