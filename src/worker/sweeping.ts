@@ -15,6 +15,8 @@ type Round = { due: readonly Swept[]; disputed: boolean };
 
 /** The delay after a notification, in milliseconds: it gathers a storm of them, and is random, so that one worker is first. */
 const gatherFor = () => 100 + Math.random() * 200;
+/** The milliseconds that a sweep has before the next begins: most are over by then, and their connection serves the next. */
+const headStart = 100;
 /** The queries for prompt sweeps take at most a tenth of the time, however many tenants there are. */
 const restFactor = 9;
 
@@ -35,7 +37,7 @@ async function keepRounds(all: Swept[], context: SweepContext, fingerprint: numb
     // A timer may fire a moment early.
     const up = all.filter(({ at, run }) => !run && at <= now + roundEvery / 2);
     for (const one of up) one.at = now + (one.sweep.every ?? 0);
-    await runDue(up, context, fingerprint);
+    await runDue(await findDue(context, up, fingerprint), context);
     await pause(roundEvery, context.signal);
   }
 }
@@ -54,14 +56,21 @@ async function followNews(all: readonly Swept[], context: SweepContext, fingerpr
     await Promise.all(prompt.map(({ run }) => run));
     if (signal.aborted) return;
     const begin = performance.now();
-    await runDue(prompt, context, fingerprint);
+    const round = await findDue(context, prompt, fingerprint);
     rest = restFactor * (performance.now() - begin);
+    await runDue(round, context);
   }
 }
 
-async function runDue(asked: readonly Swept[], context: SweepContext, fingerprint: number): Promise<void> {
-  const { due, disputed } = await findDue(context, asked, fingerprint);
-  for (const one of due) one.run ??= runSweep(one, context, disputed).finally(() => (one.run = undefined));
+/** Begins them one after another. */
+async function runDue({ due, disputed }: Round, context: SweepContext): Promise<void> {
+  for (const one of due) {
+    if (context.signal.aborted) return;
+    const over = new AbortController();
+    one.run ??= runSweep(one, context, disputed).finally(() => (one.run = undefined));
+    one.run.then(() => over.abort());
+    await pause(headStart, AbortSignal.any([over.signal, context.signal]));
+  }
 }
 
 /**

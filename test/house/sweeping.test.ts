@@ -73,6 +73,23 @@ test('one that hangs runs once, and holds no other', async () => {
   expect(runs).toEqual({ hanging: 1, always: 3 });
 });
 
+test('those that are soon over run one after another', async () => {
+  const steps: string[] = [];
+  const stopping = new AbortController();
+  const context = { config: {}, log: openLog('silent'), db, work: db, signal: stopping.signal };
+  const sweeps = ['one', 'two', 'last'].map((name) => ({
+    name,
+    async run() {
+      steps.push(`${name} begins`);
+      if (name === 'last') stopping.abort();
+      await undefined;
+      steps.push(`${name} ends`);
+    },
+  }));
+  await keepSweeping(sweeps, context as unknown as SweepContext, 1);
+  expect(steps).toEqual(['one begins', 'one ends', 'two begins', 'two ends', 'last begins', 'last ends']);
+});
+
 test('what one worker does for all is begun by one of them in each interval, and again once it is over', async () => {
   const begun: string[] = [];
   const rounds = [0, 0, 0];
