@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { InvalidArgumentError } from 'commander';
 import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import * as cells from './service.ts';
 
@@ -8,8 +9,14 @@ type TenantOption = { mandator: string };
 function readSeconds(text: string): number {
   const seconds = Number(text);
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3_600)
-    throw new CommandFailed(`${text} is no number of seconds from 1 to 3600.`);
+    throw new InvalidArgumentError('It must be a whole number from 1 to 3600.');
   return seconds;
+}
+
+function readDatabaseUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\/./.test(text))
+    throw new InvalidArgumentError('It must be a URL such as postgres://user@host/database.');
+  return text;
 }
 
 /** Runs the operator's command that sends requests to the other installation. */
@@ -58,15 +65,14 @@ export const addCommands: AddCommands = (program, action) => {
 
   ofTenant('freeze')
     .description('let nobody write for a tenant for some seconds; it is still read')
-    .option('--seconds <n>', 'until it ends by itself', '60')
+    .option('--seconds <n>', 'until it ends by itself', readSeconds, 60)
     .addHelpText('after', example('freeze --mandator demo --seconds 60'))
     .action(
-      action(async ({ context, print }, { mandator, seconds }: TenantOption & { seconds: string }) => {
-        const most = readSeconds(seconds);
-        await cells.directly(context, (db) => cells.freezeTenant(db, mandator, most));
-        print(`Tenant ${mandator} is frozen for ${most} seconds, or until "roomgate tenant thaw".`, {
+      action(async ({ context, print }, { mandator, seconds }: TenantOption & { seconds: number }) => {
+        await cells.directly(context, (db) => cells.freezeTenant(db, mandator, seconds));
+        print(`Tenant ${mandator} is frozen for ${seconds} seconds, or until "roomgate tenant thaw".`, {
           Mandator: mandator,
-          Seconds: most,
+          Seconds: seconds,
         });
       }),
     );
@@ -87,9 +93,13 @@ export const addCommands: AddCommands = (program, action) => {
 
   ofTenant('move')
     .description('move a tenant to another installation while it is used; its writes stop for seconds')
-    .requiredOption('--to <url>', 'required: the DatabaseUrl of the other installation')
-    .option('--from <url>', "where the other installation's PostgreSQL finds this one's; as DatabaseUrl if left out")
-    .option('--freeze-seconds <n>', 'for how long the writes may stop', '20')
+    .requiredOption('--to <url>', 'required: the DatabaseUrl of the other installation', readDatabaseUrl)
+    .option(
+      '--from <url>',
+      "where the other installation's PostgreSQL finds this one's; as DatabaseUrl if left out",
+      readDatabaseUrl,
+    )
+    .option('--freeze-seconds <n>', 'for how long the writes may stop', readSeconds, 20)
     .option('--route <command>', 'a command that sends the requests of $TENANT to the other installation')
     .option('--undo', 'give up a move that was cut off: the tenant is served here again')
     .addHelpText(
@@ -100,15 +110,15 @@ export const addCommands: AddCommands = (program, action) => {
       action(
         async (
           { context: { config, log }, print, json },
-          options: TenantOption & { to: string; from?: string; freezeSeconds: string; route?: string; undo?: boolean },
+          options: TenantOption & { to: string; from?: string; freezeSeconds: number; route?: string; undo?: boolean },
         ) => {
-          const { mandator: code, to, from = config.DatabaseUrl, route, undo } = options;
+          const { mandator: code, to, from = config.DatabaseUrl, freezeSeconds, route, undo } = options;
           const move = {
             code,
             fromDatabase: config.DatabaseUrl,
             toDatabase: to,
             fromUrl: from,
-            freezeSeconds: readSeconds(options.freezeSeconds),
+            freezeSeconds,
             route: async () => (route ? await runRoute(route, code) : undefined),
             say: (line: string) => void (json || process.stderr.write(`${line}\n`)),
             log,

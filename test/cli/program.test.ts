@@ -158,6 +158,8 @@ describe('exit code 2', () => {
     ['unknown command', ['imprt'], "unknown command 'imprt'"],
     ['unknown option', ['migrate', '--fast'], "unknown option '--fast'"],
     ['missing argument', ['import', '--mandator', 'm'], "missing required argument 'files'"],
+    ['no address of a database', ['tenant', 'move', '--to', 'b.example'], "option '--to <url>' argument 'b.example'"],
+    ['no number of seconds', ['tenant', 'freeze', '--seconds', '0'], 'must be a whole number from 1 to 3600'],
     ['wrong value', ['import', 'x.json', '--mandator', 'm', '--operation', 'drop'], 'Allowed choices are create'],
   ])('%s', async (_what, args, message) => {
     const { code, out, err } = await run({}, ...args);
