@@ -112,7 +112,7 @@ const cases: Record<string, () => Promise<Case>> = {
   },
 };
 
-test('the table has each PATCH and PUT but that of what a device reports', () => {
+test('the table has each PATCH and PUT except the report of a device', () => {
   const { paths } = JSON.parse(fs.readFileSync('src/rest/openapi.json', 'utf8')) as { paths: Record<string, object> };
   const writers = Object.entries(paths).flatMap(([path, operations]) =>
     Object.keys(operations)

@@ -316,7 +316,7 @@ test('each row of docs/rights.md about what is told is read here', () => {
   expect([...new Set(read)].toSorted()).toEqual(told.flatMap(({ names }) => names).toSorted());
 });
 
-test.each(Object.keys(readers))('%s tells of the hidden room whom docs/rights.md says', async (name) => {
+test.each(Object.keys(readers))('%s shows the hidden room to those whom docs/rights.md names', async (name) => {
   const found: Tree = {};
   for (const [caller, who] of Object.entries(callers)) {
     const text = await readers[name]!(who());
@@ -330,7 +330,7 @@ test.each(Object.keys(readers))('%s tells of the hidden room whom docs/rights.md
   expect(found).toEqual(Object.fromEntries(Object.keys(callers).map((caller) => [caller, cells[caller]])));
 });
 
-test('what is asked for by its id is answered as if it did not exist', async () => {
+test('a hidden record is unknown by its id', async () => {
   const nobody = 2_000_000_000;
   const same = async (path: (id: number) => string, id: number) => {
     const [asked, unknown] = await Promise.all([other.get(path(id)), other.get(path(nobody))]);
@@ -355,7 +355,7 @@ test('a calendar address ends with the right of the person who made it', async (
 });
 
 describe('writing', () => {
-  test('a hidden room is unknown to who books it, or moves a booking there', async () => {
+  test('a hidden room is unknown for a booking, and for the move of one', async () => {
     const refused = { status: 422, body: { Errors: [{ Code: 'UnknownResource' }] } };
     expect(await book(other, hidden, 14)).toMatchObject(refused);
     const moved = await other.patch(`/bookings/${openBooking}`, { ResourceId: hidden });
@@ -450,7 +450,7 @@ describe('lesson jobs', () => {
     expect(await endOf(deleted.id, admin.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   });
 
-  test('what a batch may change looks into no job for who sees all rooms, and reads hidden rooms once for others', async () => {
+  test('the check of what a batch may change reads no jobs for a viewer of all rooms, and hidden rooms once for others', async () => {
     const { db, tenant } = { db: service.context.db, tenant: service.tenant };
     const explain = async (createdBy: number) => {
       const sender = { mandatorId: tenant.mandatorId, createdBy };
@@ -469,7 +469,7 @@ describe('lesson jobs', () => {
     for (const line of [...ofAdmin.persons, ...ofOther.persons]) expect(line).toMatch(/loops=1\)|\(never executed\)/);
   });
 
-  test('a lesson that came from a hidden room does not say from where', async () => {
+  test('a lesson that came from a hidden room does not name it', async () => {
     const origins = async (who: MasterData) => [
       (JSON.parse((await fetchV2(who, 'lessons?JobID=M')).text) as { Items: Tree[] }).Items[0]!['Ursprung'],
       itemsOf(await who.get(`/bookings?From=${at(13)}&To=${at(14)}`)).map(

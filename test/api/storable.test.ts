@@ -106,7 +106,7 @@ describe('a period that ends before it begins is refused, also where it would fi
     Resource: () => `resource(id: ${service.tenant.resources[0]!.id})`,
   };
 
-  test('of the fields of GraphQL there are those of lists, of edges and of streams', () => {
+  test('the fields of GraphQL with a period are lists, edges and streams', () => {
     const named = fields.map(([type, name]) => `${type}.${name}`);
     expect(named).toEqual(
       expect.arrayContaining(['Query.lessons', 'Query.holidays', 'Subscription.bookings', 'Resource.bookings']),
@@ -137,7 +137,7 @@ describe('a period that ends before it begins is refused, also where it would fi
   });
 });
 
-test('a version past those that there are is nobody’s: 412, also where a display extends', async () => {
+test('a version beyond the highest possible matches nothing: 412, also for an extension by a display', async () => {
   const sign = await pairDevice(service, admin, { MayBook: true });
   const start = Math.floor(Date.now() / 60_000) * 60_000;
   const { body: booking } = await sign.post('/bookings', {

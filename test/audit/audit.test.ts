@@ -43,7 +43,7 @@ const document = `query ($filter: ActFilter, $first: Int, $after: String) {
   }
 }`;
 
-test('an act tells who did what to what, from what to what, over both fronts', async () => {
+test('an act tells who did what to which record, with the values before and after, over both fronts', async () => {
   const site = await admin.post('/locations', { Name: 'Old site', TimeZone: 'Europe/Berlin' });
   const LocationId = Number(site.body['Id']);
   await admin.patch(`/locations/${LocationId}`, { Name: 'Site', TimeZone: 'Europe/Zurich' });
@@ -98,7 +98,7 @@ test('an act tells who did what to what, from what to what, over both fronts', a
   expect(data?.['audit']).toMatchObject({ nodes: lower(acts) as object[] });
 });
 
-test('of a person it keeps neither name, address nor label: it tells the name that the person has now', async () => {
+test('of a person it stores no name, address or label: it shows the present name', async () => {
   const body = { Name: 'Grace', Email: 'grace@school.example', TimeZone: 'Europe/Berlin', Role: 'User' };
   const id = (await admin.post('/persons', body)).body['Id'];
   await admin.patch(`/persons/${id}`, { Name: 'Grace Hopper', Role: 'Importer' });

@@ -251,7 +251,7 @@ describe('GET availability', () => {
     });
   });
 
-  test('says what PostgreSQL finds with multiranges, to the byte, in both casings', async () => {
+  test('equals what PostgreSQL computes with multiranges, to the byte, in both casings', async () => {
     const { LocationId, ids } = await makeSite([{}, { Name: 'Café 日本' }, {}]);
     await setRules(ids[0]!, daily('07:00', '17:30'));
     // In no order, some touching each other, with seconds and microseconds, and across both edges of the window.
@@ -468,7 +468,7 @@ test('ranges of PostgreSQL are read in whatever order and however they overlap, 
   );
 });
 
-test('a large answer is written as JSON.stringify would write it', async () => {
+test('a large answer equals that of JSON.stringify', async () => {
   let pieces: ReturnType<typeof jsonPieces> = [];
   const chunks = openChunks();
   const server = http.createServer((_request, response) => void sendPieces(response, pieces, chunks, openSlices()));
@@ -538,7 +538,7 @@ test('a large answer is written as JSON.stringify would write it', async () => {
   server.close();
 });
 
-test('of several long works one goes on in a turn of the event loop', async () => {
+test('in each turn of the event loop only one of several long computations continues', async () => {
   let turn = 0;
   const count = () => {
     turn++;

@@ -155,7 +155,7 @@ describe('resources that are free from an instant on', () => {
     expect(names).toEqual(['R001', 'R002']);
   });
 
-  test('of what a policy keeps from the caller nothing is free; its longest booking counts, for an Admin nothing of it', async () => {
+  test('rooms that the caller may not book are not free; the longest booking of a policy counts, except for an Admin', async () => {
     const group = await admin.post('/groups', { Name: 'Staff' });
     const id = site['always'];
     const of = async (who: MasterData) =>

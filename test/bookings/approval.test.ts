@@ -267,7 +267,7 @@ describe('the requests to decide', () => {
     expect(await list(tenant.admin)).toEqual(['B']);
   });
 
-  test('that begin undecided are declined, setup left out, and nobody can approve them any more', async () => {
+  test('that are undecided at their start, without setup, are declined, and can no longer be approved', async () => {
     nextWeek();
     const [late, early] = [await request(), await request({ ...hours(11, 12), setupMinutes: 60 })];
     await school.shift(late.id, { from: 0, to: 60 });

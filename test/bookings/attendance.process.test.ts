@@ -57,7 +57,7 @@ test('a no-show is released by a worker after its limit, also by one that was ki
   expect(restarted.lines.filter(({ msg }) => msg === 'sweep failed')).toEqual([]);
 });
 
-test('a no-show is released as soon as it can be: a sweep that fails comes round again, and one that hangs holds up no other', async () => {
+test('a no-show is released as soon as possible: a sweep that fails runs again, and one that hangs delays no other', async () => {
   await hold(desk.db, (trx) => sql`lock table idempotent_request`.execute(trx));
   await sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$`.execute(
     desk.db,

@@ -125,7 +125,7 @@ describe('a check-in', () => {
   });
 });
 
-test('who is in nobody’s queue is told within seconds that an import cancels this very booking', async () => {
+test('without a queue for the room, it learns within seconds that an import cancels the booking', async () => {
   const [one, other] = [await bookNow(), await bookNow(60, 90)];
   await hold(desk.db, (trx) => sql`select from booking for no key update`.execute(trx));
   const told = fails('Unavailable', /^The booking is held by another change, such as an import/);
@@ -156,7 +156,7 @@ describe('an extension', () => {
     });
   });
 
-  test('a check-in that the end cut short has its minutes again, from the start or, of one made later, from then on', async () => {
+  test('a check-in time that the end has cut short is restored, from the start, or from the creation if that is later', async () => {
     const limitAfter = async (booking: Booking, longer: number) => {
       const { checkIn } = await extendBooking(desk.db, school.user, booking.id, undefined, longer);
       return checkIn?.until;
@@ -254,7 +254,7 @@ describe('a no-show', () => {
   });
 });
 
-test('what begins at once may be checked in, and has all the minutes for it', async () => {
+test('a booking that begins at once may be checked in, within the full time', async () => {
   await school.setCheckIn('A', 10);
   const start = minutes(new Date(), -20);
   const booking = await school.book({ start, end: minutes(start, 60) });

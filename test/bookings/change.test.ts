@@ -135,7 +135,7 @@ describe('a change of one booking', () => {
     });
   });
 
-  test('that it has already changes nothing: the version stays, and the outbox gets no row', async () => {
+  test('to the present values changes nothing: the version stays, and the feed gets no row', async () => {
     nextDay();
     const booking = await school.book(hours(8, 9));
     const count = async () =>
@@ -186,7 +186,7 @@ describe('a change of one booking', () => {
     expect(await change(corrected, shorter, { viewer: school.admin })).toMatchObject(shorter);
   });
 
-  test('a series that reaches further than three years gets another time as it was made', async () => {
+  test('a series that reaches further than three years can get another time', async () => {
     const yearly = await school.series({ ...hours(8, 9, nextDay()), recurrenceRule: 'FREQ=YEARLY;COUNT=5' });
     const changed = await change(yearly[0] as Booking, hours(10, 11), { scope: 'All' });
     expect(changed).toMatchObject(hours(10, 11));
@@ -362,7 +362,7 @@ describe('a series over a change of the clocks', () => {
     await expect(change(first, { subject: 'x' }, as)).rejects.toEqual(fails('Conflict', /is over/));
   });
 
-  test('a time that the clocks skip on one of the dates is later on that one; who was moved before comes along', async () => {
+  test('a time that the clocks skip on one date is later on that date; bookings that were moved alone come along', async () => {
     const tenant = await desk.openTenant();
     const series = await tenant.series({
       recurrenceRule: 'FREQ=DAILY;COUNT=4',
@@ -452,7 +452,7 @@ describe('a series of nights', () => {
     );
   });
 
-  test('Skip: who stays may be in the way of others, which then stay too', async () => {
+  test('Skip: a booking that stays may block others, which then stay too', async () => {
     const tenant = await desk.openTenant();
     const series = await makeNights(tenant);
     await tenant.book({ start: at(42, 16), end: at(42, 16.5) });

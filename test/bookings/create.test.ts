@@ -518,7 +518,7 @@ describe('Idempotency-Key', () => {
     expect((await refused<Occupied>(school.create(wanted, school.colleague, again))).conflicts).toHaveLength(3);
   });
 
-  test('what was refused is tried anew', async () => {
+  test('a refused request is executed again', async () => {
     nextWeek();
     const inTheWay = await school.book(hours(9, 10));
     const key = { idempotencyKey: 'refused' };
@@ -553,7 +553,7 @@ describe('writers at the same time', () => {
     for (const answer of answers) if (answer.status === 'rejected') expect(idsOf(answer.reason)).toEqual([winner]);
   });
 
-  test('who locks nothing is refused by the constraint, or we are, and then see what is in the way', async () => {
+  test('of a writer without locks and ours, the constraint refuses one; ours then sees the conflict', async () => {
     nextWeek();
     const { personId } = school.user;
     const late = await desk.db.transaction().execute(async (trx) => {
@@ -621,7 +621,7 @@ describe('writers at the same time', () => {
     await write(school.user);
   });
 
-  test('who does not get its resource for 30 seconds is told by whom it may be held', async () => {
+  test('after 30 seconds without the lock the answer says who may hold it', async () => {
     nextWeek();
     await desk.db.transaction().execute(async (trx) => {
       await sql`select from resource where id = ${school.roomId('A')} for no key update`.execute(trx);

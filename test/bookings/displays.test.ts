@@ -155,7 +155,7 @@ describe('a display books', () => {
     await sql`delete from opening_rule`.execute(desk.db);
   });
 
-  test('once with an Idempotency-Key, also when its time is past and it has been cancelled', async () => {
+  test('once with an Idempotency-Key, even if the booking is past and cancelled', async () => {
     const wanted = walkIn();
     const send = (viewer = sign) => school.create(wanted, viewer, { idempotencyKey: 'tap' });
     const { booking } = await send();
@@ -241,7 +241,7 @@ describe('whoever organizes it', () => {
     expect(done.end).toEqual(new Date(booking.end.getTime() + minutes * minute));
   });
 
-  test('what is only about to be checked in can be ended and extended too; what is later cannot', async () => {
+  test('a booking that waits for its check-in can be ended and extended; a later one cannot', async () => {
     for (const name of ['release', 'extend'] as const) {
       const soon = await theirs(10, 40, [-5, 20]);
       expect(await acts[name](soon.id, sign)).toMatchObject({ version: 2 });
@@ -314,7 +314,7 @@ describe('undo', () => {
     ['what was released takes place', released, { status: 'Confirmed' }],
   ];
 
-  test.each(all)('%s; again changes nothing, whatever has become of it', async (_name, act, changes) => {
+  test.each(all)('%s; a repetition changes nothing, whatever has happened since', async (_name, act, changes) => {
     const done = await act();
     const undone = await undo(done);
     expect(undone).toMatchObject({ ...changes, version: done.version + 1 });
@@ -403,7 +403,7 @@ describe('undo', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('nothing is kept of what persons do, and of displays for an hour', async () => {
+  test('acts of persons are not kept for undo; those of displays for an hour', async () => {
     await sql`delete from booking_undo`.execute(desk.db);
     const rows = async () => (await sql`select from booking_undo`.execute(desk.db)).rows.length;
     const { id } = await theirs();

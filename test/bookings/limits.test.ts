@@ -138,7 +138,7 @@ describe('how early, how far ahead, and how long', () => {
     await sql`update booking set status = 'Cancelled' where mandator_id = ${school.mandatorId}`.execute(desk.db);
   });
 
-  test('count for changes of what they are about, and for moves to other rooms', async () => {
+  test('apply to changes of the limited values, and to moves to other rooms', async () => {
     const { id } = await book('lead', inMinutes(60, 90), school.admin);
     await sql`update booking set organizer_id = ${school.user.personId} where id = ${id}`.execute(desk.db);
     expect((await extendBooking(desk.db, school.user, id, undefined, 10)).version).toBe(2);

@@ -164,7 +164,7 @@ describe('bookings of items', () => {
     { minLength: 1, maxLength: 8 },
   );
 
-  test('reading after reading they are where the rule has them', async () => {
+  test('after each reading they have the places of the rule', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(reading, { minLength: 1, maxLength: 6 }),
@@ -225,7 +225,7 @@ describe('bookings of items', () => {
     );
   });
 
-  test('the same wish again changes nothing', async () => {
+  test('the same input again changes nothing', async () => {
     const resourceId = tenant.resources[rooms++]!.id;
     const first = await book(resourceId, [wish('a', null, { from: 1, to: 2 })]);
     const [{ bookingId } = { bookingId: null }] = first.outcomes;

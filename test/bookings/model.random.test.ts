@@ -617,7 +617,7 @@ async function compareReaders(tenant: Tenant, model: Model): Promise<void> {
     expect([id, subject]).toEqual([id, model.subjectFor(user, model.rows().get(id)!)]);
 }
 
-test('whatever people and timetables do, each answer and all that is stored is as the model says', async () => {
+test('whatever people and timetables do, each answer and the stored data agree with the model', async () => {
   const met = new Set<string>();
   const property = fc.asyncProperty(scenario, async ({ autumn, steps }) => {
     const tenant = await enter(autumn);

@@ -132,7 +132,7 @@ async function ask({ path, body }: Asked): Promise<string> {
 }
 
 describe('a private booking of others', () => {
-  test('is told of in the same words, whatever it is about and whose it is, on every way', async () => {
+  test('has the same answers, whatever its content and its owner are, in every operation', async () => {
     for (const asked of questions()) {
       const answers = new Set<string>();
       for (const content of contents) {

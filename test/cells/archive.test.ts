@@ -141,7 +141,7 @@ test('a tenant that is being moved or removed is neither written into a file nor
   await readArchive(db, file);
 });
 
-test('the ids of a tenant that comes back are not given again, and its changes all have a place in the feed', async () => {
+test('the ids of a restored tenant are not given again, and all its changes have a position in the feed', async () => {
   const { mandatorId, locationId, resources } = await makeTenant(service.context.db, { code: 'back' });
   const { db } = service.context;
   const numbering = await db.startTransaction().execute();

@@ -91,7 +91,7 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     },
   );
 
-  test('in place of the direct connection is deaf, which /readyz tells, and a fault for the doctor', async () => {
+  test('in place of the direct connection hears no notifications: /readyz and the doctor say so', async () => {
     const notifications = openNotifications(pooler.through(database.url), log);
     expect(await notifications.hears()).toBe(false);
     expect(notifications.listening).toBe(false);
@@ -135,7 +135,7 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     await elsewhere.drop();
   });
 
-  test('is passed by what needs a session: a tenant is frozen, written again and removed', async () => {
+  test('is bypassed by what needs a session: a tenant is frozen, thawed and removed', async () => {
     const { code } = await makeTenant(service.context.db, { code: 'resting' });
     const env = {
       ...process.env,

@@ -103,7 +103,7 @@ describe('records by id', () => {
     expect(rows).toEqual([{ generic: 3, custom: 5 }]);
   });
 
-  test('are read on after a migration has changed a type of theirs', async () => {
+  test('are read after a migration has changed the type of a column', async () => {
     await read(db, one.mandatorId, idOf(one, 0));
     await sql`alter table resource rename column capacity to seats`.execute(db);
     await sql`alter table resource add column capacity bigint`.execute(db);

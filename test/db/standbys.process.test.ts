@@ -101,7 +101,7 @@ test('a write that was answered by one process is seen by every read at another'
   expect((await writeAndRead(tries, 'with a standby'))['Standby']).toBeGreaterThan(tries);
 }, 1_800_000);
 
-test('so it is while the standby is ten seconds behind', async () => {
+test('the same while the standby is ten seconds behind', async () => {
   await ask(pair.standby.url, "alter system set recovery_min_apply_delay = '10s'", 'select pg_reload_conf()');
   try {
     const reads = await writeAndRead(times(10, 3_000), 'with a standby 10 s behind');
@@ -122,7 +122,7 @@ test('so it is while the standby is ten seconds behind', async () => {
   });
 }, 1_800_000);
 
-test('so it is while the standby is killed, is away, and comes back', async () => {
+test('the same while the standby is killed, is away, and comes back', async () => {
   await used();
   const tries = times(60, 3_000);
   const third = Math.round(tries / 30) * 10;
@@ -135,7 +135,7 @@ test('so it is while the standby is killed, is away, and comes back', async () =
   await used();
 }, 1_800_000);
 
-test('the primary, where it is named among the standbys, is none that is left alone', async () => {
+test('the primary among the standbys is skipped, not treated as a failed standby', async () => {
   const [primary, standby] = [pair.primary.url, pair.standby.url].map((url) => new URL(url).host) as [string, string];
   const ReadDatabaseUrl = pair.standby.url.replace(standby, `${primary},${standby}`);
   const both = openStandbys(testConfig(pair.primary.url, { ReadDatabaseUrl }), one.context.db, log) as Standbys;
@@ -144,14 +144,14 @@ test('the primary, where it is named among the standbys, is none that is left al
   await both.close();
 });
 
-test('what a read writes, it does at the primary: no change is missing from the feed', async () => {
+test('a read that writes does so at the primary: no change is missing from the feed', async () => {
   const cursor = (await call(otherUrl(), '/api/v1.0/changes?Cursor=now')).body['NextCursor'];
   const id = await book();
   const { body } = await call(otherUrl(), `/api/v1.0/changes?Cursor=${cursor}`);
   expect(JSON.stringify(body)).toContain(`"Id":${id},"Action":"Created"`);
 });
 
-test('a standby that has stopped to replay is passed over, and used again once it goes on', async () => {
+test('a standby that has stopped replaying is skipped, and used again once it continues', async () => {
   await ask(pair.standby.url, 'select pg_wal_replay_pause()');
   const behind = await answered('Behind');
   const ids = await Promise.all(Array.from({ length: 5 }, book));

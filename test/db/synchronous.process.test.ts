@@ -51,7 +51,7 @@ async function oneWaits(): Promise<number> {
   return (await findWaiting())[0]!;
 }
 
-test('that of a batch, while its process stops', async () => {
+test('the COMMIT of a batch, while its process stops', async () => {
   const { db } = service.context;
   await sql`
     create function wait_for_standby() returns trigger language plpgsql as $$
@@ -75,7 +75,7 @@ test('that of a batch, while its process stops', async () => {
   expect((await client.get(`/batches/${BatchId}`)).ImportStatus).toBe('LessonsCreated');
 });
 
-test('that of a worker that is dead', async () => {
+test('the COMMIT of a dead worker', async () => {
   const ended = work.connection().execute(async (session) => {
     await workFor(session, 'dead');
     await session.transaction().execute(async (trx) => {

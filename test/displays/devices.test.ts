@@ -194,7 +194,7 @@ describe('a revoked display', () => {
     }
   });
 
-  test('is refused within 5 s where every notification is lost', async () => {
+  test('is refused within 5 s if every notification is lost', async () => {
     const { db, notifications } = service.context;
     const told = await notifications.subscribe('display');
     const device = await pairDevice(service, admin);

@@ -159,7 +159,7 @@ describe('a display is heard of', () => {
     await context.close();
   });
 
-  test('by the database alone, of whatever clock the processes have', async () => {
+  test('by the clock of the database alone', async () => {
     const one = await pairDevice(service, admin);
     const viewer = await viewerOfDisplay(openIdentity(service.context), one.token, '');
     hear(service.context, viewer, { dueInSeconds: 300 });
@@ -177,7 +177,7 @@ describe('a display is heard of', () => {
   });
 });
 
-test('who tells of its health is not heard of by the frames that a stream takes, which may be nobody', async () => {
+test('a report of health counts as a call; frames of a stream do not, because nobody may read them', async () => {
   const one = await pairDevice(service, admin);
   const viewer = await viewerOfDisplay(openIdentity(service.context), one.token, '');
   const isHeard = async (byReading: boolean) => {

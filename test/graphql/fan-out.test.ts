@@ -238,7 +238,7 @@ describe('an execution', () => {
     expect(executions).toBe(2);
   });
 
-  test('is the same as bytes and as an object, whoever comes first', async () => {
+  test('is the same as bytes and as an object, in whatever order', async () => {
     rooms.tell(1, { text: 'über' });
     for (const fields of ['text', 'text later']) {
       const asked = { query: `subscription { room(id: 1) { ${fields} } }` };
@@ -252,7 +252,7 @@ describe('an execution', () => {
     expect(executions).toBe(2);
   });
 
-  test('is promised to be the same for all by the frames of rooms alone', () => {
+  test('is promised to be the same for all only by the frames of rooms', () => {
     const fields = Object.values(createSchema().getSubscriptionType()?.getFields() ?? {});
     const promising = fields.filter(({ extensions }) => extensions['sharesFrames']);
     expect(promising.map(({ name }) => name).sort()).toEqual(['board', 'display']);
@@ -343,7 +343,7 @@ describe('readers of SSE', () => {
     expect(bodyOf(reader)).toBe(':\n\nevent: next\ndata: {"data":{"room":{"text":"frei","later":"frei"}}}\n\n');
   });
 
-  test('who do not read are cut and counted, and hold up nobody', async () => {
+  test('that do not read are cut and counted, and delay no other', async () => {
     const before = events.cutCount();
     rooms.tell(1, { text: 'first' });
     const [stalled, reads] = [read({ query, variables: { id: 1 } }), read({ query, variables: { id: 1 } })];
@@ -364,7 +364,7 @@ describe('readers of SSE', () => {
     expect(reads.closed).toBe(false);
   });
 
-  test('who read again in time get the latest, and nothing between', async () => {
+  test('that read again in time get only the latest frame', async () => {
     rooms.tell(1, { text: 'first' });
     const reader = read({ query, variables: { id: 1 } }, '1.1', '/patient');
     await until(() => reader.text.includes('first'));
@@ -526,7 +526,7 @@ describe('with a database', () => {
       await stream.return?.();
     });
 
-    test('counts against the limit of its credential, and is not opened for who has gone', async () => {
+    test('counts against the limit of its credential, and is not opened after the client has gone', async () => {
       const client = gone().setMaxListeners(0);
       const open = Array.from({ length: 50 }, () => follow(makeSource(), client));
       await Promise.all(open);

@@ -117,7 +117,7 @@ test('what others book is drawn, also what they booked while the connection was 
   end();
 });
 
-test('a booking that is moved to a room which is hidden from one is drawn no more', async () => {
+test('a booking that is moved to a hidden room is no longer drawn', async () => {
   const { room, shown } = await roomNamed('R5');
   const done = await book(theirs, shown, room, { subject: 'Moving', start: at(14), end: at(15) });
   if (!('booking' in done)) throw new Error(done.problem.__typename);

@@ -499,7 +499,7 @@ describe('edges', () => {
     });
   });
 
-  test('what is short is counted, as the filter wants it and whatever page is asked for', async () => {
+  test('short lists are counted, with the filter and on every page', async () => {
     const { data, errors } = await ask(
       `{ resources(first: 3, filter: { name: "R01" }) { totalCount } all: resources(last: 2) { totalCount nodes { name } }
         persons(first: 1) { totalCount } groups { totalCount } policies { totalCount } displays { totalCount }
@@ -585,7 +585,7 @@ describe('edges', () => {
     expect(nodes.map(({ lessons }) => lessons.nodes.length)).toEqual([0, 0, 0, 0, 0, 3]);
   });
 
-  test('each has its own belongings', async () => {
+  test('each record has its own related records', async () => {
     const [first, second] = tenant.resources;
     const { data } = await ask(
       `{ resources(first: 3) { nodes { displays { nodes { resources { name } } } mailSubscription { mailbox } } } }`,

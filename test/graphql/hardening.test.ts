@@ -204,7 +204,7 @@ describe('a name that does not exist', () => {
 
   const query = 'query ($f: BatchFilter) { batches(filter: $f) { nodes { id } } }';
 
-  test('is so in a variable, and so is every other one', async () => {
+  test('in a variable is a fault, as are all others there', async () => {
     const told = await ask({ query, variables: { f: { operation: 'Creat', min: true } } });
     expect(told).toContain('Did you mean the enum value \\"Create\\"?');
     expect(told).toContain('Did you mean \\"mine\\"?');

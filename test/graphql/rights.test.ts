@@ -146,7 +146,7 @@ describe.each(['sse', 'ws'] as const)('over %s', (transport) => {
     });
   });
 
-  test('who is called otherwise watches on', async () => {
+  test('a viewer with only another name continues to watch', async () => {
     const { db } = service.context;
     const { frames } = watch(transport, documents['bookings']!());
     await until(() => frames.length > 0);
@@ -192,7 +192,7 @@ describe('a long poll', () => {
     fetch(`${service.url}/${service.tenant.code}/api/${poll}`, {
       headers: { authorization: `Bearer ${token}` },
     });
-  test('for a batch goes on after a notification of what it has read already', async () => {
+  test('for a batch continues after a notification of a state that it has already read', async () => {
     const { db } = service.context;
     const waits = waiting();
     const answer = ask(polls['a batch']!());

@@ -178,7 +178,7 @@ describe.each<Transport>(['sse', 'ws'])('batchStatus over %s', (transport) => {
     expect(stream.frames.map(({ data }) => data?.batchStatus.queuePosition)).toEqual([2, 1]);
   });
 
-  test('never goes back while 200 updates rush by, and arrives at the end', async () => {
+  test('never goes back during 200 updates, and reaches the end', async () => {
     const id = await insertBatch();
     await update(id, { ...processing, lesson_count: 200 });
     const stream = watchStatus(transport, id);

@@ -105,7 +105,7 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
     }
   });
 
-  test('no answer that the client reads, which gets a problem: it has named no type of GraphQL', async () => {
+  test('a client that accepts no type of GraphQL gets a problem', async () => {
     const answer = await send({ headers: { accept: 'image/png' } });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       406,

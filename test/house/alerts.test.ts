@@ -41,7 +41,7 @@ test('what they name is what /metrics prints', () => {
   expect(named.filter((name) => !printed.has(name))).toEqual([]);
 });
 
-test('what counts up is a counter', () => {
+test('a metric that only rises is a counter', () => {
   const wrong = [...metrics.matchAll(/^# TYPE (roomgate_\S+_total) (\w+)$/gm)].filter(
     ([, , type]) => type !== 'counter',
   );

@@ -219,7 +219,7 @@ beforeAll(() => {
 
 afterAll(() => fs.rmSync(tree, { recursive: true, force: true }));
 
-test('there is something planted against each rule, and a rule for everything planted', () => {
+test('each rule has a planted violation, and each planted violation a rule', () => {
   expect(Object.keys(planted).sort()).toEqual(forbidden.map(({ name }) => name).sort());
 });
 

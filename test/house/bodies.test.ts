@@ -354,7 +354,7 @@ describe('every route that reads a body', () => {
   }
   const statusOf = (answer: string) => [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status));
 
-  test('408 to who falls silent, who trickles, and who was told to go on and does not; then the connection ends', async () => {
+  test('408 to a client that falls silent, trickles, or does not continue after 100; then the connection ends', async () => {
     const plain = Buffer.alloc(1_000, ' ');
     const packed = gzipSync(plain, { level: 0 });
     const answers = await Promise.all(

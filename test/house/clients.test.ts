@@ -88,7 +88,7 @@ describe.each(Object.entries(offers))('an upgrade to %s is ignored', (_name, off
     expect([...statusesIn(answer), answer.match(/"serverTime":"/)?.length]).toEqual([200, 1]);
   });
 
-  test('who has sent more behind it hears that it was not read', async () => {
+  test('a client that has sent more behind it learns that it was not read', async () => {
     const answers = await exchange(head('GET /healthz') + head('GET /healthz'));
     expect([...statusesIn(answers), /^Connection: close\r$/m.test(answers)]).toEqual([200, true]);
   });

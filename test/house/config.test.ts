@@ -361,7 +361,7 @@ describe('members of other products', () => {
     expect(Clients[0]).not.toHaveProperty('ClientUri');
   });
 
-  test('stop nothing, but wrong values beside them do', () => {
+  test('do not stop a start, but wrong values beside them do', () => {
     expect(faults({ Logging: {}, Port: 'x' })).toHaveLength(1);
     expect(faults({ Logging: {}, IdentityProvider: { Mode: 'External', Colour: 1 } })).toHaveLength(1);
   });

@@ -29,7 +29,7 @@ function run(script: string): Promise<{ code: number; out: string }> {
   });
 }
 
-test('it fails the work while that runs', async () => {
+test('an exception fails the work while that runs', async () => {
   const { code, out } = await run(`
     const failed = contain(() => { setTimeout(boom); return new Promise(() => {}); });
     await failed.catch((error) => console.log('failed', error.message));

@@ -29,7 +29,7 @@ async function spoil(db: Database): Promise<void> {
     order by arrival limit 1`.execute(db);
 }
 
-test('nothing is wrong after kill -9 and connections that are cut after COMMIT, but what is made so, which is found', async () => {
+test('after kill -9 and connections that are cut after COMMIT, only planted faults are found', async () => {
   const said: string[] = [];
   const { text, findings } = await runFaults({
     ...smoke,

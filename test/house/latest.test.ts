@@ -37,7 +37,7 @@ test('what an iterator fails with is thrown once, and is the end', async () => {
   expect([source.take(), source.isOver]).toEqual([undefined, true]);
 });
 
-test('who waits is answered when the source is closed, and the iterator is left once', async () => {
+test('a waiting reader is answered when the source is closed, and the iterator is closed once', async () => {
   const { told, source } = counted([]);
   source.take();
   const waiting = nextOf(source);

@@ -60,7 +60,7 @@ test('a job of a dead worker is released at once, and every worker is told', asy
   await listener.end();
 });
 
-test('one that may have caused several deaths waits, longer each time', async () => {
+test('a job that may have caused several deaths waits, longer each time', async () => {
   for (const attempts of [2, 3]) await take(`${attempts}`, 0, attempts);
   await release();
   const [second, third] = (await listFree()).map(({ after }) => after);

@@ -318,7 +318,7 @@ describe('a migration beside the release before it', () => {
     '000066_calendar_writing': Array(2).fill('resource: reads all rows: constraint of a column'),
   };
 
-  test('lets the release before it go on, and holds it up by nothing that reads or writes all rows', () => {
+  test('lets the release before it continue, and delays it by no read or write of all rows', () => {
     // Releases from before that one stop in any case.
     const judged = every.slice(every.indexOf('000021_schema_floor')).map((name) => {
       return [name, findUnsafe(name, textOf(name))] as const;

@@ -62,7 +62,7 @@ test.each<[string, Told['body'], string]>([
   await expect(ask()).rejects.toMatchObject({ code });
 });
 
-test('another protocol: an error', async () => {
+test('an upgrade to another protocol: an error', async () => {
   server.answer(() => ({
     body: raw('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n')!,
   }));

@@ -78,7 +78,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('what loading took is given back: a process holds less than half of it', async () => {
+test('the memory of loading is given back: a process holds less than half of it', async () => {
   await until('the heap is small', async () => {
     const [, bytes] = /^nodejs_heap_size_total_bytes (\d+)$/m.exec(await readMetrics()) ?? [];
     return bytes !== undefined && Number(bytes) < 2 * 80e6;

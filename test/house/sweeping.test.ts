@@ -117,7 +117,7 @@ test('what one worker does for all is begun by one of them in each interval, and
   expect(rows).toEqual([{ name: 'alone', isLater: true }]);
 });
 
-test('a notification is followed by a round of the prompt sweeps alone, whose conditions are asked', async () => {
+test('a notification is followed by a round of only the prompt sweeps, whose conditions are checked', async () => {
   const notifications = openNotifications(database.url, openLog('silent'));
   const stopping = new AbortController();
   const heard = await notifications.subscribe(everyTopic);

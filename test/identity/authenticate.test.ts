@@ -110,7 +110,7 @@ describe('a valid token', () => {
     expect((await other.call(`Bearer ${token}`)).status).toBe(200);
   });
 
-  test('is no longer asked for in the database while it is believed', async () => {
+  test('is not looked up in the database while it is cached', async () => {
     setClock(Date.now());
     await server.call(`Bearer ${token}`);
     const first = await server.identity.verified.get(token)!.viewer;

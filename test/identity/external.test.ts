@@ -218,7 +218,7 @@ describe('401 for an opaque token', () => {
     expect((await read('unknown-token')).status).toBe(401);
   });
 
-  test('costs the provider one question within 4 s, and at most 100 in a second, 20 of one address; more are 503', async () => {
+  test('costs the provider one request within 4 s, and at most 100 in a second, 20 from one address; more are 503', async () => {
     const outgoing = watchOutgoing();
     try {
       const asked = () => outgoing.addresses.filter((address) => address.endsWith('/introspection')).length;
@@ -355,7 +355,7 @@ describe('a provider that is down', () => {
     });
   });
 
-  test('later: JWTs go on, what only it can tell is 503', async () => {
+  test('later: JWTs are still valid; tokens that only the provider can check are 503', async () => {
     const [jwt, opaque] = [await own.token('ada'), await own.token('ada', 'urn:opaque')];
     expect((await lonely.call(`Bearer ${opaque}`)).status).toBe(200);
     await own.stop();

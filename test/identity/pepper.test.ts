@@ -50,7 +50,7 @@ test.each(['All', 'Web', 'Worker'])('no process starts with another one: Role=%s
   expect(told.status).toBe(503);
 });
 
-test('under a process that runs the database may be exchanged: it is not ready then', async () => {
+test('a running process whose database is exchanged is not ready', async () => {
   expect(await readiness()).toMatchObject({ status: 200, Checks: { Pepper: 'Healthy' } });
   await sql`update pepper set hash = sha256('of another')`.execute(service.context.db);
   expect(await readiness()).toMatchObject({
@@ -112,7 +112,7 @@ describe('the command line', () => {
     return rows[0]!.n;
   };
 
-  test('makes nothing that would never count', async () => {
+  test('makes no secret that would never be valid', async () => {
     const before = await countPins();
     for (const args of [
       ['pin', 'create', '--mandator', 'school'],
@@ -128,7 +128,7 @@ describe('the command line', () => {
     expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
   });
 
-  test('that only reads leaves open which one counts; one that makes secrets decides it', async () => {
+  test('that only reads does not fix the Pepper; one that makes secrets does', async () => {
     const claims = async () =>
       (await sql<{ n: number }>`select count(*)::int as n from pepper`.execute(service.context.db)).rows[0]!.n;
     const restart = async () => {

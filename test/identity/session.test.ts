@@ -211,7 +211,7 @@ describe('a call that brings the cookie from elsewhere', () => {
   });
 });
 
-test('of a token or a PIN and a cookie the former count; another Authorization is a proxy’s', async () => {
+test('a token or a PIN takes precedence over a cookie; another Authorization is a proxy’s', async () => {
   const { cookie, pin } = await begin('User');
   const admin = { authorization: `Bearer ${await service.signIn(service.tenant, 'Admin')}` };
   const role = async (headers: Headers) => (await ask(cookie, headers)).json.data?.me.role;

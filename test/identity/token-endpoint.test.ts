@@ -275,7 +275,7 @@ describe('a PIN that does not count', () => {
     }
   });
 
-  test('and was made here is no guess: it throttles nobody, for the same work', async () => {
+  test('and was made here does not count as a guess: it throttles nobody, at the same cost', async () => {
     const { db } = server.context;
     const revoked = await newPin();
     await revokePin(db, tenant.mandatorId, revoked.pinId);

@@ -147,7 +147,7 @@ describe('OnConflict=Skip, update', () => {
     });
   });
 
-  test('a circle stays where it is when one of it is blocked; another one turns', async () => {
+  test('a cycle stays where it is if one of its lessons is blocked; another cycle moves', async () => {
     const { book, done, places } = await enterTenant(service);
     await done('create', jobs(...['A', 'B', 'C', 'D', 'E'].map((room) => lesson(room, room, 8))));
     await book('B', 9, 10);
@@ -156,7 +156,7 @@ describe('OnConflict=Skip, update', () => {
     expect(await places()).toEqual({ A: 'A 8', B: 'B 8', C: 'C 8', D: 'E 8', E: 'D 8' });
   });
 
-  test('who loses a place to one that then cannot have it gets it after all', async () => {
+  test('a lesson that loses a place to one that then cannot have it gets it after all', async () => {
     const { done, places } = await enterTenant(service);
     const stored = [
       lesson('X', 'A', 8),
@@ -177,7 +177,7 @@ describe('OnConflict=Skip, update', () => {
     expect(batch.Errors.map(({ LektionId }) => LektionId)).toEqual(['Y', 'Z']);
   });
 
-  test('who stays where it is goes before who comes, and its other changes are made', async () => {
+  test('a lesson that stays takes precedence over one that comes, and its other changes are made', async () => {
     const { done, places, lessons } = await enterTenant(service);
     await done('create', jobs(lesson('1', 'A', 8), lesson('2', 'B', 8)));
     const batch = await done('update?OnConflict=Skip', jobs(move('1', 'B'), { LektionId: '2', Titel: 'new' }));

@@ -181,7 +181,7 @@ function wronglyCounted(before: Seen, after: Seen): string[] {
   });
 }
 
-test('whatever is asked for, the end state alone decides, and lessons and bookings agree', async () => {
+test('for any jobs only the end state decides, and lessons and bookings agree', async () => {
   const met = new Set<string>();
   const property = fc.asyncProperty(steps, async (list) => {
     const timetable = await enterTenant(service, rooms);

@@ -320,7 +320,7 @@ describe('Status', () => {
     expect(await places()).toEqual({ 1: 'A 8' });
   });
 
-  test('the room that it has left is free for others; back is then a ResourceConflict', async () => {
+  test('the room that it has left is free for others; its way back is then a ResourceConflict', async () => {
     const { done, fails, bookingOf, places } = await withLessons(lesson('1', 'A', 8));
     await done('update', change({ LektionId: '1', Status: 'Entfaellt' }));
     await done('create', [{ JobID: 'K', LektionList: [lesson('k', 'A', 8)] }]);
@@ -381,7 +381,7 @@ describe('Ursprung', () => {
     expect((await lessons())['1']).toMatchObject({ Titel: 'T', KopplungId: 'K', Ursprung: null });
   });
 
-  test('it is of before the first change, for ever', async () => {
+  test('it remains that of before the first change', async () => {
     const { done, lessons } = await withLessons(lesson('1', 'A', 8, content));
     for (const changed of [{ RessourceName: 'B' }, { Fach: 'Art' }, { RessourceName: 'A', Fach: 'Math' }]) {
       await done('update', change({ LektionId: '1', ...changed }));

@@ -80,7 +80,7 @@ describe('places', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('who fails leaves', async () => {
+  test('a visit that fails leaves', async () => {
     const places = openPlaces({ ...limits, perPerson: 1, mostWaiting: 1 });
     const holder = { mandatorId: 1, personId: 1 };
     await expect(places.hold(holder, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -228,7 +228,7 @@ describe('large imports', () => {
     await until('the second is answered', async () => second.status() === 202);
   });
 
-  test('one job alone takes a place too, and waits in a file', async () => {
+  test('a single job takes a place too, and waits in a file', async () => {
     const token = await service.signIn();
     const bodies = ['a', 'b', 'c'].map(single);
     const slow = await Promise.all(bodies.map((jobs) => begin(token, '', jobs)));
@@ -242,7 +242,7 @@ describe('large imports', () => {
     expect(slow.map(({ status }) => status())).toEqual([202, 202, 202]);
   });
 
-  test('those of one job that are stored take no connection from others', async () => {
+  test('imports of one job that are being stored take no connection from others', async () => {
     const waitingForLock = async () =>
       (
         await sql<{ n: number }>`

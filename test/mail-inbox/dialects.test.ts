@@ -44,7 +44,7 @@ describe('EWS', () => {
     expect(keyOf(ewsBody({ watermark: '' }))).toBeNull();
   });
 
-  test('of an error the id stands in its MessageXml, and its code is told', () => {
+  test('of an error the id is read from its MessageXml, and its code is reported', () => {
     expect(one(ewsFault('id'))).toMatchObject({
       kind: 'Fault',
       externalId: 'id',
@@ -55,7 +55,7 @@ describe('EWS', () => {
     expect(one(strange).ends).toBe('The mail server says that it has ended: an error.');
   });
 
-  test('names that cannot be stored are none', () => {
+  test('names that cannot be stored count as missing', () => {
     expect(one(ewsBody({ id: 'x'.repeat(513) })).externalId).toBeNull();
     expect(one(ewsBody({ id: ' ' })).externalId).toBeNull();
   });
@@ -137,7 +137,7 @@ describe('Graph', () => {
       expect(keyOfItem(other)).not.toBe(key);
   });
 
-  test('of an update without a version it is not known whether it is the same', () => {
+  test('an update without a version is never a duplicate', () => {
     expect(keyOfItem({ resourceData: { id: 'AAMk1' } })).toBeNull();
     expect(keyOfItem({ resourceData: undefined, id: 'n1' })).not.toBeNull();
     expect(keyOfItem({ resourceData: { id: 'AAMk1' }, changeType: 'deleted' })).not.toBeNull();
@@ -179,7 +179,7 @@ describe('Graph', () => {
     });
   });
 
-  test('what is no text proves nothing', () => {
+  test('a value that is no text proves nothing', () => {
     for (const clientState of [1, null, ['17.x'], { toString: '17.x' }, '', 'x'.repeat(513), 'a\0b'])
       expect(one(graphBody({ subscriptionId: ['s'], clientState }))).toMatchObject({
         clientState: null,

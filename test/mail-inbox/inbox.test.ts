@@ -109,7 +109,7 @@ test(`${different} notifications, each three times, shuffled, by two processes a
 });
 
 describe('while the database', () => {
-  test('cannot be reached, every request is answered 503, and all that is acknowledged is there', async () => {
+  test('cannot be reached, every request is answered 503, and everything acknowledged is stored', async () => {
     const answers: { watermark: string; status: number }[] = [];
     const send = async (watermark: string) => {
       const { status, headers } = await push(at(otherUrl()), ewsBody({ watermark }));
@@ -132,7 +132,7 @@ describe('while the database', () => {
     await until(async () => (await countJobs()) === rooms.length);
   });
 
-  test('is too slow, likewise; what it records all the same is a duplicate when it comes again', async () => {
+  test('is too slow, the same; what it nevertheless records is a duplicate when it comes again', async () => {
     const release = await lockInbox();
     const [first, second] = await Promise.all([
       push(at(service.url), ewsBody({ watermark: 'slow' })),
@@ -240,7 +240,7 @@ describe('the inbox', () => {
       return await makeSubscription(service.context.db, { mandatorId, calendarId }, ['Active']);
     };
 
-    test('of one tenant, another waits for what is under way alone', async () => {
+    test('of one tenant, another waits only for what is under way', async () => {
       const inbox = openTimeless();
       const subscriptionId = await other(1);
       // From now on it is known whose they are.
@@ -261,7 +261,7 @@ describe('the inbox', () => {
       await inbox.close();
     });
 
-    test('the newest of whoever has sent most gives way, and what proves nothing before it', async () => {
+    test('the newest of the largest sender gives way, and unproven ones before it', async () => {
       const subscriptionId = await other(2);
       const release = await lockInbox();
       const inbox = openTimeless();
@@ -341,7 +341,7 @@ describe('of what proves nothing', () => {
   });
 });
 
-test('what comes with the secret of a subscription is counted too, and holds up no other', async () => {
+test('what comes with the secret of a subscription is counted too, and delays no other', async () => {
   const [noisy, calm] = subscriptions as [(typeof subscriptions)[0], (typeof subscriptions)[0]];
   const many = graphBody(...Array(1_000).fill({}));
   const answers: number[] = [];

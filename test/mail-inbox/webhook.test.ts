@@ -217,7 +217,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
       ]);
     });
 
-    test('says with StatusEvent alone that it is there, and nothing of the calendar', async () => {
+    test('says with StatusEvent alone that it is alive, and nothing of the calendar', async () => {
       const body = ewsBody({ events: ['StatusEvent'], previous: 'AQAA1' });
       expect(await push(at(path, ews.k), body)).toMatchObject({ status: 200, text: okBody });
       expect(await readInbox(service)).toMatchObject([{ kind: 'Status', verdict: 'Accepted' }]);
@@ -254,7 +254,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
       },
     );
 
-    test('is believed before the answer that names the subscription', async () => {
+    test('is accepted before the answer that names the subscription', async () => {
       const { mandatorId } = service.tenant;
       await sql`update mail_subscription set state = 'Replaced' where id = ${graph.id}`.execute(service.context.db);
       const id = await makeSubscription(service.context.db, { mandatorId, calendarId: graph.calendarId }, []);
@@ -419,7 +419,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
       expect((await readMarks(service)).map(({ marks }) => marks)).toEqual([0, 0, 2]);
     });
 
-    test('tells of mail alone that it is there', async () => {
+    test('with changes of mail alone says that it is alive', async () => {
       await push(at(path, cyrus.k), stateChange({ room3: { Email: 's1' } }));
       expect(await readInbox(service)).toMatchObject([{ kind: 'Status', verdict: 'Accepted' }]);
       expect(await subscription(cyrus)).toMatchObject({ state: 'Active' });
@@ -513,21 +513,18 @@ describe('?validationToken=', () => {
     push(at(path, query), '', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
   const encoded = encodeURIComponent(token);
 
-  test.each(paths)(
-    'is echoed as text to whom a subscription that is being made is promised: %s path',
-    async (_name, path) => {
-      for (const written of [encoded, encoded.replaceAll('%20', '+'), encoded.replaceAll('%3A', ':')]) {
-        const answer = await handshake(`${graph.k}&validationToken=${written}`, path);
-        expect(answer).toMatchObject({ status: 200, type: 'text/plain; charset=utf-8', text: token });
-        expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-        expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
-      }
-      expect(await readInbox(service)).toMatchObject(
-        Array(3).fill({ dialect: 'Graph', kind: 'Handshake', verdict: 'Handshake', subscription: graph.id }),
-      );
-      expect(await subscription(graph)).toMatchObject({ state: 'AwaitingFirstPush', seen: false });
-    },
-  );
+  test.each(paths)('is echoed as text while a subscription is being made: %s path', async (_name, path) => {
+    for (const written of [encoded, encoded.replaceAll('%20', '+'), encoded.replaceAll('%3A', ':')]) {
+      const answer = await handshake(`${graph.k}&validationToken=${written}`, path);
+      expect(answer).toMatchObject({ status: 200, type: 'text/plain; charset=utf-8', text: token });
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+    }
+    expect(await readInbox(service)).toMatchObject(
+      Array(3).fill({ dialect: 'Graph', kind: 'Handshake', verdict: 'Handshake', subscription: graph.id }),
+    );
+    expect(await subscription(graph)).toMatchObject({ state: 'AwaitingFirstPush', seen: false });
+  });
 
   test.each([
     ['%2B%25+%2525', '+% %25'],

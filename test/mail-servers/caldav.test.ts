@@ -140,7 +140,7 @@ const idsOf = ({ groups }: CalendarChanges) => groups.map(({ id }) => id.slice(i
 const asked = (what: string) => requests.filter(({ body }) => body.includes(what));
 
 describe('what has changed is read', () => {
-  test('whole at first, then what was changed and removed since, each with its occurrences', async () => {
+  test('in full at first, then changed and removed objects, each with its occurrences', async () => {
     const connector = open();
     put('one.ics');
     put('two.ics');
@@ -286,7 +286,7 @@ describe('what has changed is read', () => {
     expect([idsOf(changes), changes.removed]).toEqual([['two.ics'], ['/dav/room-a/Default/one.ics']]);
   });
 
-  test('names are the same however the server escapes them, and the collections within are no objects', async () => {
+  test('names are the same however the server escapes them, and nested collections are no objects', async () => {
     put('a@b.ics');
     script = ({ body }) => {
       if (body.includes('sync-collection'))
@@ -387,7 +387,7 @@ describe('faults', () => {
     }
   });
 
-  test('no other place is asked, whatever the server names', async () => {
+  test('no other host is asked, whatever the server names', async () => {
     script = ({ body }) =>
       body.includes('sync-collection')
         ? multistatus(`${response('http://127.0.0.1:1/steal.ics', found('<getetag/>'))}<sync-token>1</sync-token>`)
@@ -403,7 +403,7 @@ describe('faults', () => {
     });
   });
 
-  test('secrets and texts of the server stand in no message', async () => {
+  test('messages contain no secrets and no texts of the server', async () => {
     script = () => ({ status: 403, body: 'the password is secret' });
     const error = await read(open()).catch((each: unknown) => each);
     expect(JSON.stringify([`${error}`, error])).not.toMatch('secret');
@@ -473,7 +473,7 @@ describe('where the calendar is', () => {
     };
   }
 
-  test('the server is asked for whom the address belongs to, and for the calendar of invitations', async () => {
+  test('the server is asked for the principal of the address, and for its calendar of invitations', async () => {
     collection = '/home/a/rooms%2Ffirst/';
     script = directory(['/home/a/other/', collection]);
     const connector = open('/');

@@ -191,7 +191,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     await expectTruth(known.flatMap(({ items }) => items));
   });
 
-  test('after any changes what is known is what is true', async () => {
+  test('after any changes the known content equals the true one', async () => {
     const dice = openDice(kind === 'Ews' ? 11 : 12);
     const appointments: { itemId: string; starts: string[] }[] = [];
     const at = (day: number, hour: number) => new Date(Date.UTC(2026, 11, 1 + day, hour)).toISOString();
@@ -319,7 +319,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     }
   });
 
-  test('wrong credentials are told as that', async () => {
+  test('wrong credentials are reported as such', async () => {
     connector = openConnectors({ log })({ ...settingsOf(kind), Password: 'wrong', ClientSecret: 'wrong' });
     const { fault, message } = await faultOf(readAll(connector, room, null, window, soon()));
     expect(fault).toBe('AccessLost');

@@ -240,7 +240,7 @@ describe('reading', () => {
     expect([groups[0]!.items[0]!.subject, cursor]).toEqual(['View 2', cursorOf('s4')]);
   });
 
-  test('what never stops changing is read again from before its last view', async () => {
+  test('a calendar that never stops changing is read again from before its last view', async () => {
     let state = 1;
     serve({ SyncFolderItems: () => synced(`s${(state += 1)}`, 1), FindItem: () => found([]) });
     expect(await read(cursorOf('s1'))).toMatchObject({ whole: true, cursor: cursorOf('s4') });
@@ -650,13 +650,13 @@ describe('faults', () => {
   });
 
   test.each(['', '{}', '{"syncState":7}', '{"deltaLink":"https://example.org"}'])(
-    'a cursor that is none of ours is lost: %s',
+    'a cursor of another form is lost: %s',
     async (cursor) => {
       expect((await faultOf(read(cursor))).fault).toBe('StateLost');
     },
   );
 
-  test('what a server says is told on one line, short and without secrets', async () => {
+  test('texts of the server are reported on one line, short and without secrets', async () => {
     const text = `no\n${'x'.repeat(50)} k=7.abc 7.${'a'.repeat(43)} ${'y'.repeat(999)}`;
     const { message } = await sync(
       response('SyncFolderItems', refused('ErrorAccessDenied').replace('It says no.', text)),

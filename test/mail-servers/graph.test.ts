@@ -134,7 +134,7 @@ describe('tokens', () => {
     expect(asked().map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer token-1'));
   });
 
-  test('one that is not taken is renewed once', async () => {
+  test('a refused token is renewed once', async () => {
     let [given, isTaken] = [0, true];
     const isCurrent = ({ headers }: Asked) => isTaken && headers.authorization === `Bearer token-${given}`;
     server.answer((one) => {
@@ -224,7 +224,7 @@ describe('subscriptions', () => {
     });
   });
 
-  test('a callback that Graph cannot reach is said to be that, without its secret', async () => {
+  test('a callback that Graph cannot reach is reported as such, without its secret', async () => {
     answerWith(
       refused(400, 'ValidationError', `Subscription validation request failed. ${callback} must respond with 200 OK.`),
     );
@@ -573,7 +573,7 @@ describe('faults', () => {
     expect((await delta(refused(404, 'ErrorFolderNotFound'), null)).fault).toBe('AccessLost');
   });
 
-  test('it is left alone for as long as it asks, by seconds and by date', async () => {
+  test('it is not asked for as long as it wants, in seconds or until a date', async () => {
     const waitingFor = async (wait: string) =>
       (await delta(refused(429, 'TooManyRequests', 'Slow', { 'retry-after': wait }))).retryAt!.getTime();
     const asked = Date.now();
@@ -636,7 +636,7 @@ describe('faults', () => {
   });
 
   test.each(['', '[]', '{"deltaLink":7}', '{"deltaLink":"https://example.org/v1.0/delta"}', '{"syncState":"a"}'])(
-    'a cursor that is none of this server is lost: %s',
+    'a cursor of another server is lost: %s',
     async (cursor) => {
       serveDelta();
       expect((await faultOf(read(cursor))).fault).toBe('StateLost');

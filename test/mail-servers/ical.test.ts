@@ -104,7 +104,7 @@ describe('the name of a zone', () => {
       expect(spans(read(calendar(outlookZone(bare), lines)).items)).toEqual(['2026-12-01T08:00/2026-12-01T09:00']);
   });
 
-  test.each(['BST', 'cst', 'IST'])('%s, which ICU knows for the sake of Java, is what the text says', (named) => {
+  test.each(['BST', 'cst', 'IST'])('%s, which ICU has for compatibility with Java, is what the text says', (named) => {
     const lines = event(`DTSTART;TZID=${named}:20261201T090000`, 'DURATION:PT1H');
     expect(spans(read(calendar(outlookZone(named), lines)).items)).toEqual(['2026-12-01T06:00/2026-12-01T07:00']);
     expect(read(calendar(lines))).toMatchObject({
@@ -159,7 +159,7 @@ describe('an exception for all that follow', () => {
       .sort();
   const third = 'TZID=Europe/Berlin:20270315T090000';
 
-  test('moves them by as much, on the clocks of the zone, over a change of the clocks, and says the same of them', () => {
+  test('moves them by the same time on the clocks of the zone, over a clock change, and changes the same members', () => {
     expect(told(from(third, 'DTSTART;TZID=Europe/Berlin:20270316T103000', 'DURATION:PT90M', 'SUMMARY:after'))).toEqual([
       '03-01T08:00 03-01T08:00 60 before',
       '03-08T08:00 03-08T08:00 60 before',
@@ -428,7 +428,7 @@ describe('an appointment', () => {
     expect(['20261117', '20261119', '20261121', '20261123'].map((date) => at(date).length)).toEqual([0, 1, 1, 0]);
   });
 
-  test('tasks and journals are nothing of a room', () => {
+  test('tasks and journals are ignored', () => {
     expect(read(calendar('BEGIN:VTODO\r\nUID:t\r\nDUE:20261201T090000Z\r\nEND:VTODO'))).toEqual({
       id: '/room/one.ics',
       items: [],

@@ -69,7 +69,7 @@ describe('a password that is not taken', () => {
     server.answer(() => ({ status: 401 }));
   });
 
-  test('is tried by those in flight, and by nobody else: all are told why, and when it is tried again', async () => {
+  test('is tried by requests in flight only: all others fail with the reason and the time of the next attempt', async () => {
     const faults = await readEach(300);
     expect(server.asked.length).toBeLessThanOrEqual(8);
     expect(new Set(faults.map(({ fault, retryAt }) => `${fault} ${retryAt?.toISOString()}`))).toEqual(
@@ -107,7 +107,7 @@ describe('a password that is not taken', () => {
     expect(refused!.retryAt!.getTime() - Date.now()).toBe(minute);
   });
 
-  test('no answer to the one that tries: another one does a little later', async () => {
+  test('if the one that tries has no answer, another one tries a little later', async () => {
     await readEach(20);
     pass(minute);
     server.answer(() => ({ body: (response) => response.destroy() }));
@@ -123,7 +123,7 @@ describe('a password that is not taken', () => {
   });
 });
 
-describe('a secret that is not taken', () => {
+describe('a secret that is refused', () => {
   test.each([
     [401, 'unauthorized'],
     [400, 'invalid_client'],

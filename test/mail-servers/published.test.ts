@@ -257,7 +257,7 @@ describe('what is no calendar is a fault, which tells nothing of the address but
     expect((answer as ServerFault).message).not.toContain(secret);
   });
 
-  test('a publisher cannot lead to a server inside, even one that the settings trust', async () => {
+  test('a publisher cannot redirect to an internal server, even one that the settings trust', async () => {
     server.answer(() => ({ status: 302, headers: { location: `${elsewhere.origin}/secret.ics` } }));
     elsewhere.answer(() => ({ body: one }));
     expect(await faultOf(open()())).toMatchObject({
@@ -267,7 +267,7 @@ describe('what is no calendar is a fault, which tells nothing of the address but
     expect(elsewhere.asked).toHaveLength(0);
   });
 
-  test('an address inside is not asked without being trusted', async () => {
+  test('an internal address is not asked unless it is trusted', async () => {
     server.answer(() => ({ body: one }));
     expect(await faultOf(open({ TrustedOrigins: [] })())).toMatchObject({
       fault: 'Unreachable',

@@ -113,7 +113,7 @@ describe('a calendar on Exchange', () => {
     expect(await desk.states()).toEqual(['Dead', 'AwaitingFirstPush']);
   });
 
-  test('whose subscriptions die as soon as they are granted is not asked for again and again', async () => {
+  test('whose subscriptions die as soon as they are granted does not ask again and again', async () => {
     for (let round = 0; round < 5; round += 1) {
       await desk.settle();
       await sql`update mail_subscription set state = 'Dead' where state = 'AwaitingFirstPush'`.execute(desk.db);
@@ -218,7 +218,7 @@ test('a mail server that does not answer leaves room for that of another tenant'
   await others.close();
 });
 
-test('once it answers one calendar, the others do not wait for their time; who is to be left alone is', async () => {
+test('once it answers one calendar, the others do not wait any longer, except those that are to be left alone', async () => {
   const many = await openSubscriptionDesk(server.settings('Graph'), ['R1', 'R2', 'R3', 'R4']);
   await sql`truncate mail_calendar cascade`.execute(many.db);
   server.script.before = (operation) =>
@@ -260,7 +260,7 @@ describe('the database', () => {
     [s, [a, d, r, x]],
   ]);
 
-  test('allows the moves that there are, refuses every other, and writes down each', async () => {
+  test('allows the defined transitions, refuses every other, and records each', async () => {
     await desk.settle();
     await sql`delete from mail_subscription`.execute(desk.db);
     for (const from of subscriptionStates)
@@ -279,7 +279,7 @@ describe('the database', () => {
       }
   });
 
-  test('lets one be asked for at a time', async () => {
+  test('lets only one be requested at a time', async () => {
     await desk.settle();
     const { calendarId } = await newest();
     const again = sql`

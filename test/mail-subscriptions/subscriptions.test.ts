@@ -279,7 +279,7 @@ describe('a probe', () => {
 });
 
 describe('a change that was found by reading and not by push', () => {
-  test('brings its subscription into doubt: it is probed at once, and Active again when something comes', async () => {
+  test('makes its subscription Suspect: it is probed at once, and Active again when a notification comes', async () => {
     await desk.settle();
     const { calendarId, id } = await only();
     await desk.pass(30);
@@ -428,7 +428,7 @@ describe('what the settings do not ask for any more', () => {
   });
 });
 
-test('with no mail server configured nothing is done and nothing said', async () => {
+test('without a mail server nothing is done or logged', async () => {
   desk.set();
   await desk.settle();
   expect([await desk.rows(), desk.takeLines(), server.asked]).toEqual([[], [], []]);

@@ -370,7 +370,7 @@ describe('what is read without anybody having said so', () => {
     expect([await isQueued(), (await calendarOf(0)).dirty_by]).toEqual([true, 'Push']);
   });
 
-  test('what is to be left alone for a while is', async () => {
+  test('a calendar that is to be left alone for a while is not read', async () => {
     await setCalendar("dirty_since = now(), dirty_by = 'Push', not_before = now() + interval '1 minute'");
     await poll();
     expect(await isQueued()).toBe(false);
@@ -401,7 +401,7 @@ describe('what is read without anybody having said so', () => {
     expect(await calendarOf(0)).toMatchObject({ cursor: null, dirty_by: 'Request' });
   });
 
-  test('an operator asks for it at once, whatever speaks against it', async () => {
+  test('an operator has it read at once, despite any pause', async () => {
     const id = await setCalendar("not_before = now() + interval '1 hour'");
     await requestReadings(db, tenant.mandatorId, [id], { whole: false });
     expect(await calendarOf(0)).toMatchObject({ not_before: null, cursor: 'c', dirty_by: 'Request' });
@@ -447,7 +447,7 @@ describe('what is read without anybody having said so', () => {
     expect((await calendarOf(0)).dirty_by).toBe('Push');
   });
 
-  test('what was told is not put off by what marks all calendars over some time, unless its mail server is spared', async () => {
+  test('a notified calendar is not delayed by a later mark of all calendars, unless its mail server is paused', async () => {
     const id = await setCalendar("dirty_since = now(), dirty_by = 'Push', queued_for = now() - interval '1 second'");
     await markCalendars(db, [id], 'Poll', 100_000);
     expect(await jobAfter(await nowThere())).toBeLessThanOrEqual(300);
@@ -457,7 +457,7 @@ describe('what is read without anybody having said so', () => {
     expect(await jobAfter(since)).toBeGreaterThan(3_601_000);
   });
 
-  test('however often it is said, it is queued once, 300 ms after the last and 3 s after the first', async () => {
+  test('however many notifications come, it is queued once, 300 ms after the last and 3 s after the first', async () => {
     const id = await setCalendar('marks = 0');
     for (let times = 0; times < 20; times++) await markCalendars(db, [id], 'Push');
     const { rows } = await sql<{ n: number; late: boolean }>`

@@ -313,7 +313,7 @@ describe.each(kinds)(
       expect(await answers()).toHaveLength(2);
     });
 
-    test('whose telling has come to nothing is booked as soon as its room is free', async () => {
+    test('whose decline has failed is booked as soon as its room is free', async () => {
       const bookingId = await book(1);
       await invite(1);
       await read();
@@ -441,7 +441,7 @@ describe.each(kinds)(
       expect(await told()).toHaveLength(25);
     });
 
-    test('that something accepts again and again is left to people after three times a day', async () => {
+    test('that is accepted again and again is left to people after three times a day', async () => {
       await book(1);
       await invite(1);
       await read();

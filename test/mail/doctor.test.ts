@@ -151,7 +151,7 @@ describe('a calendar', () => {
     return { calendars: ofCheck(findings, 'Calendar'), tenant: ofCheck(findings, 'Mail')[0]! };
   }
 
-  test('that is well has no line of its own', async () => {
+  test('without a fault has no line of its own', async () => {
     const id = await makeCalendar(
       db,
       place(),

@@ -101,7 +101,7 @@ const appoint = (start: string, more: object = {}) =>
   });
 
 describe('what is read', () => {
-  test('is what stands there: appointments, whole days, series with exceptions, and all that they say', async () => {
+  test('is the content of the calendar: appointments, whole days, series with exceptions, and all their values', async () => {
     await appoint('01T08', { sensitivity: 'private', answer: 'tentative' });
     await appoint('02T08', { shownAs: 'free', organizer: null });
     await appoint('03T08', { start: '2026-12-24', end: '2026-12-26', isWholeDay: true });

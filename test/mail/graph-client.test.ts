@@ -57,7 +57,7 @@ const statusOf = (attempt: Promise<unknown>) =>
     ({ statusCode, code }: GraphError) => `${statusCode} ${code}`,
   );
 
-test('what is written it would send alike, and reads again', async () => {
+test('it would send what is written in the same form, and reads it', async () => {
   const account = { ClientId: server.clientId, ClientSecret: server.clientSecret };
   const times = { PastDays: 1, FutureDays: 365 };
   const settings = { Kind: 'Graph' as const, Url: `${relay.url}/v1.0`, TokenUrl: server.token, ...account, ...times };

@@ -55,7 +55,7 @@ const at = (hours: number) => new Date((Math.ceil(Date.now() / 3_600_000) + hour
 const doctor = async () =>
   (await examineMail(service.context)).map(({ check, level, text }) => `${level} ${check}: ${text}`);
 
-test('push that works, a conflict that ends, and access that is lost', async () => {
+test('working push, a conflict that ends, and lost access', async () => {
   const resourceId = service.tenant.resources[0]!.id;
   expect((await admin.patch(`/resources/${resourceId}`, { Mailbox: mailbox })).status).toBe(200);
   expect(await see({ pushWorks: true })).toMatchObject({ state: 'Active', fault: null });

@@ -486,7 +486,7 @@ describe('the room is occupied', () => {
     expect(await states()).toEqual({ a: 'Conflict' });
   });
 
-  test('one of two items at one time gets it, and keeps it; the other one follows', async () => {
+  test('one of two items at one time gets the room, and keeps it; the other one follows', async () => {
     graph.put(room.mailbox, eventAt('b', at(1, 8)));
     await sync();
     graph.put(room.mailbox, eventAt('a', at(1, 7.5)), eventAt('b', at(1, 8), { subject: 'Renamed' }));
@@ -1051,7 +1051,7 @@ describe('whoever reads it dies', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
-  test('who was away for long does not end the note of its heir', async () => {
+  test('a worker that was away for long does not end the note of its successor', async () => {
     const held = graph.hold();
     const reading = sync();
     await held.reached;
@@ -1086,7 +1086,7 @@ describe('whoever reads it dies', () => {
       expect(await occupied()).toHaveLength(1);
     });
 
-    test('who was taken for dead and is not takes that back, and leaves the note of its heir', async () => {
+    test('a worker that was wrongly taken for dead takes that back, and leaves the note of its successor', async () => {
       const held = graph.hold();
       const reading = sync();
       await held.reached;

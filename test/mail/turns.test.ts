@@ -154,7 +154,7 @@ test('the time of a turn begins with its first request: waiting for our own data
   for (let tenant = 1; tenant <= places; tenant++) expect(await tryOnce(turns, tenant)).toBe(true);
 });
 
-test('what is cut short for want of a slow place alone is known as such, and starts in one the next time', async () => {
+test('work that was cut short only because no slow place was free is marked as such, and starts in one the next time', async () => {
   const turns = openTurns(places);
   for (let tenant = 2; tenant <= 5; tenant++) void turns.take({ tenant, name: 'x' }, hang);
   await pass(1);
@@ -248,7 +248,7 @@ test('spare work leaves what the server allows to other work that the server has
   expect(await turns.take(spare, answer)).toBeUndefined();
 });
 
-test('what is urgent and is not asked for any more holds up nothing', async () => {
+test('urgent work that no longer asks delays nothing', async () => {
   const turns = openTurns(places);
   const reading = (name: string, isUrgent = false) => ({ tenant: 1, name, isBulk: true, isUrgent });
   const first = Promise.withResolvers<void>();
@@ -262,7 +262,7 @@ test('what is urgent and is not asked for any more holds up nothing', async () =
   expect(await turns.take(reading('poll'), answer)).toBeUndefined();
 });
 
-test('spare work asks again the later, the more of it waits', async () => {
+test('the more spare work waits, the later it asks again', async () => {
   const turns = openTurns(places);
   const take = (nth: number) => turns.take({ tenant: 1, name: `${nth}`, isSpare: true }, hang);
   for (let nth = 0; nth < 3; nth += 1) void take(nth);

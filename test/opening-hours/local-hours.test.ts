@@ -174,7 +174,7 @@ describe('rules and exceptions', () => {
     ]);
   });
 
-  test('an exception replaces what starts on its dates, and leaves the night before alone', () => {
+  test('an exception replaces the hours that start on its dates, but not those of the night before', () => {
     const night = [rule('22:00', '06:00')];
     expect(
       berlin('2026-06-01..2026-06-03', night, [special('2026-06-02', ['10:00', '11:00'], ['23:00', '01:00'])]),
@@ -318,7 +318,7 @@ describe('for any zone, date and hours', () => {
     ['Africa/Casablanca', '2026-02-15'],
     ['Pacific/Apia', '2011-12-30'],
   ] as const;
-  test.each(changes)('%s on %s is as a clock on the wall says, minute by minute', (timeZone, date) => {
+  test.each(changes)('%s on %s is as a wall clock shows, minute by minute', (timeZone, date) => {
     const clock = wallClock(timeZone);
     const midnight = Date.parse(date);
     const first = new Map<number, number>();

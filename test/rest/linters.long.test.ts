@@ -39,6 +39,6 @@ const linters: [name: string, lint: (finish: Finish) => void][] = [
   ],
 ];
 
-test.each(linters)('%s finds nothing', async (_name, lint) => {
+test.each(linters)('%s finds no fault', async (_name, lint) => {
   expect(await new Promise((resolve) => lint((error, out, err) => resolve(error ? out + err : '')))).toBe('');
 });

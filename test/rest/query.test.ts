@@ -57,7 +57,7 @@ describe('query parameters that a route does not know', () => {
     expect(info.mock.calls.filter(([, text]) => String(text).startsWith('query parameters'))).toEqual([]);
   });
 
-  test('hide no fault of those that it knows', async () => {
+  test('hide no fault in known ones', async () => {
     const answer = await call(lenient, 'v1.0/resources?Limit=none&Colour=red');
     expect([answer.status, await faultsOf(answer)]).toEqual([400, [['Limit', 'InvalidType']]]);
     expect((await call(lenient, 'v1.0/resources?Limit=1&limit=2')).status).toBe(400);

@@ -175,7 +175,7 @@ test('as many items as a list may have', async () => {
   expect([answer.status, (answer.body['Items'] as Tree[]).length]).toEqual([200, 1_000]);
 });
 
-test('what is made anew has no members of a record', async () => {
+test('a new record accepts no read-only members', async () => {
   const record = await read('resource');
   expect(faultsOf(await admin.post('/resources', { ...record, Name: 'Copy' }))).toEqual(
     expect.arrayContaining([['UnknownField', '/Id', 'Id']]),

@@ -57,7 +57,7 @@ async function occupy(): Promise<Record<'lesson' | 'mailItem' | 'running', numbe
   return { lesson: of('Lesson'), mailItem: of('MailItem'), running: of('Booking') };
 }
 
-test('the preview tells what has not begun, who shows the room, and the version to retire it in', async () => {
+test('the preview lists bookings that have not begun, displays of the room, and the version to retire', async () => {
   expect((await preview()).body).toEqual({
     Resource: expect.objectContaining({ Id: room, Active: true }),
     Bookings: 0,
@@ -206,7 +206,7 @@ describe('a retirement', () => {
     expect((await admin.get(`/resources/${room}`)).body).toMatchObject({ Active: true, Version: 1 });
   });
 
-  test('with the ETag of the preview only while all that it told is so; with that of the room whatever is booked', async () => {
+  test('with the ETag of the preview only while the preview is still right; with that of the room whatever is booked', async () => {
     const tagOf = async () => (await preview()).headers.get('etag') as string;
     const send = (tag: string) =>
       admin.send('POST', `/resources/${room}/retirement`, {

@@ -659,7 +659,7 @@ describe('roomgate apply FILE', () => {
     return printed;
   }
 
-  test('prints what became of the records', async () => {
+  test('prints the outcome for the records', async () => {
     const file = { Mandator: 'CLI', Name: 'School' };
     const Members = [{ Member: 'Name', Old: null, New: 'School' }];
     expect(await run(`\uFEFF${JSON.stringify(file)}`)).toEqual([

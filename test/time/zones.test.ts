@@ -36,7 +36,7 @@ test('any zone shows at any time what Temporal does, and comes back from it', ()
   );
 });
 
-test('about a change of its clocks a zone finds what is shown first, last, twice and not at all', () => {
+test('around a clock change a zone finds times that are shown first, last, twice and not at all', () => {
   const from = fc.integer({ min: Date.UTC(1920, 0), max: Date.UTC(2080, 0) });
   const aside = fc.integer({ min: -26 * 3600, max: 26 * 3600 });
   fc.assert(

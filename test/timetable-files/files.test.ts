@@ -52,7 +52,7 @@ function makeSchool(): string[] {
 }
 
 describe(`a school of ${lessons} lessons a week`, () => {
-  test('the same file changes nothing; another one is written exactly where it differs', async () => {
+  test('the same file changes nothing; of another one exactly the differences are written', async () => {
     const school = await enterSchool(service, rooms);
     const lines = makeSchool();
     const first = await school.imports({ 'GPU001.TXT': lines.join('\r\n') }, schoolOptions);

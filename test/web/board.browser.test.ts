@@ -39,7 +39,7 @@ describeInBrowser('A board in a browser', () => {
     for (const room of rooms) expect(await tile(room).innerText()).toMatch(/Free/);
   });
 
-  test('what is booked is there, in its room alone', async () => {
+  test('a booking is shown in its room only', async () => {
     const { Id } = await school.book('Raum 2', -5, 40, { Subject: 'Notenkonferenz' });
     await tile('Raum 2').getByText('Notenkonferenz').waitFor();
     expect(await tile('Raum 2').innerText()).toMatch(/Busy until \d\d:\d\d/);

@@ -134,7 +134,7 @@ describe('the clock', () => {
     expect(clock.now()).toBe(noon + 60_100);
   });
 
-  test('has gone on while the device slept, until the server says how far', () => {
+  test('has continued while the device slept, until the server says how long', () => {
     const clock = makeClock(() => 5_000);
     clock.skip(3_600_000);
     expect(clock.now()).toBeUndefined();
@@ -545,7 +545,7 @@ describe('the link', () => {
     link.close();
   });
 
-  test('tries at once when somebody is in a hurry', async () => {
+  test('tries at once when asked to', async () => {
     const world = makeWorld(async () => {
       throw new TypeError('Failed to fetch');
     });
@@ -637,7 +637,7 @@ describe('the link', () => {
     link.close();
   });
 
-  test('ends when the token does not count, and not for a page of something in between', async () => {
+  test('ends when the token is not valid, but not for a page of a proxy', async () => {
     const refused = makeWorld(withStatus(401, '{"errors":[{"extensions":{"code":"NOT_AUTHENTICATED"}}]}'));
     refused.open();
     await refused.pass(60_000);

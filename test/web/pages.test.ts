@@ -143,7 +143,7 @@ describe('GET /{mandator}/door-sign/{resourceId}/phone.svg', () => {
 });
 
 describe('GET /assets', () => {
-  test('scripts have neither types nor comments, and go on doing what they did', async () => {
+  test('scripts have neither types nor comments, and behave the same', async () => {
     const { headers, body } = await get('/assets/displays/state.ts');
     expect(headers['content-type']).toBe('text/javascript; charset=utf-8');
     expect(body.toString()).not.toMatch(/\/\*\*|\bexport type\b|: number/);
@@ -152,7 +152,7 @@ describe('GET /assets', () => {
     expect(Object.keys(served)).toEqual(Object.keys(source));
   });
 
-  test('304 to who has it, gzip to who takes it, each under an ETag of its own', async () => {
+  test('304 for a known ETag, gzip if accepted, each with an ETag of its own', async () => {
     for (const address of ['/school/door-sign/1', '/assets/displays/state.ts']) {
       const plain = await get(address);
       const zipped = await get(address, { 'Accept-Encoding': 'br, gzip' });

@@ -36,7 +36,7 @@ const page = (version: string) => `<meta name="version" content="${version}">`;
 const html = (text: string, status = 200) => new Response(text, { status, headers: { 'content-type': 'text/html' } });
 const sign = '/school/door-sign/7?lang=de';
 
-test('the worker gives what the network gives, and keeps it', async () => {
+test('the worker answers with what the network sends, and caches it', async () => {
   for (const version of ['1', '2']) {
     network = async () => html(page(version));
     expect(await get(sign)).toBe(page(version));
@@ -57,7 +57,7 @@ test.each([
   expect(kept.size).toBe(1);
 });
 
-test('what leads nowhere is given up: soon where something is kept, and else before it keeps other calls away', async () => {
+test('a call that hangs is given up: soon if the answer is cached, otherwise before it blocks other calls', async () => {
   network = async () => html(page('1'));
   await get(sign);
   network = (_request, { signal }) =>

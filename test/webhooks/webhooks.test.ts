@@ -218,7 +218,7 @@ describe('a message', () => {
     expect(textOf(Buffer.from('\u001b\r\n'))).toBeNull();
   });
 
-  test('is taken by the status 200, also where the rest of the answer breaks off', async () => {
+  test('is accepted by the status 200, even if the rest of the answer breaks off', async () => {
     const made = await make();
     receiver.answer(() => ({
       headers: { 'Content-Length': '100' },
@@ -341,7 +341,7 @@ describe('events', () => {
     expect(message).toMatchObject({ type: 'batch.ended', data: { BatchId, ImportStatus: 'LessonsImportFailed' } });
   });
 
-  test('that are committed late are not jumped over, and no second job is queued for what was sent', async () => {
+  test('that are committed late are not skipped, and no second job is queued for what was sent', async () => {
     const made = await make();
     let late: number[] = [];
     const commit = await hold(db, async (trx) => {
