@@ -134,7 +134,8 @@ export function createApp(context: Context, health: Health): App {
   for (const handler of cors) app.use(corsPaths, handler);
   // Before the tenants' routes, which would read `api` and `WebServices` as a tenant. The callback's secret is its credential.
   app.use(webhook.router);
-  app.get(calendarFeed.feedPaths, calendarFeed.admitTokens(context));
+  // For all methods: calendar programs that look for CalDAV hear 405, and not that a sign-in is missing.
+  app.all(calendarFeed.feedPaths, calendarFeed.admitTokens(context));
   app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));
   app.use(mountRoutes(context, displays.pairingRoutes));
   app.use('/:mandator/api', door);

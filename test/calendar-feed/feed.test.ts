@@ -418,6 +418,17 @@ describe('GET resources/{id}/calendar.ics', () => {
   });
 });
 
+test('405 with Allow for a calendar program that looks for CalDAV with a token, and 401 for a wrong one', async () => {
+  const { Url } = await makeToken(await makeRoom());
+  for (const method of ['PROPFIND', 'REPORT', 'PUT']) {
+    const answer = await fetch(Url, { method });
+    expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET, HEAD']);
+  }
+  const options = await fetch(Url, { method: 'OPTIONS' });
+  expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD']);
+  expect((await fetch(`${Url}x`, { method: 'PROPFIND' })).status).toBe(401);
+});
+
 describe('401 in the same words', () => {
   const refusal = async (url: string) => {
     const answer = await fetch(url);
