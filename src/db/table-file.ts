@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { getSystemErrorMessage } from 'node:util';
 import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { Conflict, InvalidInput } from '../errors.ts';
@@ -61,7 +62,7 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
     let fault: Error | undefined;
     target.once('error', (error) => (fault = error));
     await pipeline(text, createGzip(), target, { end: false }).catch((error: Error) => {
-      throw error === fault ? new Conflict(`The output cannot be written: ${error.message}.`) : error;
+      throw error === fault ? new Conflict(`The output cannot be written: ${whyOf(error)}.`) : error;
     });
     return rows;
   }
@@ -74,15 +75,19 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
     fs.linkSync(part, target);
     return rows;
   } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw taken;
     throw /^(open|write|fsync|close|link)$/.test(syscall ?? '')
-      ? new Conflict(`${target} cannot be written: ${message}`)
+      ? new Conflict(`${target} cannot be written: ${whyOf(error as Error)}.`)
       : error;
   } finally {
     fs.rmSync(part, { force: true });
   }
 }
+
+/** What the system says, without the name of a call or of a file in between. */
+const whyOf = ({ errno, message }: NodeJS.ErrnoException): string =>
+  errno === undefined ? message : getSystemErrorMessage(errno);
 
 export const damaged = (file: string, what: string) => new InvalidInput(`${file}: ${what}. Nothing was changed.`);
 
@@ -102,6 +107,8 @@ async function* readLines(file: string, name: string): AsyncGenerator<string> {
   try {
     yield* linesOf(input);
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall)
+      throw new InvalidInput(`${file} cannot be read: ${whyOf(error as Error)}. Nothing was changed.`);
     throw damaged(file, `it cannot be read, is cut off or damaged, or is not ${name}: ${(error as Error).message}`);
   } finally {
     source.destroy();

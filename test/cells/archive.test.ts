@@ -72,7 +72,7 @@ test('a tenant is the same after it was written into a file, removed and read ag
   const lines = gunzipSync(bytes).toString().split('\n');
   const damaged: [string, Buffer | undefined, string][] = [
     ['cut', bytes.subarray(0, bytes.length / 2), 'is cut off or damaged'],
-    ['missing', undefined, 'ENOENT'],
+    ['missing', undefined, 'no such file or directory'],
     ['no-gzip', Buffer.from('{}'), 'is cut off or damaged'],
     ['empty', gzipSync(''), 'is empty'],
     ['backup', gzipSync('{"Roomgate":"backup","Format":1}\n'), 'is not the archive of a tenant'],
@@ -121,6 +121,17 @@ test('a tenant is the same after it was written into a file, removed and read ag
     headers: { Authorization: `Bearer ${token}` },
   });
   expect(answer.status).toBe(200);
+});
+
+test('a file that is not there, or a folder that is not, is told of in the words of the system alone', async () => {
+  const { db } = service.context;
+  const file = path.join(folder, 'nowhere', 'file');
+  await expect(writeArchive(db, 'school', file)).rejects.toThrow(
+    new RegExp(`^${file} cannot be written: no such file or directory\\.$`),
+  );
+  await expect(readArchive(db, file)).rejects.toThrow(
+    new RegExp(`^${file} cannot be read: no such file or directory\\. Nothing was changed\\.$`),
+  );
 });
 
 test('a tenant that is being moved or removed is neither written into a file nor read from one', async () => {
