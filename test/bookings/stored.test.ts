@@ -7,7 +7,7 @@ import { bookingList, listBookings } from '../../src/bookings/service.ts';
 import { selectStored } from '../../src/bookings/stored.ts';
 import { selectBookings } from '../../src/bookings/stored-lists.ts';
 import type { Viewer } from '../../src/context.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
+import { type Database, openDatabase, type Transaction } from '../../src/db/database.ts';
 import { readPage } from '../../src/db/paging.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -42,7 +42,7 @@ let all: Row[];
 let seriesId: number;
 
 /** Of each room a booking every 2 hours; every fifth is inactive, lasts a day and so lies across the next ones. */
-async function fill(mandatorId: number): Promise<void> {
+async function fill(trx: Transaction, mandatorId: number): Promise<void> {
   await sql`
     insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied, organizer_id, changed_at)
     select ${mandatorId}, room.id, (${[...bookingKinds]}::text[])[1 + n % 4],
@@ -58,7 +58,7 @@ async function fill(mandatorId: number): Promise<void> {
       -- Some begin at once, some a microsecond apart.
       select ${new Date(first)}::timestamptz + interval '2 hours' * n
         + interval '1 microsecond' * (room.number % 3) as start) as slot
-    order by random()`.execute(db);
+    order by random()`.execute(trx);
 }
 
 beforeAll(async () => {
@@ -84,7 +84,11 @@ beforeAll(async () => {
       .executeTakeFirstOrThrow()
   ).id;
   await sql`update resource set location_id = ${annex} where mandator_id = ${mandatorId} and id % 4 = 0`.execute(db);
-  for (const one of [mandatorId, other.mandatorId]) await fill(one);
+  await db.transaction().execute(async (trx) => {
+    // Without looking up what each of them refers to, and telling of it.
+    await sql`set local session_replication_role = replica`.execute(trx);
+    for (const one of [mandatorId, other.mandatorId]) await fill(trx, one);
+  });
   const series = await sql<{ id: number }>`
     insert into booking_series (mandator_id, recurrence_rule) values (${mandatorId}, 'FREQ=DAILY;COUNT=30') returning id`.execute(
     db,
