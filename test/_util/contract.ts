@@ -182,19 +182,19 @@ function readDocument(document: Tree, casing: Casing) {
   };
 }
 
+/** Read once for all test files of a worker: to compile the schemas takes a second. */
+const documents: Partial<Record<Casing, ReturnType<typeof readDocument>>> = {};
+const documentIn = (casing: Casing) =>
+  (documents[casing] ??= readDocument(JSON.parse(fs.readFileSync(documentFile, 'utf8')), casing));
+
 /** @param service the root of its URLs */
 export function openContract(service: string) {
-  const document = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as Tree;
-  const documents: Record<Casing, ReturnType<typeof readDocument>> = {
-    pascal: readDocument(document, 'pascal'),
-    camel: readDocument(document, 'camel'),
-  };
   const seen = new Map<string, Set<number>>();
 
   return {
     /** Each operation with its described statuses, and those that were answered so far. */
     operations: () =>
-      documents.pascal.operations.map(({ name, answers }) => ({
+      documentIn('pascal').operations.map(({ name, answers }) => ({
         name,
         statuses: [...answers.keys()],
         seen: [...(seen.get(name) ?? [])].sort(),
@@ -208,7 +208,7 @@ export function openContract(service: string) {
       const sent = new Request(service + path, init);
       const { pathname, searchParams } = new URL(sent.url);
       const casing = sent.headers.get('x-jsonpropertyformat') === 'camel' ? 'camel' : 'pascal';
-      const { find, request, response } = documents[casing];
+      const { find, request, response } = documentIn(casing);
       const text = await sent.clone().text();
       const answer = await fetch(sent);
       const operation = find(sent.method, pathname);
