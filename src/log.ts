@@ -76,9 +76,14 @@ export function readableLines(level: string): (line: string) => string {
   };
 }
 
+/** Characters that may wait to be written; further lines are lost. */
+const mostWaiting = 16 * 1_048_576;
+
 /** Standard error. The lines of one turn of the event loop are one write, as writes are most of the cost under load. */
 function standardError(level: string): DestinationStream {
-  const stream = pino.destination({ fd: 2, sync: true });
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting });
+  // A full disk must not end the process: lines wait until there is room again.
+  stream.on('error', () => {});
   const format = tty.isatty(2) ? readableLines(level) : (line: string) => line;
   let lines = '';
   function flush(): void {

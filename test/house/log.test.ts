@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { openLog, readableLines } from '../../src/log.ts';
 
@@ -72,4 +77,21 @@ describe('at a terminal', () => {
     expect(info(request(500))).toContain('INFO: request {"status":500');
     expect(debug(request(200))).toContain('INFO: request {"status":200');
   });
+});
+
+test('a disk that is full ends no process, and its memory is bounded', async () => {
+  const full = await open('/dev/full', 'w');
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)};
+    const log = openLog('info');
+    const text = 'x'.repeat(4_000);
+    for (let round = 0; round < 500; round++) {
+      for (let line = 0; line < 100; line++) log.info(text);
+      await new Promise(setImmediate);
+    }
+    console.log(process.memoryUsage().rss < 250_000_000 ? 'bounded' : process.memoryUsage().rss);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', full.fd] });
+  const [told, [code]] = await Promise.all([text(child.stdout as Readable), once(child, 'exit')]);
+  await full.close();
+  expect([code, told]).toEqual([0, 'bounded\n']);
 });
