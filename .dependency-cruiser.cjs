@@ -45,10 +45,14 @@ const home = (name, packages, places) => onlyFrom(name, `^node_modules/(${packag
 
 module.exports = {
   forbidden: [
-    onlyTo('main', '^src/main\\.js$', '^src/host\\.ts$'),
+    onlyTo('main', '^src/main\\.js$', '^src/(beginning|host)\\.ts$'),
+    onlyTo('beginning', '^src/beginning\\.ts$', [
+      '^src/db/embedded\\.ts$',
+      '^src/(siblings|config|containment|log)\\.ts$',
+    ]),
     onlyTo('host', '^src/host\\.ts$', [
       '^src/(cli|worker|db|flow)/',
-      '^src/(server|supervisor|siblings|context|config|containment|errors|log)\\.ts$',
+      '^src/(beginning|server|supervisor|siblings|context|config|errors|log)\\.ts$',
     ]),
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db|flow)/',

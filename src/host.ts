@@ -1,21 +1,25 @@
 /** Runs a command line: reads the settings, and opens what the command needs. */
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import fs from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import path from 'node:path';
 import v8 from 'node:v8';
 import vm from 'node:vm';
+import {
+  beginServing,
+  isLocal,
+  localDirectory,
+  orStop,
+  pepperFile,
+  readSettings,
+  type ServingBegun,
+  settle,
+} from './beginning.ts';
 import { watchOutput } from './cli/output.ts';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
-import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
-import { watchForUncaught } from './containment.ts';
+import { type Config, listeningOn } from './config.ts';
 import { openContext } from './context.ts';
 import { writeBackup } from './db/backup.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
 import { insistOnDirect } from './db/direct.ts';
-import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
 import { startIdsOf } from './db/id-ranges.ts';
 import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
@@ -24,73 +28,14 @@ import { restoreBackup } from './db/restore.ts';
 import { examineStandbys } from './db/standbys.ts';
 import { outlast } from './flow/retry.ts';
 import { type Log, openLog } from './log.ts';
-import { openSiblings } from './siblings.ts';
 import { examineWorkers } from './worker/diagnosis.ts';
 import { migrateQueue } from './worker/queue.ts';
-
-const project = path.join(import.meta.dirname, '..');
-
-/** Whether the settings name no database, so that the local PostgreSQL from npm packages is used. */
-const isLocal = (config: Config) => config.DatabaseUrl === '';
-
-const pepperFile = (directory: string) => path.join(directory, 'pepper');
-
-/** The Pepper of the local PostgreSQL, created once. The link makes its file appear with its whole content. */
-function localPepper(directory: string): string {
-  const file = pepperFile(directory);
-  if (!fs.existsSync(file)) {
-    const own = `${file}.${process.pid}`;
-    fs.writeFileSync(own, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
-    try {
-      fs.linkSync(own, file);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    } finally {
-      fs.rmSync(own);
-    }
-  }
-  const pepper = fs.readFileSync(file, 'utf8').trim();
-  if (pepper === '')
-    throw new ConfigError(`Pepper: ${file} is empty; restore it, or delete it if nothing is kept beside it`);
-  return pepper;
-}
 
 /** The settings for a command. The server on the local PostgreSQL may listen on another port than they name. */
 function readClientSettings(): Config {
   const config = readSettings();
-  const server = isLocal(config) ? findServer(dataDirectory(project)) : undefined;
+  const server = isLocal(config) ? findServer(localDirectory()) : undefined;
   return server ? listeningOn(config, server.Port) : config;
-}
-
-/**
- * Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL where none is named.
- * @param meanwhile called when PostgreSQL takes a while
- */
-async function settle(
-  config: Config,
-  log: Log,
-  meanwhile = () => {},
-): Promise<{ config: Config; local?: EmbeddedPostgres }> {
-  if (!isLocal(config)) {
-    if (!config.Pepper)
-      throw new ConfigError('Pepper: is missing; with DatabaseUrl it must be set, to at least 32 random characters');
-    return { config };
-  }
-  const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log, { meanwhile });
-  return await orStop(local, async () => {
-    const Pepper = config.Pepper ?? localPepper(local.directory);
-    return { config: Object.freeze({ ...config, DatabaseUrl: local.url, Pepper }), local };
-  });
-}
-
-/** Runs `begin`, and leaves the local PostgreSQL when it fails: the open connection would keep the process alive. */
-async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () => Promise<T>): Promise<T> {
-  try {
-    return await begin();
-  } catch (error) {
-    await local?.stop();
-    throw error;
-  }
 }
 
 async function bringUp(db: Database, config: Config, log: Log): Promise<string[]> {
@@ -116,13 +61,6 @@ async function settleDirectly(written: Config, log: Log): Promise<Awaited<Return
   return settled;
 }
 
-/** Aborts at the first SIGTERM or SIGINT. npm repeats Ctrl-C to a process that has received it, so later ones are ignored. */
-function onSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
-  return stop.signal;
-}
-
 /**
  * Gives back what loading took, two thirds of the heap, in 100 ms: V8 would keep it as room for garbage. Its collector shrinks the
  * heap when asked by this function, which Node.js hides behind a flag.
@@ -140,7 +78,7 @@ async function superviseServers(config: Config, log: Log, stop: AbortSignal): Pr
   let withdraw: (() => void) | undefined;
   try {
     await supervise(config, log, stop, (port) => {
-      if (isLocal(config)) withdraw = announceServer(dataDirectory(project), port);
+      if (isLocal(config)) withdraw = announceServer(localDirectory(), port);
       giveBackMemory();
     });
   } finally {
@@ -155,9 +93,49 @@ async function loadServer({ Role }: Config) {
   return server;
 }
 
-const readSettings = () => readConfig(process.env, project);
+async function serve(tell: Parameters<Host['serve']>[0], begun?: Promise<ServingBegun>): Promise<void> {
+  const { written, log, stop, stopped, siblings, settled } = await (begun ?? beginServing());
+  if (!settled) return await superviseServers(written, log, stop);
+  // While PostgreSQL starts. What cannot be loaded is told of where it is needed.
+  void loadServer(written).catch(() => {});
+  const { config, local } = await settled;
+  try {
+    const { startServer } = await loadServer(written);
+    const server = await startServer(config, log, { siblings });
+    const { Port } = server.context.config;
+    const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
+    // The next start finds it even if this process is killed.
+    flushCompileCache();
+    const told = server.ready.then(async () => {
+      siblings?.announce(Port);
+      if (siblings?.isFirst !== false) await outlast(stop, () => tell(server.context, local !== undefined), log);
+      giveBackMemory();
+    });
+    // Work that hangs must not keep the process alive: everything that was answered is in the database.
+    const leave = (code: number) =>
+      setTimeout(
+        () => {
+          log.warn('the process ends before all that it was doing has ended');
+          process.exit(code);
+        },
+        written.DrainSeconds * 1_000 + 9_500,
+      ).unref();
+    try {
+      await Promise.race([stopped, told.then(() => stopped)]);
+      leave(0);
+    } catch (error) {
+      leave(1);
+      throw error;
+    } finally {
+      withdraw?.();
+      await server.stop();
+    }
+  } finally {
+    await local?.stop();
+  }
+}
 
-const host: Host = {
+const host: Omit<Host, 'serve'> = {
   config: readClientSettings,
   async open() {
     const written = readSettings();
@@ -226,61 +204,19 @@ const host: Host = {
       await local?.stop();
     }
   },
-  async serve(tell) {
-    const written = readSettings();
-    const log = openLog(written.LogLevel);
-    watchForUncaught(log);
-    const stop = onSignal();
-    // From here on: a signal that comes while the server starts ends it, too.
-    const stopped = once(stop, 'abort');
-    const siblings = openSiblings();
-    if (!siblings && written.Processes !== 1) return await superviseServers(written, log, stop);
-    // While PostgreSQL starts. What cannot be loaded is told of where it is needed.
-    const { config, local } = await settle(written, log, () => void loadServer(written).catch(() => {}));
-    try {
-      const { startServer } = await loadServer(written);
-      const server = await startServer(config, log, { siblings });
-      const { Port } = server.context.config;
-      const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
-      // The next start finds it even if this process is killed.
-      flushCompileCache();
-      const told = server.ready.then(async () => {
-        siblings?.announce(Port);
-        if (siblings?.isFirst !== false) await outlast(stop, () => tell(server.context, local !== undefined), log);
-        giveBackMemory();
-      });
-      // Work that hangs must not keep the process alive: everything that was answered is in the database.
-      const leave = (code: number) =>
-        setTimeout(
-          () => {
-            log.warn('the process ends before all that it was doing has ended');
-            process.exit(code);
-          },
-          written.DrainSeconds * 1_000 + 9_500,
-        ).unref();
-      try {
-        await Promise.race([stopped, told.then(() => stopped)]);
-        leave(0);
-      } catch (error) {
-        leave(1);
-        throw error;
-      } finally {
-        withdraw?.();
-        await server.stop();
-      }
-    } finally {
-      await local?.stop();
-    }
-  },
   diagnose: async ({ config, db }) => [
     ...(await diagnose(config.DatabaseUrl, db, examineWorkers)),
     ...(await examineStandbys(config)),
   ],
 };
 
-/** @returns the exit code */
-export async function run(argv: readonly string[]): Promise<number> {
-  const code = await runProgram(createProgram(host), argv, watchOutput());
+/**
+ * @param begun what `serve` goes on with, if it has begun already
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[], begun?: Promise<ServingBegun>): Promise<number> {
+  const program = createProgram({ ...host, serve: (tell) => serve(tell, begun) });
+  const code = await runProgram(program, argv, watchOutput());
   // The channel to a supervisor does not keep a process that has done its work.
   process.channel?.unref();
   return code;

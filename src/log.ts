@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import tty from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import type { prettyFactory } from 'pino-pretty';
 import { traceFields } from './tracing.ts';
 
 export type Log = Logger;
@@ -62,7 +63,9 @@ function shorten(line: string): string {
 
 /** Formats lines for a terminal. Requests that went well are left out above the level `debug`. */
 export function readableLines(level: string): (line: string) => string {
-  const format = prettyFactory({
+  // Loaded here: most processes write to no terminal.
+  const pretty = createRequire(import.meta.url)('pino-pretty') as { prettyFactory: typeof prettyFactory };
+  const format = pretty.prettyFactory({
     colorize: false,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',

@@ -25,12 +25,20 @@ if (major < 24 || (major === 24 && minor < 9))
       'unless optional packages are left out',
   );
 
+/** @type {Promise<import('./beginning.ts').ServingBegun> | undefined} */
+let begun;
 module.enableCompileCache(path.join(project, 'node_modules/.cache/roomgate-compiled'));
 try {
-  // Not a static import, which would be compiled before the cache is there.
+  // Not static imports, which would be compiled before the cache is there.
+  if (process.argv.slice(2).join(' ') === 'serve') begun = (await import('./beginning.ts')).beginServing();
+  // PostgreSQL starts while the rest is loaded; what fails is told by the command.
+  await begun?.catch(() => {});
   const { run } = await import('./host.ts');
-  process.exitCode = await run(process.argv);
+  process.exitCode = await run(process.argv, begun);
 } catch (error) {
   if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+  // The local PostgreSQL would go on.
+  const settled = await begun?.then((beginning) => beginning.settled).catch(() => undefined);
+  await settled?.local?.stop();
   stop(`Its packages are not all there: ${install}\n${error.message}`);
 }

@@ -12,6 +12,7 @@ const { forbidden } = createRequire(import.meta.url)(rulesFile) as { forbidden: 
 /** For each rule imports that it must catch: who imports, and what. Packages are written without a path. */
 const planted: Record<string, [importer: string, imported: string][]> = {
   main: [['src/main.js', 'src/server.ts']],
+  beginning: [['src/beginning.ts', 'src/db/database.ts']],
   host: [
     ['src/host.ts', 'src/lessons/service.ts'],
     ['src/host.ts', 'src/app.ts'],

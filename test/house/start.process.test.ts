@@ -40,6 +40,7 @@ describe('what is loaded before a process serves', () => {
         'ws',
         '@graphql-tools/utils',
         'amaro',
+        'pino-pretty',
         '@opentelemetry/sdk-trace',
       ],
     ],
@@ -47,7 +48,9 @@ describe('what is loaded before a process serves', () => {
       ['src/host.ts', 'src/server.ts'],
       ['graphql', 'graphql-yoga', '@pothos/core', 'ws'],
     ],
-    [['src/host.ts'], ['express', 'prom-client', 'graphql', 'ws']],
+    [['src/host.ts'], ['express', 'prom-client', 'graphql', 'ws', 'pino-pretty']],
+    // PostgreSQL waits for these.
+    [['src/beginning.ts'], ['kysely', 'graphile-worker', 'commander', 'jose', 'pino-pretty']],
   ])('%j without %j', (entries, packages) => {
     const urls = entries.map((entry) => new URL(entry, `file://${project}/`).href);
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', trace(urls)], {
