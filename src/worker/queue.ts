@@ -1,4 +1,3 @@
-import { runMigrations } from 'graphile-worker';
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
 import { traceparentNow } from '../tracing.ts';
@@ -7,6 +6,8 @@ import type { Sweep } from './task.ts';
 
 /** Brings the queue's own schema up to date; safe for many processes at once. */
 export async function migrateQueue(db: Database): Promise<void> {
+  // Loaded here: few commands need it, and a server has it already.
+  const { runMigrations } = await import('graphile-worker');
   await runMigrations({ pgPool: poolOf(db), preset: { worker: { schema: 'graphile_worker' } } });
 }
 

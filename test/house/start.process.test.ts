@@ -48,7 +48,7 @@ describe('what is loaded before a process serves', () => {
       ['src/host.ts', 'src/server.ts'],
       ['graphql', 'graphql-yoga', '@pothos/core', 'ws'],
     ],
-    [['src/host.ts'], ['express', 'prom-client', 'graphql', 'ws', 'pino-pretty']],
+    [['src/host.ts'], ['express', 'prom-client', 'graphql', 'graphile-worker', 'ws', 'pino-pretty']],
     // PostgreSQL waits for these.
     [['src/beginning.ts'], ['kysely', 'graphile-worker', 'commander', 'jose', 'pino-pretty']],
   ])('%j without %j', (entries, packages) => {
