@@ -4,6 +4,7 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { executePrepared } from '../db/prepared.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import {
   type Batch,
@@ -26,13 +27,11 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
   checkBatchUser(viewer);
-  const row = uuidPattern.test(batchId)
-    ? await selectBatches(db)
-        .where('batch.mandator_id', '=', viewer.mandatorId)
-        .where('batch.id', '=', batchId)
-        .$if(seesOwnBatches(viewer), (query) => query.where('batch.created_by', '=', viewer.personId))
-        .executeTakeFirst()
-    : undefined;
+  const batch = selectBatches(db)
+    .where('batch.mandator_id', '=', viewer.mandatorId)
+    .where('batch.id', '=', batchId)
+    .$if(seesOwnBatches(viewer), (query) => query.where('batch.created_by', '=', viewer.personId));
+  const [row] = uuidPattern.test(batchId) ? await executePrepared(db, 'batch', batch.compile()) : [];
   if (!row) throw new NotFound(`There is no batch ${batchId.slice(0, 64)}.`);
   return toBatch(row);
 }

@@ -32,8 +32,15 @@ const chunkSize = 5_000;
 
 type BatchOutcome = 'LessonsCreated' | 'LessonsImportFailed';
 
-/** A batch at work; `counts` is how many lessons each job lists. */
-type BatchWork = { trx: Transaction; batch: Running; counts: readonly number[]; jobs: StagedJobs; stage: Stage };
+/** A batch at work; `counts` is how many lessons each job lists, `listed` how many all of them list. */
+type BatchWork = {
+  trx: Transaction;
+  batch: Running;
+  counts: readonly number[];
+  listed: number;
+  jobs: StagedJobs;
+  stage: Stage;
+};
 
 /** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
 export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<BatchOutcome> {
@@ -46,16 +53,18 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   await sql`discard plans`.execute(trx);
   const jobs = await stageJobs(trx, batch);
   const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
-  const work: BatchWork = { trx, batch, counts, jobs, stage: openStage(trx, batch, listed) };
+  const work: BatchWork = { trx, batch, counts, listed, jobs, stage: openStage(trx, batch, listed) };
   if (jobs.faulty) return await failData(work, lessonCount);
 
-  await context.work
-    .transaction()
-    .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount }));
+  const progress = openProgress(context, batch, lessonCount);
   if (batch.replacesQuelle !== null) await work.stage.lessons();
   const tooMany = await removesMany(trx, batch);
-  if (tooMany !== undefined && !batch.validateOnly) return await failLimits(trx, batch, [tooMany]);
-  const published = await publish(openProgress(context, batch, lessonCount), work);
+  if (tooMany !== undefined && !batch.validateOnly) {
+    await progress.settled();
+    return await failLimits(trx, batch, [tooMany]);
+  }
+  const published = await publish(progress, work);
+  await progress.settled();
   if (!published) return await failData(work, lessonCount);
   const { warnings, omitted } = await recordWarnings(work, published);
   // A dry run goes on, as it may find more; this warning comes first.
@@ -146,7 +155,7 @@ async function attempt<T>(
 }
 
 /** The fast path: see creation. */
-async function create(progress: ImportProgress, { trx, batch, counts, jobs }: BatchWork): Promise<Published> {
+async function create(progress: ImportProgress, { trx, batch, counts, listed, jobs }: BatchWork): Promise<Published> {
   const { resourceIds } = jobs;
   let published: Published = {
     inserted: 0,
@@ -174,7 +183,8 @@ async function create(progress: ImportProgress, { trx, batch, counts, jobs }: Ba
       earliest: earliest && earliest < noticed.earliest ? earliest : noticed.earliest,
       latest: latest && latest > noticed.latest ? latest : noticed.latest,
     };
-    await progress.report(published.inserted);
+    // The end tells of the last ones.
+    if (published.inserted < listed) await progress.report(published.inserted);
   }
   await joinByHash(trx, false);
   if (coupled) await describeCoupled(trx, batch);
@@ -211,7 +221,7 @@ async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork)
   for (let first = 1; first <= plan.rows; first += chunkSize) {
     const last = first + chunkSize - 1;
     await carryOut(trx, batch, first, last);
-    await progress.report(Math.min(last, plan.rows));
+    if (last < plan.rows) await progress.report(last);
   }
   await lookUpByKey(trx, false);
   await endPlan(trx, batch);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Running } from './batch.ts';
+import { move } from './lifecycle.ts';
 
 export type ImportContext = Context & { work: Database; signal: AbortSignal; runner: string };
 
@@ -26,9 +27,16 @@ async function tellProgress({ work, log }: ImportContext, batch: Running, proces
   if (told?.cancel_requested) throw new Cancelled();
 }
 
-/** Progress is written on a connection of its own, since the import's transaction commits only at the end. */
+/**
+ * Tells that the lessons are being processed. It is told, as all progress is, on a connection of its own, since the import's
+ * transaction commits only at the end; the import goes on meanwhile.
+ */
 export function openProgress(context: ImportContext, batch: Running, lessonCount: number) {
-  let reported: Promise<void> = Promise.resolve();
+  let reported: Promise<void> = context.work
+    .transaction()
+    .execute(async (trx) => void (await move(trx, batch, 'AwaitingLessonProcessing', { lessonCount })));
+  // The next await gets any error.
+  reported.catch(() => {});
   return {
     /** Reports in the background; fulfilled when the previous report has arrived. */
     async report(processed: number): Promise<void> {
@@ -38,6 +46,7 @@ export function openProgress(context: ImportContext, batch: Running, lessonCount
       // The next await gets any error.
       reported.catch(() => {});
     },
+    /** Fulfilled when all that was told has arrived. Only then may the import's transaction change the batch. */
     settled: () => reported,
   };
 }

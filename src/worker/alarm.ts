@@ -16,7 +16,10 @@ const usualAsk = 5_000;
  * end of the job before it is recorded after the pool has looked for the next.
  */
 const waitingAsk = 300;
-/** The least milliseconds between two queries, to gather the notifications of a storm. */
+/**
+ * Milliseconds between a notification and the query that it causes. The pools look for a new job by themselves at that moment,
+ * and the notifications of a storm are gathered.
+ */
 const gatherFor = 100;
 
 /** Jobs that can be taken now, counted up to `most`, and milliseconds until the next one can. */
@@ -61,12 +64,12 @@ export function openAlarm(
         const isLate = performance.now() >= lookAt;
         if (ready > 0 || isLate) wake(Math.max(1, ready));
         if (isLate) lookAt = performance.now() + lookEvery;
-        await pause(gatherFor, signal);
         const askIn = Math.min(next ?? askEvery, ready > 0 ? waitingAsk : askEvery);
         const wait = Math.min(lookAt - performance.now(), askIn - gatherFor);
         const waiting = new AbortController();
         await Promise.race([pause(Math.max(0, wait), AbortSignal.any([signal, waiting.signal])), heard.promise]);
         waiting.abort();
+        await pause(gatherFor, signal);
       }
     },
   };

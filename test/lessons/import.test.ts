@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { makeTenant } from '../_util/factories.ts';
-import { type Job, type Lesson, type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
+import {
+  type BatchRecord,
+  type Job,
+  type Lesson,
+  type LessonClient,
+  lessonClient,
+  makeJobs,
+} from '../_util/lessons.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -56,6 +64,23 @@ describe('LessonsCreated', () => {
     expect(await everything()).toEqual([before[0]! + 1_000, before[1]! + 1_000, before[2]! + 67]);
     const { rows } = await sql`select from batch_job where body is not null`.execute(service.context.db);
     expect(rows).toEqual([]);
+  });
+
+  test('watchers of a batch hear that it is stored, started, processed and has ended, and of progress only between', async () => {
+    const heard: string[] = [];
+    const listener = new pg.Client(service.context.config.DatabaseUrl);
+    listener.on('notification', ({ payload = '' }) => heard.push(payload));
+    await listener.connect();
+    await listener.query('listen roomgate');
+    const timesHeard = async (batch: BatchRecord) => {
+      // What is heard comes in the order of the commits.
+      await sql`select pg_notify('roomgate', 'last')`.execute(service.context.db);
+      while (heard.at(-1) !== 'last') await listener.query('select');
+      return heard.filter((payload) => payload.endsWith(`:${batch['BatchId']}`)).length;
+    };
+    expect(await timesHeard(await client.importJobs(freshJobs(30, 'quiet-')))).toBe(4);
+    expect(await timesHeard(await client.importJobs(freshJobs(10_005, 'loud-')))).toBe(6);
+    await listener.end();
   });
 
   /** Of the bookings of a database: how often an index of them was asked, and the entries that were read. */
