@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Viewer } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 
@@ -35,6 +36,15 @@ export async function makeTenant(db: Database, options: { code?: string; rooms?:
     .execute();
   const person = (role: string) => persons.find((candidate) => candidate.role === role)!;
   return { mandatorId: mandator.id, code, locationId: location.id, resources, person };
+}
+
+/** Removes all tenants, as on the first start, beside a worker that runs. */
+export async function removeTenants(db: Database): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    // Sweeps take the locks of tables in another order. In a deadlock it is they who give way, and run again.
+    await sql`set local deadlock_timeout = '1min'`.execute(trx);
+    await sql`truncate mandator cascade`.execute(trx);
+  });
 }
 
 type Tenant = Pick<Awaited<ReturnType<typeof makeTenant>>, 'mandatorId' | 'code' | 'resources' | 'person'>;

@@ -10,6 +10,7 @@ import { inspectBackup, writeBackup } from '../../src/db/backup.ts';
 import { diagnose } from '../../src/db/diagnosis.ts';
 import { ensureDemo } from '../../src/demo/service.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
+import { removeTenants } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { type Receiver, startReceiver } from '../webhooks/_util/receiver.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
     MailServer__Demo__Password: 'unused',
     Webhooks__TrustedOrigins: receiver.origin,
   });
-  await sql`truncate mandator cascade`.execute(service.context.db);
+  await removeTenants(service.context.db);
   await ensureDemo(service.context);
   await until(async () => {
     const { rows } = await sql`select from mail_calendar where mailbox = 'aula@demo.example'`.execute(

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
 import { connect } from '../../src/cli/client.ts';
 import { credentialOf } from '../../src/cli/credential.ts';
 import { ownRoot } from '../../src/config.ts';
 import { welcome } from '../../src/demo/cli.ts';
+import { removeTenants } from '../_util/factories.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;
@@ -13,7 +13,7 @@ afterEach(() => service.stop());
 async function start(settings: Record<string, string>): Promise<string> {
   service = await startService({ ...settings, DemoPin: 'DEMO-1234' });
   const { context } = service;
-  await sql`truncate mandator cascade`.execute(context.db);
+  await removeTenants(context.db);
   const said: string[] = [];
   await welcome(context, true, {
     json: false,
