@@ -354,7 +354,7 @@ describeInBrowser('The master data of the console', () => {
     await field('Users, too, import, change and delete lessons').uncheck();
     await field('In the mail calendar of the room stands').selectOption('only when it is taken');
     await field(
-      'Who invites a room that is taken here is told so by the mail server: the item is declined there',
+      'The mail server declines items for a room that is taken here, and so tells whoever invited the room',
     ).check();
     await button('Save').click();
     await admin.page.locator('#top .brand', { hasText: 'Upper School' }).waitFor();
@@ -369,7 +369,7 @@ describeInBrowser('The master data of the console', () => {
     const { page } = admin;
     type Look = { Colour: string | null; Logo: string | null };
     const stored = async () => (await call('GET', 'tenant')) as Look;
-    const preview = page.getByRole('img', { name: 'A sign looks so: by day' });
+    const preview = page.getByRole('img', { name: 'How a sign looks: by day' });
     /** Of the preview: where its head is plain, and where a logo stands, above the name. */
     const seen = () =>
       page.evaluate<string[]>(`[[620, 4], [83, 30]].map(([x, y]) => {

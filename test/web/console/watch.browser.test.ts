@@ -98,11 +98,11 @@ describeInBrowser('What Admins watch in the console', () => {
         values (${mandatorId}, gen_random_uuid(), 'Create', 'LessonsImportFailed', 1, 3, 'Data', 'x', 'r',
           ${person('Importer').id}, now())`.execute(db());
       const matters = page.locator('.matters li');
-      await page.getByText('An import of Importer of school has failed').waitFor();
+      await page.getByText('An import by Importer of school failed').waitFor();
       expect(await matters.allInnerTexts()).toEqual([
-        expect.stringMatching(/^Fault\s+Door sign Tür Aula is silent since Fri, .*\s+Door signs$/),
+        expect.stringMatching(/^Fault\s+Door sign Tür Aula has been silent since Fri, .*\s+Door signs$/),
         expect.stringMatching(/The calendar of Bibliothek cannot be read: The mail server refuses access\.\s+Mail$/),
-        expect.stringMatching(/An import of Importer of school has failed at .*, with 3 errors\.\s+Timetables$/),
+        expect.stringMatching(/An import by Importer of school failed at .*, with 3 errors\.\s+Timetables$/),
         expect.stringMatching(/^Note\s+The battery of door sign Tür Aula is at 7 %\.\s+Door signs$/),
         expect.stringMatching(/The PIN “timetable” of Importer of school ends on .*\s+Master data$/),
       ]);
@@ -148,11 +148,13 @@ describeInBrowser('What Admins watch in the console', () => {
       const told = page.locator('.matters li').filter({ hasText: 'webhook' });
       await told.nth(1).waitFor();
       expect(await told.allInnerTexts()).toEqual([
-        expect.stringMatching(/^Fault\s+Nothing is sent to the webhook Board since .*\(410\)\.\s+Send again$/),
-        expect.stringMatching(/^Note\s+The webhook Mirror takes nothing since .*\s+Webhooks$/),
+        expect.stringMatching(/^Fault\s+Nothing has been sent to the webhook Board since .*\(410\)\.\s+Send again$/),
+        expect.stringMatching(/^Note\s+The webhook Mirror has accepted nothing since .*\s+Webhooks$/),
       ]);
       await isSound(admin);
-      await told.getByRole('button', { name: /^Send again: Nothing is sent to the webhook Board/ }).press('Enter');
+      await told
+        .getByRole('button', { name: /^Send again: Nothing has been sent to the webhook Board/ })
+        .press('Enter');
       await told.nth(1).waitFor({ state: 'detached' });
       expect((await api.get(`/webhooks/${gone}`)).body).toMatchObject({ Enabled: true, DisabledBecause: null });
     });
@@ -439,7 +441,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await sides.getByRole('link', { name: 'Open the booking' }).click();
       await page.getByRole('dialog').getByText('Konferenz').waitFor();
       await admin.open('?screen=activity');
-      await page.getByText('1 booking does not stand in the calendar of Bibliothek as booked.').waitFor();
+      await page.getByText('1 booking is not in the calendar of Bibliothek as booked.').waitFor();
       await sql`update mail_calendar set writing_fault = 'It may not be written.' where id = ${calendarId}`.execute(
         db(),
       );

@@ -123,10 +123,10 @@ export const t = texts(
   {
     title: 'Activity',
     attention: 'What needs attention',
-    nothing: 'Nothing at present: door signs, calendars, imports, requests and PINs are well.',
+    nothing: 'Nothing at present: door signs, calendars, imports, requests and PINs are in order.',
     refresh: 'Check again',
     levels: { fault: 'Fault', warning: 'Note' },
-    silent: (name: string, since: string) => `Door sign ${name} is silent since ${since}.`,
+    silent: (name: string, since: string) => `Door sign ${name} has been silent since ${since}.`,
     signsEnd: (name: string, at: string) =>
       `Door sign ${name} has not been heard from for a long time; its pairing ends on ${at}.`,
     battery: (name: string, percent: number) => `The battery of door sign ${name} is at ${percent} %.`,
@@ -146,15 +146,15 @@ export const t = texts(
       `${n === 1 ? '1 item' : `${n} items`} in the calendar of ${name} cannot be read.`,
     unwritable: (name: string, why: string) => `The calendar of ${name} cannot be written: ${why}`,
     unwritten: (name: string, n: number) =>
-      `${n === 1 ? '1 booking does' : `${n} bookings do`} not stand in the calendar of ${name} as booked.`,
+      `${n === 1 ? '1 booking is' : `${n} bookings are`} not in the calendar of ${name} as booked.`,
     batch: (who: string, at: string, errors: number) =>
-      `An import of ${who} has failed at ${at}${errors ? `, with ${errors} ${errors === 1 ? 'error' : 'errors'}` : ''}.`,
+      `An import by ${who} failed at ${at}${errors ? `, with ${errors} ${errors === 1 ? 'error' : 'errors'}` : ''}.`,
     requests: (n: number, more: boolean) =>
       `${more ? `More than ${n}` : n} ${n === 1 ? 'request waits' : 'requests wait'} for a decision.`,
     pinEnds: (name: string, label: string | null, at: string) =>
       `The PIN ${label ? `“${label}” ` : ''}of ${name} ends on ${at}.`,
     pinEnded: (name: string, label: string | null, at: string) =>
-      `The PIN ${label ? `“${label}” ` : ''}of ${name} has expired on ${at}.`,
+      `The PIN ${label ? `“${label}” ` : ''}of ${name} expired on ${at}.`,
     problem: (room: string, kind: string, text: string | null, at: string) =>
       `${room}: ${kind}${text ? `, “${text}”` : ''}, reported ${at}.`,
     problems: {
@@ -167,13 +167,13 @@ export const t = texts(
       Other: 'another problem',
     } as Names,
     webhookDisabled: (name: string, why: string, at: string) =>
-      `Nothing is sent to the webhook ${name} since ${at}: ${why}`,
+      `Nothing has been sent to the webhook ${name} since ${at}: ${why}`,
     webhookReasons: {
-      Gone: 'Its receiver wants nothing any more (410).',
-      Failing: 'It has not taken an event for three days.',
-      HistoryLost: 'What would come next is no longer kept.',
+      Gone: 'Its receiver wants no more events (410).',
+      Failing: 'It has not accepted an event for three days.',
+      HistoryLost: 'The events that would come next are no longer kept.',
     } as Names,
-    webhookFails: (name: string, since: string) => `The webhook ${name} takes nothing since ${since}.`,
+    webhookFails: (name: string, since: string) => `The webhook ${name} has accepted nothing since ${since}.`,
     enable: 'Send again',
     settle: 'Done',
     willSettle: 'The problem counts as settled.',

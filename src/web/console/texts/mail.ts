@@ -93,7 +93,7 @@ export const t = texts(
     soon: 'at once',
     push: 'Notifications',
     pushes: 'come',
-    noPush: 'do not come; it is asked',
+    noPush: 'do not come; it is polled',
     conflicts: 'Conflicts',
     unreadable: 'Unreadable',
     unwritten: 'Not entered',
@@ -140,7 +140,7 @@ export const t = texts(
     since: 'Since',
     unreadableHint: 'Change or delete these items in the calendar; what can be read again is booked by itself.',
     unwrittenHint:
-      'This is booked here and does not stand so in the calendar on the mail server: who looks there may think the room is free. The booking itself holds.',
+      'These bookings are not in the calendar on the mail server as they are here: people who look there may think the room is free. The bookings themselves hold.',
     causes: {
       Changed: 'Somebody changes or deletes the item there again and again. Ask them to change the booking instead.',
       Refused: 'The mail server does not accept the item.',

@@ -172,7 +172,8 @@ export const t = texts(
       calendarWriting: 'For each room with a mailbox; a room may have it otherwise.',
       calendarEdits: 'Lessons always stay as they are here.',
     },
-    declineConflicts: 'Who invites a room that is taken here is told so by the mail server: the item is declined there',
+    declineConflicts:
+      'The mail server declines items for a room that is taken here, and so tells whoever invited the room',
     asSchool: 'as for the school',
     pinsCount: 'PINs sign people in. Only whoever runs the server changes that.',
     pinsDoNot: 'PINs sign nobody in. Only whoever runs the server changes that.',
@@ -181,10 +182,10 @@ export const t = texts(
     noColour: 'No colour of its own. Choose one.',
     logo: 'Logo',
     logoHint: (kib: number, pixels: number) =>
-      `PNG, JPEG or WebP, at most ${kib} KiB and ${pixels} × ${pixels} pixels, on white ground. Anybody may see it.`,
+      `PNG, JPEG or WebP, at most ${kib} KiB and ${pixels} × ${pixels} pixels, on a white background. Anybody may see it.`,
     noLogo: (file: string) => `${file} cannot be taken: its type, size or content is not as told here.`,
     remove: 'Remove',
-    lookPreview: 'A sign looks so',
+    lookPreview: 'How a sign looks',
     byDay: 'by day',
     atNight: 'at night',
     sampleRoom: 'HS 101',
@@ -229,7 +230,7 @@ export const t = texts(
     kindHint: 'such as Room, Hall, Laboratory',
     equipmentHint: 'with commas between',
     mailboxHint: 'address of its mail calendar; empty where there is none',
-    checkInHint: 'so many minutes after its start a booking is released when nobody checks in; empty: never',
+    checkInHint: 'minutes after its start at which a booking is released if nobody checks in; empty: never',
     noPolicy: 'none: everybody may',
     moves: (from: string, to: string) =>
       `The room moves from ${from} to ${to}. Its bookings stay; where the time zones differ, their clock times change.`,
