@@ -275,11 +275,13 @@ describe('readers of SSE', () => {
   let server: http.Server;
   const sockets: net.Socket[] = [];
   let answered: http.ServerResponse | undefined;
+  let streamed: { close(): void } | undefined;
 
   beforeAll(async () => {
     server = http.createServer(async (request, response) => {
       answered = response.setHeader('X-Of-Route', 'yes');
       const frames = await watch(JSON.parse(decodeURIComponent(String(request.headers['x-asked']))));
+      streamed = frames;
       response.on('close', () => frames.close());
       (request.url === '/patient' ? patient : events).serve(response, frames);
     });
@@ -296,13 +298,15 @@ describe('readers of SSE', () => {
     server.close();
   });
 
+  const requestOf = (asked: Asked, version = '1.1', path = '/') =>
+    `GET ${path} HTTP/${version}\r\nHost: localhost\r\nX-Asked: ${encodeURIComponent(JSON.stringify(asked))}\r\n\r\n`;
+
   /** The bytes that a reader has had, behind the headers. */
   function read(asked: Asked, version = '1.1', path = '/') {
     const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
     sockets.push(socket);
     const reader = { socket, text: '', closed: false };
-    const header = encodeURIComponent(JSON.stringify(asked));
-    socket.write(`GET ${path} HTTP/${version}\r\nHost: localhost\r\nX-Asked: ${header}\r\n\r\n`);
+    socket.write(requestOf(asked, version, path));
     socket.setEncoding('utf8').on('data', (part) => (reader.text += part));
     socket.on('error', () => {}).on('close', () => (reader.closed = true));
     return reader;
@@ -334,6 +338,22 @@ describe('readers of SSE', () => {
     expect(answered?.getHeaderNames()).toEqual([]);
     const texts = Object.values(answered ?? {}).filter((value) => typeof value === 'string');
     expect(texts.join()).not.toContain('X-Of-Route');
+  });
+
+  test('get the stream of a pipelined request after the end of the one before it', async () => {
+    rooms.tell(1, { text: 'frei' });
+    rooms.tell(2, { text: 'belegt' });
+    const reader = read({ query, variables: { id: 1 } }, '1.1', '/patient');
+    await until(() => reader.text.includes('"frei"'));
+    const first = streamed;
+    reader.socket.write(requestOf({ query, variables: { id: 2 } }, '1.1', '/patient'));
+    await until(() => rooms.watchers === 2);
+    expect(reader.text).not.toContain('"belegt"');
+    first?.close();
+    await until(() => reader.text.includes('"belegt"'));
+    const [, before = '', behind = ''] = reader.text.split('HTTP/1.1 200 OK\r\nX-Of-Route: yes\r\n');
+    expect(before).toMatch(/event: complete\ndata:\n\n\r\n0\r\n\r\n$/);
+    expect(behind).toContain('event: next\ndata: {"data":{"room":{"text":"belegt","later":"belegt"}}}\n\n\r\n');
   });
 
   test('of HTTP/1.0 get them without chunks', async () => {
