@@ -6,14 +6,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import { rests } from '../db/resting.ts';
 import type { DB } from '../db/tables.ts';
 import { isCancelled, isOutage } from '../flow/database-errors.ts';
 import { lockClasses } from '../flow/locks.ts';
 import { inTrace, untraced } from '../tracing.ts';
-import { unlockAll, worksFor } from '../worker/leases.ts';
+import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
@@ -29,14 +29,12 @@ import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } f
 export async function runNextBatch(context: ImportContext, mandatorId: number, lane: 'short' | 'long'): Promise<void> {
   const done = await context.work.connection().execute(async (session) => {
     try {
-      const pid = await tryLock(session, mandatorId, context.runner);
-      if (pid === undefined) return 'nothing';
+      if (!(await tryLock(session, mandatorId, context.runner))) return 'nothing';
       const next = await findNext(session, mandatorId);
       if (!next?.isDue) return 'nothing';
       if (next.isLong && lane === 'short') return 'moved';
       const batch = await startBatch(session, next);
-      if (batch)
-        await inTrace(context.traces, 'import batch', spanOf(batch), () => runBatch(context, session, batch, pid));
+      if (batch) await inTrace(context.traces, 'import batch', spanOf(batch), () => runBatch(context, session, batch));
       return 'worked';
     } finally {
       // A lost connection has lost the lock too.
@@ -49,20 +47,20 @@ export async function runNextBatch(context: ImportContext, mandatorId: number, l
   if (done === 'worked') await untraced(() => nudgeOpen(context.work, mandatorId));
 }
 
-/**
- * Held until the session unlocks or ends; it ends with its runner.
- * @returns the process id of the session; undefined when another one has the lock
- */
-async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string): Promise<number | undefined> {
-  const { rows } = await sql<{ pid: number; free: boolean }>`
-    select ${worksFor(runner)}, pg_backend_pid() as pid,
-      pg_try_advisory_lock(${lockClasses.batches}, ${mandatorId}) as free`.execute(session);
-  return rows[0]?.free ? rows[0].pid : undefined;
+/** Held until the session unlocks or ends; it ends with its runner. */
+async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string): Promise<boolean> {
+  await workFor(session, runner);
+  const { rows } = await sql<{
+    free: boolean;
+  }>`select pg_try_advisory_lock(${lockClasses.batches}, ${mandatorId}) as free`.execute(session);
+  return rows[0]?.free === true;
 }
 
 async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
-  const next = await findNext(db, mandatorId);
-  if (next?.isDue) await db.transaction().execute((trx) => nudge(trx, mandatorId, next.isLong ? 'long' : 'short'));
+  await db.transaction().execute(async (trx) => {
+    const next = await findNext(trx, mandatorId);
+    if (next?.isDue) await nudge(trx, mandatorId, next.isLong ? 'long' : 'short');
+  });
 }
 
 /** Ended batches that one sweep deletes; each may have many errors. */
@@ -121,8 +119,7 @@ const spanOf = ({ id, operation, jobCount, requestId, traceParent: parent }: Run
     parent,
   }) as const;
 
-/** @param pid the process id of the session */
-async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Running, pid: number): Promise<void> {
+async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Running): Promise<void> {
   const log = context.log.child({
     batchId: batch.id,
     mandatorId: batch.mandatorId,
@@ -136,7 +133,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   try {
     if (batch.cancelRequested) throw new Cancelled();
     const outcome = await session.transaction().execute((trx) =>
-      untilStopped(context, pid, batch, async () => {
+      untilStopped(context, trx, batch, async () => {
         const outcome = await importBatch(context, trx, batch);
         // A later cancellation waits for this transaction, and is then refused.
         if (await isCancelRequested(trx, batch)) throw new Cancelled();
@@ -177,17 +174,18 @@ async function record({ work }: ImportContext, batch: Running, error: unknown): 
 const lookEveryMs = 1_000;
 
 /**
- * Does the work in a transaction of the session `pid`. When the process stops or the batch is cancelled, the running statement is cancelled, again
+ * Does the work in this transaction. When the process stops or the batch is cancelled, the running statement is cancelled, again
  * until the work has ended: a statement may take minutes or wait for a lock. A COMMIT is never cancelled: one that waits for a
  * standby would be acknowledged at once, and be lost with the primary.
  * @throws HandedOver, Cancelled when the work was cut short
  */
 async function untilStopped<T>(
   context: ImportContext,
-  pid: number,
+  trx: Transaction,
   batch: BatchKey,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
   const over = new AbortController();
   const unwanted = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => {});
@@ -200,7 +198,7 @@ async function untilStopped<T>(
       // Only while the session is ours: PostgreSQL reuses the ids of backends that have ended.
       await sql`
         select pg_cancel_backend(pid) from ${heldLocks(lockClasses.batches)} as held
-        where number = ${batch.mandatorId} and pid = ${pid}`
+        where number = ${batch.mandatorId} and pid = ${rows[0]?.pid}`
         .execute(context.work)
         .catch(() => {});
   }

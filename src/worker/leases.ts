@@ -27,8 +27,10 @@ export async function holdRunner(session: Kysely<DB>, runner: string): Promise<v
   await sql`select pg_advisory_lock(${lockClasses.runner}, hashtext(${runner}))`.execute(session);
 }
 
-/** SQL: takes the lock that shows a session to work for a runner, until the session gives up its locks. */
-export const worksFor = (runner: string) => sql`pg_advisory_lock_shared(${lockClasses.work}, hashtext(${runner}))`;
+/** Takes the lock that shows a session to work for a runner, until the session gives up its locks. */
+export async function workFor(session: Kysely<DB>, runner: string): Promise<void> {
+  await sql`select pg_advisory_lock_shared(${lockClasses.work}, hashtext(${runner}))`.execute(session);
+}
 
 export async function unlockAll(session: Kysely<DB>): Promise<void> {
   await sql`select pg_advisory_unlock_all()`.execute(session);

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { runNextBatch } from '../../src/lessons/service.ts';
 import { openLog } from '../../src/log.ts';
-import { releaseTheDead, worksFor } from '../../src/worker/leases.ts';
+import { releaseTheDead, workFor } from '../../src/worker/leases.ts';
 import { type DatabaseServer, startDatabaseServer } from '../_util/database-server.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { until } from '../_util/process.ts';
@@ -77,7 +77,7 @@ test('the COMMIT of a batch, while its process stops', async () => {
 
 test('the COMMIT of a dead worker', async () => {
   const ended = work.connection().execute(async (session) => {
-    await sql`select ${worksFor('dead')}`.execute(session);
+    await workFor(session, 'dead');
     await session.transaction().execute(async (trx) => {
       await sql`set local synchronous_commit = on`.execute(trx);
       await sql`select pg_logical_emit_message(true, 'test', 'written')`.execute(trx);
@@ -90,7 +90,7 @@ test('the COMMIT of a dead worker', async () => {
   await ended;
   // One that waits for no standby is ended.
   const idle = work.connection().execute(async (session) => {
-    await sql`select ${worksFor('dead')}`.execute(session);
+    await workFor(session, 'dead');
     await work.connection().execute((other) => releaseTheDead(other, [], log));
     await sql`select`.execute(session);
   });
