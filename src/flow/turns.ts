@@ -53,6 +53,8 @@ export type TurnWork = {
   isBulk?: boolean;
   /** Bulk work that somebody waits for: it goes before other bulk work. */
   isUrgent?: boolean;
+  /** Milliseconds that it has waited already, perhaps for another process: urgent work goes in this order. */
+  waitedMs?: number;
   /** Work that may take long: it has turns besides the tenant's other ones, and takes at most half of the places. */
   isSpare?: boolean;
 };
@@ -131,7 +133,7 @@ export function openTurns(places: number): Turns {
   }
 
   function refusalOf(
-    { tenant, name, isBulk = false, isSpare = false, isUrgent = false }: TurnWork,
+    { tenant, name, isBulk = false, isSpare = false, isUrgent = false, waitedMs = 0 }: TurnWork,
     isSlowWork: boolean,
   ): Refusal | undefined {
     const { isSlow, restsUntil, spareRestsUntil } = standingOf(tenant);
@@ -143,7 +145,7 @@ export function openTurns(places: number): Turns {
     const bulk = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk);
     if (isBulk && !isSpare) {
       const free = Math.min(places - runs.size, mostOfTenant - own, mostOfTenant - 1 - bulk);
-      return refusalOfBulk(standingOf(tenant), name, isUrgent, free);
+      return refusalOfBulk(standingOf(tenant), { name, isAsked: isUrgent, waitedMs }, free);
     }
     const hasNone = isSpare
       ? performance.now() < spareRestsUntil || spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
@@ -152,10 +154,14 @@ export function openTurns(places: number): Turns {
     return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
   }
 
-  function refusalOfBulk({ bulk }: TenantStanding, name: string, isAsked: boolean, free: number): Refusal | undefined {
+  function refusalOfBulk(
+    { bulk }: TenantStanding,
+    { name, isAsked, waitedMs }: { name: string; isAsked: boolean; waitedMs: number },
+    free: number,
+  ): Refusal | undefined {
     const now = performance.now();
     for (const [other, { asked }] of bulk) if (other !== name && asked < now - slowWithinMs) bulk.delete(other);
-    const since = bulk.get(name)?.since ?? now;
+    const since = Math.min(bulk.get(name)?.since ?? now, now - waitedMs);
     const isUrgent = isAsked || since < now - patienceMs;
     const urgent = [...bulk].filter(
       ([other, one]) => other !== name && one.isUrgent && one.asked > now - forgottenAfterMs,

@@ -60,10 +60,17 @@ class RoomHeld extends Error {}
 export async function synchroniseCalendar(context: MailJob, key: CalendarKey): Promise<void> {
   const { work, signal, turns, once } = context;
   const notes = once(openNotes);
-  const dirtyBy = await readDirtyBy(work, key);
-  if (dirtyBy === null) return;
+  const mark = await readMark(work, key);
+  if (!mark) return;
+  const { dirtyBy, waitedMs } = mark;
   const isUrgent = dirtyBy === 'Push';
-  const turnWork = { tenant: key.mandatorId, name: `calendar ${key.calendarId}`, isBulk: true, isUrgent };
+  const turnWork = {
+    tenant: key.mandatorId,
+    name: `calendar ${key.calendarId}`,
+    isBulk: true,
+    isUrgent,
+    ...(isUrgent && { waitedMs }),
+  };
   const refusal = await turns.take(turnWork, async (turn) => {
     try {
       await notes.endLeft(work);
@@ -83,13 +90,16 @@ export async function synchroniseCalendar(context: MailJob, key: CalendarKey): P
   else if (refusal) await markCalendars(work, [key.calendarId], dirtyBy, Math.ceil((2 * refusal.againMs) / 1_000));
 }
 
-/** What has marked a calendar as dirty; null if it is not. */
-async function readDirtyBy(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<DirtyBy | null> {
-  const { rows } = await sql<{ dirtyBy: DirtyBy | null }>`
-    select dirty_by as "dirtyBy" from mail_calendar where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(
-    db,
-  );
-  return rows[0]?.dirtyBy ?? null;
+/** What has marked a calendar as dirty, and how long it has waited for a reading that did not fail; undefined if it is not dirty. */
+async function readMark(
+  db: Database,
+  { mandatorId, calendarId }: CalendarKey,
+): Promise<{ dirtyBy: DirtyBy; waitedMs: number } | undefined> {
+  const { rows } = await sql<{ dirtyBy: DirtyBy; waitedMs: number }>`
+    select dirty_by as "dirtyBy",
+      case when failures = 0 then extract(epoch from now() - dirty_since) * 1000 else 0 end::float8 as "waitedMs"
+    from mail_calendar where mandator_id = ${mandatorId} and id = ${calendarId} and dirty_by is not null`.execute(db);
+  return rows[0];
 }
 
 /** Has a calendar read later. */

@@ -237,6 +237,23 @@ test('of what is urgent, what has waited longest gets the next turn', async () =
   expect(ends).toHaveLength(4);
 });
 
+test('of what is urgent, what has waited for a process before this one goes first', async () => {
+  const turns = openTurns(places);
+  const ends: (() => void)[] = [];
+  const run = (name: string, waitedMs?: number) =>
+    turns.take({ tenant: 1, name, isBulk: true, isUrgent: true, ...(waitedMs && { waitedMs }) }, () => {
+      return new Promise<void>((resolve) => ends.push(resolve));
+    });
+  for (const name of ['a', 'b']) void run(name);
+  expect(await run('new')).toBeDefined();
+  expect(await run('old', 5_000)).toBeDefined();
+  ends[0]!();
+  await pass(0);
+  expect(await run('new')).toBeDefined();
+  void run('old', 5_000);
+  expect(ends).toHaveLength(3);
+});
+
 test('spare work leaves what the server allows to other work that the server has refused', async () => {
   const turns = openTurns(places);
   const spare = { tenant: 1, name: 'writing', isSpare: true };
