@@ -55,7 +55,10 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     { item, at }: Extract<Write, { do: 'Change' }>,
     signal: AbortSignal,
   ): Promise<WriteOutcome> {
-    const question = { method: 'PATCH', path: pathOfEvent(mailbox, at.id), query: silent, body: bodyOf(item) } as const;
+    const { start, end, ...rest } = bodyOf(item);
+    // Google merges objects: the date of an event that somebody made last whole days would stay beside the time.
+    const body = { ...rest, start: { ...start, date: null }, end: { ...end, date: null } };
+    const question = { method: 'PATCH', path: pathOfEvent(mailbox, at.id), query: silent, body } as const;
     const answer = await call({ ...question, ifMatch: at.changeKey, what: 'PATCH event' }, signal);
     if (answer.status === 404 || answer.status === 410) return { is: 'Gone' };
     // Google also answers 403 to a change of a deleted event.

@@ -215,6 +215,9 @@ export function openGoogle(world: World, channels: Channels) {
         const refused = answer(call, mailbox, found, wanted);
         if (refused) return refused;
       } else {
+        // Google merges the objects, so what sends no date keeps that of a whole day, which it refuses beside a time.
+        if ([wanted.start, wanted.end].some((time) => time?.dateTime && time.date !== null))
+          return refusal(400, 'invalid', 'Invalid start time.');
         Object.assign(ownOf(appointment).properties, wanted.extendedProperties?.private);
         mailboxes.change(mailbox, appointment, factsOf(wanted), found.originalStart);
       }
