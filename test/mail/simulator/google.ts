@@ -216,7 +216,7 @@ export function openGoogle(world: World, channels: Channels) {
         if (refused) return refused;
       } else {
         // Google merges the objects, so what sends no date keeps that of a whole day, which it refuses beside a time.
-        if ([wanted.start, wanted.end].some((time) => time?.dateTime && time.date !== null))
+        if (appointment.isWholeDay && [wanted.start, wanted.end].some((time) => time?.dateTime && time.date !== null))
           return refusal(400, 'invalid', 'Invalid start time.');
         Object.assign(ownOf(appointment).properties, wanted.extendedProperties?.private);
         mailboxes.change(mailbox, appointment, factsOf(wanted), found.originalStart);
