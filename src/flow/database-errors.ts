@@ -1,6 +1,6 @@
 /** Classifies the errors of PostgreSQL and of connections to it: every SQLSTATE that means "not now" or "again" is here. */
 import { isNativeError } from 'node:util/types';
-import { DomainError, TenantAway, Unavailable } from '../errors.ts';
+import { Conflict, DomainError, TenantAway, Unavailable } from '../errors.ts';
 
 /** The SQLSTATE of PostgreSQL, or the code of Node.js; '' for an error without one. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
@@ -80,6 +80,13 @@ export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014
 
 /** A unique key refuses the row. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
+
+/** For `.catch` of a statement: a value that another row has already is a Conflict with the message. */
+export const refuseDuplicate =
+  (message: string) =>
+  (error: unknown): never => {
+    throw isDuplicate(error) ? new Conflict(message) : error;
+  };
 
 /** A foreign key refuses the row: what it names is not there, or what is to be deleted is named. */
 export const isReferred = (error: unknown): boolean => codeOf(error) === '23503';

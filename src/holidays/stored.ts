@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { Conflict } from '../errors.ts';
-import { isDuplicate } from '../flow/database-errors.ts';
+import { refuseDuplicate } from '../flow/database-errors.ts';
 import type { Holiday, HolidayReading, ReadHolidays } from './reading.ts';
 
 export type HolidayCalendar = {
@@ -50,9 +49,7 @@ const sourceColumns = ({ read, url }: HolidaySource) => {
   return url === undefined ? {} : { ...none, url, due_at: sql<Date>`now()` };
 };
 
-const refuseDuplicate = (error: unknown): never => {
-  throw isDuplicate(error) ? new Conflict('Another holiday calendar has this name already; choose another.') : error;
-};
+const refuseTaken = refuseDuplicate('Another holiday calendar has this name already; choose another.');
 
 export const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCalendar' as const, id, name });
 
@@ -79,7 +76,7 @@ export async function insertCalendar(
     .values({ mandator_id: mandatorId, location_id, name, closes, ...sourceColumns(fields) })
     .returning(columns)
     .executeTakeFirstOrThrow()
-    .catch(refuseDuplicate);
+    .catch(refuseTaken);
   if (read) await writeHolidays(trx, mandatorId, made.id, read.holidays);
   return made;
 }
@@ -110,7 +107,7 @@ export async function updateCalendar(
     .where('id', '=', found.id)
     .returning(columns)
     .executeTakeFirstOrThrow()
-    .catch(refuseDuplicate);
+    .catch(refuseTaken);
   if (read && !isSameSource) await writeHolidays(trx, mandatorId, found.id, read.holidays);
   return changed;
 }

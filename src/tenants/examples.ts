@@ -81,10 +81,3 @@ export const policy = {
 };
 export const newPolicy = { Name: 'Hörsäle', MayBook: [3], NeedsApproval: true, MayDecide: [4] };
 export const policyChanges = { MayBook: [3, 5], LeadMinutes: null };
-
-export const changed = <Body extends object>(body: Body, changes: object) => ({
-  ...body,
-  ...changes,
-  Version: 2,
-});
-export const page = (item: unknown) => ({ Items: [item], NextCursor: null });

@@ -6,7 +6,7 @@ import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
-import { isDuplicate, isReferred } from '../flow/database-errors.ts';
+import { isReferred, refuseDuplicate } from '../flow/database-errors.ts';
 
 type MasterRecord = { id: number; version: number };
 /** A new record has no id and no version, is active and has not been erased. */
@@ -43,12 +43,6 @@ function subjectOf({ table, noun }: RecordKind, { id, ...record }: MasterRecord)
   return { noun: upperFirst(noun) as 'Resource', id, name: (record as { name?: string }).name ?? '' };
 }
 
-const refuseDuplicate =
-  ({ taken }: RecordKind) =>
-  (error: unknown): never => {
-    throw isDuplicate(error) ? new Conflict(taken) : error;
-  };
-
 /**
  * @param told what the audit records besides the columns
  * @throws Conflict when the name or address is taken
@@ -65,7 +59,7 @@ export async function insertRecord<Row extends MasterRecord>(
     .values({ mandator_id: act.viewer.mandatorId, ...(toColumns(fields) as { name: string }) })
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
-    .catch(refuseDuplicate(kind));
+    .catch(refuseDuplicate(kind.taken));
   await recordAct(trx, act, `create ${kind.noun}`, subjectOf(kind, row), { before: null, after: { ...row, ...told } });
   return row as MasterRecord as Row;
 }
@@ -127,7 +121,7 @@ export async function changeRecord<Row extends MasterRecord>(
     .where('id', '=', which.id)
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
-    .catch(refuseDuplicate(kind));
+    .catch(refuseDuplicate(kind.taken));
   const record = verb === undefined ? { before: found, after: { ...changed, ...told } } : undefined;
   await recordAct(trx, act, `${verb ?? 'change'} ${kind.noun}`, subjectOf(kind, changed), record);
   return changed as MasterRecord as Row;

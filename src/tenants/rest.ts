@@ -2,18 +2,19 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { paging } from '../query-parameters.ts';
+import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
+import { recordRoutes } from '../rest/record-routes.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
-import { recordRoutes } from './record-rest.ts';
 import * as rights from './rights-wire.ts';
 import * as tenants from './service.ts';
 import { tenantChanges, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
 
 const forDisplays = 'A display reads the status of its own resources only.';
+const forAdmins = 'Only an Admin manages master data.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
 
 /** The code of the tenant, if there is exactly one and the database answers. */
@@ -57,7 +58,7 @@ const tenantRoutes = [
         headers: ['ETag'],
       },
     },
-    problems: { 403: 'Only an Admin manages master data.' },
+    problems: { 403: forAdmins },
     handle: async ({ db }, call) => {
       const versions = readIfMatch(call.headers);
       return recordAnswer(toTenantRecord(await tenants.changeTenant(db, call, versions, toFields(call.body))));
@@ -67,8 +68,10 @@ const tenantRoutes = [
 
 export const routes: Route[] = [
   ...recordRoutes({
+    path: '/v1.0/resources',
     noun: 'resource',
-    refusal: forDisplays,
+    params: z.object({ id: id('resource', 'The Id of the resource.') }),
+    refusals: { read: forDisplays, write: forAdmins },
     filter: wire.resourceFilter,
     list: {
       description: 'The resources of the tenant by their ids. Several `Equipment` are sent one by one.',
@@ -94,8 +97,10 @@ export const routes: Route[] = [
     },
   }),
   ...recordRoutes({
+    path: '/v1.0/locations',
     noun: 'location',
-    refusal: forDisplays,
+    params: z.object({ id: id('location', 'The Id of the location.') }),
+    refusals: { read: forDisplays, write: forAdmins },
     filter: wire.locationFilter,
     list: {
       description: 'The locations of the tenant by their ids.',
@@ -153,8 +158,10 @@ export const routes: Route[] = [
     },
   }),
   ...recordRoutes({
+    path: '/v1.0/persons',
     noun: 'person',
-    refusal: 'Only an Admin manages master data.',
+    params: z.object({ id: id('person', 'The Id of the person.') }),
+    refusals: { read: forAdmins, write: forAdmins },
     filter: wire.personFilter,
     list: {
       description: 'The persons of the tenant by their ids, for Admins.',
@@ -181,8 +188,13 @@ export const routes: Route[] = [
   }),
   ...tenantRoutes,
   ...recordRoutes({
+    path: '/v1.0/groups',
     noun: 'group',
-    refusal: 'Only an Admin manages master data; everybody may list the groups that it belongs to.',
+    params: z.object({ id: id('group', 'The Id of the group.') }),
+    refusals: {
+      read: 'Only an Admin manages master data; everybody may list the groups that it belongs to.',
+      write: forAdmins,
+    },
     filter: rights.groupFilter,
     list: {
       description:
@@ -213,8 +225,11 @@ export const routes: Route[] = [
     },
   }),
   ...recordRoutes({
+    path: '/v1.0/policies',
     noun: 'policy',
-    refusal: forDisplays,
+    plural: 'policies',
+    params: z.object({ id: id('policy', 'The Id of the policy.') }),
+    refusals: { read: forDisplays, write: forAdmins },
     filter: rights.policyFilter,
     list: {
       description: 'The policies of the tenant by their ids, without those whose resources you may not see.',

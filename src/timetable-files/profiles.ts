@@ -8,8 +8,8 @@ import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { Conflict, InvalidInput, NotFound } from '../errors.ts';
-import { isDuplicate } from '../flow/database-errors.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
+import { refuseDuplicate } from '../flow/database-errors.ts';
 import type { Format, reading, TimetableRequest } from './wire.ts';
 
 /** The members of a request that a profile may give. */
@@ -27,9 +27,7 @@ const profilesOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('timetable_profile').where('mandator_id', '=', mandatorId).select(columns);
 
 const unknown = () => new NotFound('There is no timetable profile of this id.');
-const refuseDuplicate = (error: unknown): never => {
-  throw isDuplicate(error) ? new Conflict('Another timetable profile has this name already; choose another.') : error;
-};
+const refuseTaken = refuseDuplicate('Another timetable profile has this name already; choose another.');
 
 const subjectOf = ({ id, name }: Profile) => ({ noun: 'TimetableProfile' as const, id, name });
 const toldOf = ({ name, reading: kept }: Profile) => ({ name, ...kept });
@@ -98,7 +96,7 @@ export function createProfile(db: Database, act: Act, { name, reading: kept }: N
       .values({ mandator_id: viewer.mandatorId, name, reading: writeReading(kept) })
       .returning(columns)
       .executeTakeFirstOrThrow()
-      .catch(refuseDuplicate);
+      .catch(refuseTaken);
     await recordAct(trx, act, 'create timetable profile', subjectOf(made), { before: null, after: toldOf(made) });
     return made;
   });
@@ -137,7 +135,7 @@ export function changeProfile(
       .where('id', '=', id)
       .returning(columns)
       .executeTakeFirstOrThrow()
-      .catch(refuseDuplicate);
+      .catch(refuseTaken);
     if (changed.version === found.version) return changed;
     await recordAct(trx, act, 'change timetable profile', subjectOf(changed), {
       before: toldOf(found),

@@ -3,6 +3,7 @@ import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
+import { createdAnswer, recordRoutes } from '../rest/record-routes.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import * as webhooks from './service.ts';
@@ -12,43 +13,34 @@ export { eventMessages } from './openapi-rest.ts';
 
 const path = '/v1.0/webhooks';
 const params = z.object({ id: id('webhook', 'The id of the webhook.') });
-const forAdmins = { 403: 'Only an Admin manages webhooks and sees their deliveries.' };
+const forAdmins = 'Only an Admin manages webhooks and sees their deliveries.';
 const conflict = `Another webhook has this name, or the tenant has ${webhooks.mostWebhooks} already.`;
 
-const answered = (description: string, example: object = wire.example) => ({
-  200: { description, body: wire.webhookRecord, example, headers: ['ETag' as const] },
-});
-
 export const routes: Route[] = [
-  route({
-    method: 'GET',
+  ...recordRoutes({
     path,
-    summary: 'List webhooks',
-    description: 'The webhooks of the tenant by their ids, with how deliveries go. For Admins.',
-    query: z.strictObject(paging),
-    answers: {
-      200: {
-        description: 'One page of webhooks.',
-        body: listOf(wire.webhookRecord, 'WebhookList'),
-        example: { Items: [wire.example], NextCursor: null },
-        headers: ['ETag'],
-      },
-    },
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(webhooks.webhookList, query.Limit, query.Cursor);
-      return listAnswer(await webhooks.listWebhooks(db, viewer, page), wire.toWebhookRecord);
-    },
-  }),
-  route({
-    method: 'GET',
-    path: `${path}/:id`,
-    summary: 'Read a webhook',
+    noun: 'webhook',
     params,
-    answers: answered('The webhook.'),
-    problems: forAdmins,
-    handle: async ({ db }, call) =>
-      recordAnswer(wire.toWebhookRecord(await webhooks.getWebhook(db, call.viewer, call.params.id))),
+    refusals: { read: forAdmins, write: forAdmins },
+    list: {
+      description: 'The webhooks of the tenant by their ids, with how deliveries go. For Admins.',
+      of: webhooks.webhookList,
+      run: (db, viewer, _filter, page) => webhooks.listWebhooks(db, viewer, page),
+    },
+    read: { run: webhooks.getWebhook },
+    record: { schema: wire.webhookRecord, example: wire.example, of: wire.toWebhookRecord },
+    change: {
+      description: 'If the webhook is enabled again, it continues where it was, with waiting events first.',
+      conflict,
+      schema: wire.webhookChanges,
+      example: { Enabled: true },
+      run: (_db, call, webhookId, versions, changes, context) =>
+        webhooks.changeWebhook(context, call, webhookId, versions, changes),
+    },
+    remove: {
+      description: 'Its waiting events are never sent, and its deliveries are deleted.',
+      run: webhooks.deleteWebhook,
+    },
   }),
   route({
     method: 'POST',
@@ -68,43 +60,10 @@ export const routes: Route[] = [
         headers: ['Location', 'ETag'],
       },
     },
-    problems: { ...forAdmins, 409: conflict },
+    problems: { 403: forAdmins, 409: conflict },
     handle: async (context, call) => {
       const made = await webhooks.createWebhook(context, call, toFields(call.body));
-      const location = `${context.config.BaseUrl}/${call.viewer.mandator}/api${path}/${made.webhook.id}`;
-      return recordAnswer(wire.toSecretRecord(made), { status: 201, location });
-    },
-  }),
-  route({
-    method: 'PATCH',
-    path: `${path}/:id`,
-    summary: 'Change a webhook',
-    description:
-      'Changes the members that are sent, and only in the version of `If-Match`. If the webhook is enabled again, it continues where it was, with waiting events first.',
-    headers: ['If-Match'],
-    params,
-    body: { schema: wire.webhookChanges, example: { Enabled: true } },
-    answers: answered('The webhook as it is now.', { ...wire.example, Version: 2 }),
-    problems: { ...forAdmins, 409: conflict },
-    handle: async (context, call) => {
-      const versions = readIfMatch(call.headers);
-      const changed = await webhooks.changeWebhook(context, call, call.params.id, versions, toFields(call.body));
-      return recordAnswer(wire.toWebhookRecord(changed));
-    },
-  }),
-  route({
-    method: 'DELETE',
-    path: `${path}/:id`,
-    summary: 'Delete a webhook',
-    description:
-      'Only in the version of `If-Match`. Its waiting events are never sent, and its deliveries are deleted.',
-    headers: ['If-Match'],
-    params,
-    answers: { 204: { description: 'It is gone.' } },
-    problems: { ...forAdmins, ...versionProblems },
-    handle: async ({ db }, call) => {
-      await webhooks.deleteWebhook(db, call, call.params.id, readIfMatch(call.headers));
-      return { status: 204 };
+      return createdAnswer(context, call, path, wire.toSecretRecord(made));
     },
   }),
   route({
@@ -124,7 +83,7 @@ export const routes: Route[] = [
         headers: ['ETag'],
       },
     },
-    problems: { ...forAdmins, ...versionProblems },
+    problems: { 403: forAdmins, ...versionProblems },
     handle: async (context, call) => {
       const { OverlapHours } = call.body;
       const versions = readIfMatch(call.headers);
@@ -145,7 +104,7 @@ export const routes: Route[] = [
         example: { ...wire.deliveryExample, Kind: 'Test', Subject: null, Cursor: null },
       },
     },
-    problems: { ...forAdmins, 429: `More than ${webhooks.mostTestsPerMinute} test messages in a minute.` },
+    problems: { 403: forAdmins, 429: `More than ${webhooks.mostTestsPerMinute} test messages in a minute.` },
     handle: async (context, call) => {
       const delivery = await webhooks.testWebhook(context, call, call.params.id);
       return { status: 200, body: wire.toDeliveryRecord(delivery) };
@@ -160,9 +119,16 @@ export const routes: Route[] = [
     headers: ['If-Match'],
     params,
     body: { schema: wire.replay, example: { Cursor: 'now' }, mayBeEmpty: true },
-    answers: answered('The webhook as it is now.'),
+    answers: {
+      200: {
+        description: 'The webhook as it is now.',
+        body: wire.webhookRecord,
+        example: wire.example,
+        headers: ['ETag'],
+      },
+    },
     problems: {
-      ...forAdmins,
+      403: forAdmins,
       ...versionProblems,
       409: 'Changes after the cursor are no longer kept, or were lost when the database was restored from a backup.',
     },
@@ -188,7 +154,7 @@ export const routes: Route[] = [
         headers: ['ETag'],
       },
     },
-    problems: forAdmins,
+    problems: { 403: forAdmins },
     handle: async ({ db }, { viewer, params: named, query }) => {
       const { Limit, Cursor, Failed } = query;
       const page = readPage(webhooks.deliveryList, Limit, Cursor);

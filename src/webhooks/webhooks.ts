@@ -10,8 +10,8 @@ import { countRows, pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { Conflict, InvalidInput, NotFound } from '../errors.ts';
-import { isDuplicate } from '../flow/database-errors.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
+import { refuseDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
 import { makeSecret, sealSecret } from './secrets.ts';
 import { columns, mostWebhooks, subjectOf, toldOf, type Webhook, webhooksOf } from './stored.ts';
@@ -65,9 +65,7 @@ function checkUrl({ Webhooks }: Config, url: string | undefined): void {
   }
 }
 
-const refuseDuplicate = (error: unknown): never => {
-  throw isDuplicate(error) ? new Conflict('Another webhook has this name already; choose another.') : error;
-};
+const refuseTaken = refuseDuplicate('Another webhook has this name already; choose another.');
 
 /** Creates a webhook, to which all events from now on are sent. @throws Forbidden, InvalidInput, Conflict */
 export async function createWebhook(
@@ -96,7 +94,7 @@ export async function createWebhook(
       })
       .returning(columns)
       .executeTakeFirstOrThrow()
-      .catch(refuseDuplicate);
+      .catch(refuseTaken);
     await recordAct(trx, act, 'create webhook', subjectOf(webhook), { before: null, after: toldOf(webhook) });
     return { webhook, secret };
   });
@@ -163,7 +161,7 @@ export async function changeWebhook(
       )
       .returning(columns)
       .executeTakeFirstOrThrow()
-      .catch(refuseDuplicate);
+      .catch(refuseTaken);
     if (changed.version === found.version) return changed;
     if (isSwitched || url !== found.url) await sendAtOnce(trx, viewer, id);
     const record = { before: toldOf(found), after: toldOf(changed) };
