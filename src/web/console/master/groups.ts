@@ -1,6 +1,6 @@
 /** Groups of persons, which policies name: a table, and the form with the members. */
 import { useState } from 'preact/hooks';
-import { go, place } from '../address.ts';
+import { place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import {
   ChangeGroupDocument,
@@ -12,12 +12,12 @@ import {
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt } from '../parts/refused.ts';
-import { nameColumn, table } from '../parts/table.ts';
+import { nameColumn } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { choicesOf, nameIn, type Person, readGroups, readPersons } from './data.ts';
 import { useDeletion } from './delete.ts';
+import { deleteButton, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Group = MasterGroupFragment & { members: readonly string[] };
@@ -58,7 +58,7 @@ const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelet
     },
     onSaved,
   });
-  const { base, values, set, refusal } = draft;
+  const { base, values, set } = draft;
   const others = persons.filter(({ id, active }) => active && !values.members.includes(id));
   const add = (id: string) => {
     set({ members: [...values.members, id] });
@@ -70,7 +70,7 @@ const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelet
     fields: ['name'],
     onClose,
     children: html`
-      ${h(Field, { label: shared().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      ${nameField(draft)}
       <h3 id="members">${t().members(values.members.length)}</h3>
       <ul class="members" aria-labelledby="members">
         ${values.members.map((id) => {
@@ -80,8 +80,7 @@ const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelet
       </ul>
       ${others.length > 0 && h(Field, { label: t().addMember, value: chosen, onInput: (id) => id && add(id), choices: [{ value: '', text: t().choose }, ...choicesOf(others)] })}
     `,
-    more:
-      base && html`<button type="button" class="danger" onClick=${() => onDelete(base)}>${shared().delete}</button>`,
+    more: deleteButton(base, onDelete),
   });
 };
 
@@ -96,28 +95,21 @@ export const Screen: Component<object> = () => {
   const { hidden, remove, close } = useDeletion((which) => act(DeleteGroupDocument, which), asked.reload);
   return html`
     <div class="form">
-      <div class="tools">
-        <p class="hint">${t().groupsHint}</p>
-        <span class="gap"></span>
-        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newGroup}</button>
-      </div>
+      ${listTools(t().newGroup, t().groupsHint)}
       ${showAsked(asked, (groups) => {
         const group = groups.find(({ id }) => id === record);
         const hasPersons = choice.data !== undefined && !choice.isLoading;
         const isReady = hasPersons && (record === 'new' || (group && opened.data && !opened.isLoading));
         const state = { persons: choice.data ?? [], onSaved: asked.reload, onDelete: remove, onClose: close };
         return html`
-          ${
-            groups.length === 0
-              ? html`<p class="state">${t().noGroups}</p>`
-              : table({
-                  caption: shared().parts.groups,
-                  name: 'groups',
-                  rows: groups.filter(({ id }) => id !== hidden),
-                  id: ({ id }) => id,
-                  columns: [nameColumn(t().group)],
-                })
-          }
+          ${recordTable({
+            caption: shared().parts.groups,
+            name: 'groups',
+            rows: groups,
+            none: t().noGroups,
+            hidden,
+            columns: [nameColumn(t().group)],
+          })}
           ${isReady && h(GroupForm, { key: record ?? '', group: group ? { ...group, members: opened.data ?? [] } : null, ...state })}
         `;
       })}

@@ -1,6 +1,6 @@
 /** Holiday calendars: of a file or an address, with their faults and the bookings that lie on their days. */
 import { useState } from 'preact/hooks';
-import { addressWith, go, place } from '../address.ts';
+import { addressWith, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import {
@@ -16,11 +16,12 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { nameColumn, table } from '../parts/table.ts';
+import { nameColumn } from '../parts/table.ts';
 import { t } from '../texts/holidays.ts';
 import { t as shared } from '../texts/master.ts';
 import { choicesOf, type Location, nameIn, readAll, readLocations } from './data.ts';
 import { useDeletion } from './delete.ts';
+import { deleteButton, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Calendar = MasterHolidaysFragment;
@@ -101,7 +102,7 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
     onClose,
     children: html`
       ${base?.fault && base.faultAt && html`<p class="refused" role="alert">${t().faultSince(moment(base.faultAt), base.fault)}</p>`}
-      ${h(Field, { label: shared().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      ${nameField(draft)}
       ${h(Field, { label: shared().location, value: values.locationId, onInput: (locationId) => set({ locationId }), choices: [{ value: '', text: t().everywhere }, ...choicesOf(locations)], fault: faultAt(refusal, 'locationId') })}
       ${h(Check, { label: t().closes, checked: values.closes, onChange: (closes) => set({ closes }), hint: t().closesHint })}
       <div class="field ${faultAt(refusal, 'ics') ? 'wrong' : ''}">
@@ -113,8 +114,7 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
       ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, disabled: values.ics !== '', fault: faultAt(refusal, 'url') })}
       ${base && html`<p class="hint">${t().keepFile}</p>${h(Touched, { calendar: base })}`}
     `,
-    more:
-      base && html`<button type="button" class="danger" onClick=${() => onDelete(base)}>${shared().delete}</button>`,
+    more: deleteButton(base, onDelete),
   });
 };
 
@@ -127,42 +127,35 @@ export const Screen: Component<object> = () => {
   const { hidden, remove, close } = useDeletion((which) => act(DeleteHolidaysDocument, which), asked.reload);
   return html`
     <div class="form">
-      <div class="tools">
-        <p class="hint">${t().hint}</p>
-        <span class="gap"></span>
-        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().new}</button>
-      </div>
+      ${listTools(t().new, t().hint)}
       ${showAsked(asked, ({ calendars, locations }) => {
         const opened = calendars.find(({ id }) => id === record);
         const state = { locations, onSaved: asked.reload, onDelete: remove, onClose: close };
         return html`
-          ${
-            calendars.length === 0
-              ? html`<p class="state">${t().none}</p>`
-              : table({
-                  caption: shared().parts.holidays,
-                  name: 'holidays',
-                  rows: calendars.filter(({ id }) => id !== hidden),
-                  id: ({ id }) => id,
-                  columns: [
-                    nameColumn(t().calendar),
-                    {
-                      key: 'location',
-                      title: shared().location,
-                      value: ({ locationId }) => nameIn(locations, locationId) || t().everywhere,
-                    },
-                    { key: 'closes', title: t().effect, value: ({ closes }) => (closes ? t().shuts : t().shows) },
-                    { key: 'source', title: t().source, value: ({ url }) => url ?? t().file },
-                    {
-                      key: 'read',
-                      title: t().readAt,
-                      value: ({ readAt }) => readAt,
-                      show: ({ readAt, fault, faultAt: since }) =>
-                        fault && since ? t().faultSince(moment(since), fault) : readAt ? moment(readAt) : t().notYet,
-                    },
-                  ],
-                })
-          }
+          ${recordTable({
+            caption: shared().parts.holidays,
+            name: 'holidays',
+            rows: calendars,
+            none: t().none,
+            hidden,
+            columns: [
+              nameColumn(t().calendar),
+              {
+                key: 'location',
+                title: shared().location,
+                value: ({ locationId }) => nameIn(locations, locationId) || t().everywhere,
+              },
+              { key: 'closes', title: t().effect, value: ({ closes }) => (closes ? t().shuts : t().shows) },
+              { key: 'source', title: t().source, value: ({ url }) => url ?? t().file },
+              {
+                key: 'read',
+                title: t().readAt,
+                value: ({ readAt }) => readAt,
+                show: ({ readAt, fault, faultAt: since }) =>
+                  fault && since ? t().faultSince(moment(since), fault) : readAt ? moment(readAt) : t().notYet,
+              },
+            ],
+          })}
           ${(record === 'new' || opened) && h(CalendarForm, { key: record ?? '', calendar: opened ?? null, ...state })}
         `;
       })}

@@ -7,9 +7,10 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { nameColumn, table } from '../parts/table.ts';
+import { nameColumn } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
 import { type Location, readLocations, readRooms } from './data.ts';
+import { listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Values = { name: string; timeZone: string; active: boolean };
@@ -34,7 +35,7 @@ const LocationForm: Component<FormProperties> = ({ location, onSaved, onClose })
     fields: ['name', 'timeZone', 'active'],
     onClose,
     children: html`
-      ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      ${nameField(draft)}
       ${h(Field, { label: t().members['timeZone'] ?? '', value: values.timeZone, onInput: (timeZone) => set({ timeZone }), required: true, hint: t().zoneHint, suggestions: zones, fault: faultAt(refusal, 'timeZone') })}
       ${base && h(Check, { label: t().members['active'] ?? '', checked: values.active, onChange: (active) => set({ active }), hint: t().retireLocation })}
     `,
@@ -47,36 +48,29 @@ const List: Component<{ rows: readonly Row[]; onSaved: () => void }> = ({ rows, 
   const { record } = place.value;
   const opened = rows.find(({ id }) => id === record);
   return html`
-    <div class="tools">
-      <span class="gap"></span>
-      <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newLocation}</button>
-    </div>
-    ${
-      rows.length === 0
-        ? html`<p class="state">${t().noLocations}</p>`
-        : table({
-            caption: t().parts.locations,
-            name: 'locations',
-            rows,
-            id: ({ id }) => id,
-            columns: [
-              nameColumn(t().location),
-              { key: 'zone', title: t().members['timeZone'] ?? '', value: ({ timeZone }) => timeZone },
-              {
-                key: 'rooms',
-                title: t().roomCount,
-                value: ({ rooms }) => rooms,
-                show: ({ id, rooms }) =>
-                  html`<button type="button" class="link" onClick=${() => go({ part: 'rooms', location: id, filter: undefined, sort: undefined, page: undefined })}>${t().showRooms(rooms)}</button>`,
-              },
-              {
-                key: 'state',
-                title: t().members['active'] ?? '',
-                value: ({ active }) => (active ? t().inUse : t().retired),
-              },
-            ],
-          })
-    }
+    ${listTools(t().newLocation)}
+    ${recordTable({
+      caption: t().parts.locations,
+      name: 'locations',
+      rows,
+      none: t().noLocations,
+      columns: [
+        nameColumn(t().location),
+        { key: 'zone', title: t().members['timeZone'] ?? '', value: ({ timeZone }) => timeZone },
+        {
+          key: 'rooms',
+          title: t().roomCount,
+          value: ({ rooms }) => rooms,
+          show: ({ id, rooms }) =>
+            html`<button type="button" class="link" onClick=${() => go({ part: 'rooms', location: id, filter: undefined, sort: undefined, page: undefined })}>${t().showRooms(rooms)}</button>`,
+        },
+        {
+          key: 'state',
+          title: t().members['active'] ?? '',
+          value: ({ active }) => (active ? t().inUse : t().retired),
+        },
+      ],
+    })}
     ${(record === 'new' || opened) && h(LocationForm, { key: record ?? '', location: opened ?? null, onSaved, onClose: () => go({ record: undefined }, 'replace') })}
   `;
 };

@@ -1,5 +1,5 @@
 /** Policies: who may see, book and decide, and within which limits; in sentences, so that people see what they have set. */
-import { go, place } from '../address.ts';
+import { place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import {
   ChangePolicyDocument,
@@ -14,11 +14,12 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
-import { nameColumn, table } from '../parts/table.ts';
+import { nameColumn } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { type Named, nameIn, numberOf, readAll, readGroups, textOf } from './data.ts';
 import { useDeletion } from './delete.ts';
+import { deleteButton, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Policy = MasterPolicyFragment;
@@ -92,7 +93,7 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
     onClose,
     wide: true,
     children: html`
-      ${h(Field, { label: shared().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 100, fault: faultAt(refusal, 'name') })}
+      ${nameField(draft)}
       <div class="says" role="status"><h3>${t().means}</h3><ul>${sentencesOf(values, groups).map((line) => html`<li>${line}</li>`)}</ul></div>
       ${h(Check, { label: t().needsApproval, checked: values.needsApproval, onChange: (needsApproval) => set({ needsApproval }) })}
       ${groups.length === 0 && html`<p class="hint">${t().noGroups}</p>`}
@@ -111,8 +112,7 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
         ${limits.map((limit) => h(Field, { key: limit, label: t().limits[limit], type: 'number', min: 0, value: values[limit], onInput: (text) => set({ [limit]: text }), fault: faultAt(refusal, limit) }))}
       </div>
     `,
-    more:
-      base && html`<button type="button" class="danger" onClick=${() => onDelete(base)}>${shared().delete}</button>`,
+    more: deleteButton(base, onDelete),
   });
 };
 
@@ -128,36 +128,28 @@ export const Screen: Component<object> = () => {
   const { hidden, remove, close } = useDeletion((which) => act(DeletePolicyDocument, which), asked.reload);
   return html`
     <div class="form">
-      <div class="tools">
-        <p class="hint">${t().policiesHint}</p>
-        <span class="gap"></span>
-        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().newPolicy}</button>
-      </div>
+      ${listTools(t().newPolicy, t().policiesHint)}
       ${showAsked(asked, ({ policies, groups }) => {
         const opened = policies.find(({ id }) => id === record);
         const said = (policy: Policy) => sentencesOf(valuesOf(policy), groups);
         const state = { groups, onSaved: asked.reload, onDelete: remove, onClose: close };
         return html`
-          ${
-            policies.length === 0
-              ? html`<p class="state">${t().noPolicies}</p>`
-              : table({
-                  caption: shared().parts.policies,
-                  name: 'policies',
-                  rows: policies.filter(({ id }) => id !== hidden),
-                  id: ({ id }) => id,
-                  columns: [
-                    nameColumn(t().policy),
-                    {
-                      key: 'means',
-                      title: t().means,
-                      value: (policy) => said(policy).join(' '),
-                      show: (policy) =>
-                        html`<ul class="plain">${said(policy).map((line) => html`<li>${line}</li>`)}</ul>`,
-                    },
-                  ],
-                })
-          }
+          ${recordTable({
+            caption: shared().parts.policies,
+            name: 'policies',
+            rows: policies,
+            none: t().noPolicies,
+            hidden,
+            columns: [
+              nameColumn(t().policy),
+              {
+                key: 'means',
+                title: t().means,
+                value: (policy) => said(policy).join(' '),
+                show: (policy) => html`<ul class="plain">${said(policy).map((line) => html`<li>${line}</li>`)}</ul>`,
+              },
+            ],
+          })}
           ${(record === 'new' || opened) && h(PolicyForm, { key: record ?? '', policy: opened ?? null, ...state })}
         `;
       })}

@@ -4,6 +4,7 @@ import { go, place } from '../address.ts';
 import { act } from '../client.ts';
 import { DeleteHookDocument } from '../generated/graphql.ts';
 import { useDeletion } from '../master/delete.ts';
+import { listTools } from '../master/list.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { nameColumn, table } from '../parts/table.ts';
@@ -57,11 +58,7 @@ export const Screen: Component<object> = () => {
   const list = (hooks: readonly Hook[]) => {
     const shown = hooks.filter(({ id }) => id !== hidden);
     return html`
-      <div class="tools">
-        <p class="hint">${t().what}</p>
-        <span class="gap"></span>
-        <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${t().make} …</button>
-      </div>
+      ${listTools(`${t().make} …`, t().what)}
       ${shown.length === 0 ? html`<p class="state">${t().none}</p>` : h(List, { hooks: shown })}
     `;
   };

@@ -1,0 +1,47 @@
+/** What the lists of records share, and their forms: the button for a new one, the table, the name, and the button that deletes. */
+import { go } from '../address.ts';
+import type { Refusal } from '../client.ts';
+import { Field } from '../parts/field.ts';
+import { h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
+import { type TableProperties, table } from '../parts/table.ts';
+import { t } from '../texts/master.ts';
+
+/** The line above a list. */
+export const listTools = (create: string, hint?: string) => html`
+  <div class="tools">
+    ${hint && html`<p class="hint">${hint}</p>`}
+    <span class="gap"></span>
+    <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${create}</button>
+  </div>
+`;
+
+type RecordTable<Row> = Omit<TableProperties<Row>, 'id'> & {
+  /** Shown instead of a table without rows. */
+  none: string;
+  /** The id of a row that is being deleted. */
+  hidden?: string;
+};
+
+export const recordTable = <Row extends { id: string }>({ none, hidden, rows, ...properties }: RecordTable<Row>) =>
+  rows.length === 0
+    ? html`<p class="state">${none}</p>`
+    : table({ ...properties, rows: rows.filter(({ id }) => id !== hidden), id: ({ id }) => id });
+
+type NameDraft = { values: { name: string }; set: (changes: { name: string }) => void; refusal: Refusal | undefined };
+
+/** The first field of a form. */
+export const nameField = ({ values, set, refusal }: NameDraft) =>
+  h(Field, {
+    label: t().members['name'] ?? '',
+    value: values.name,
+    onInput: (name) => set({ name }),
+    required: true,
+    autofocus: true,
+    maxLength: 100,
+    fault: faultAt(refusal, 'name'),
+  });
+
+/** Nothing for a record that is new. */
+export const deleteButton = <Read>(record: Read | null, onDelete: (record: Read) => void) =>
+  record && html`<button type="button" class="danger" onClick=${() => onDelete(record)}>${t().delete}</button>`;
