@@ -13,7 +13,15 @@ import type { Log } from '../log.ts';
 import { type Connector, calendarSettings, hasAnswered, openConnectors } from '../mail-servers/service.ts';
 import { failuresInARow, lookLater, pauseAfter } from './due.ts';
 import { markCalendars } from './marks.ts';
-import { beginListing, endListing, findOrphans, listingIsDue } from './orphans.ts';
+import {
+  beginListing,
+  endListing,
+  findOrphans,
+  isLeftOver,
+  listingIsDue,
+  storeEnded,
+  takeLeftOver,
+} from './orphans.ts';
 import { queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
 import {
@@ -76,7 +84,9 @@ async function queueManagement(db: Database, config: Config): Promise<void> {
     from (${serversOf(config)}) as server
     where ${listingIsDue} or exists (
       select from mail_subscription as due
-      where due.mandator_id = server.mandator_id and ${isLive('due')} and due.due_at <= now())`.execute(db);
+      where due.mandator_id = server.mandator_id and ${isLive('due')} and due.due_at <= now()) or exists (
+      select from mail_subscription as old
+      where old.mandator_id = server.mandator_id and ${isLeftOver('old')})`.execute(db);
 }
 
 /** Checks all subscriptions of a tenant that are due. */
@@ -106,7 +116,9 @@ async function askServer(context: MailWork, turn: Turn, server: MailTenant, conn
     await Promise.all(taken.map((row) => limit(() => lookAfter(context, turn, server, connector, row))));
     await moveOverdue(work, log, server);
   }
-  if (!signal.aborted) await endOrphans({ ...context, signal }, turn, server, connector);
+  if (signal.aborted) return;
+  await endOrphans({ ...context, signal }, turn, server, connector);
+  await endLeftOver({ ...context, signal }, turn, server, connector);
 }
 
 const isDue = sql`due_at <= now()`;
@@ -205,6 +217,29 @@ async function endOrphans(
     if (hasAnswered(error)) turn.answered();
     const { text } = storedFault(error);
     log.debug({ mandator: server.mandator, text }, 'mail subscriptions were not listed');
+  }
+}
+
+/** Ends subscriptions that would push until they expire, on mail servers that cannot list them. */
+async function endLeftOver(
+  { work, log, signal }: MailWork,
+  turn: Turn,
+  { mandatorId, mandator }: MailTenant,
+  { subscriptions }: Connector,
+): Promise<void> {
+  const { list, end } = subscriptions ?? {};
+  if (list || !end) return;
+  for (const { id, externalId } of await takeLeftOver(work, mandatorId)) {
+    try {
+      turn.begin();
+      await end(externalId, signal);
+      turn.answered();
+      await storeEnded(work, mandatorId, id);
+    } catch (error) {
+      if (hasAnswered(error)) turn.answered();
+      if (signal.aborted) return;
+      log.debug({ mandator, ...storedFault(error) }, 'a mail subscription that was replaced was not ended');
+    }
   }
 }
 

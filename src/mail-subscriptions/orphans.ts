@@ -2,11 +2,12 @@
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import type { Log } from '../log.ts';
-import type { Connector } from '../mail-servers/service.ts';
 import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
 import { isLive, type MailTenant } from './states.ts';
+
+/** The most rows that are taken at a time. */
+const mostTaken = 16;
 
 type Listed = { externalId: string; callback: string };
 
@@ -41,26 +42,31 @@ export async function endListing(db: Database, mandatorId: number, triedAt: Date
 }
 
 /**
- * Ends the earlier subscriptions of a calendar if the mail server cannot list them (Google): they would push until they expire.
- * A failure is ignored, as they do expire.
+ * Whether a subscription of Google has ended here, but still pushes until it expires. Google cannot list its subscriptions, so each
+ * is ended by its row; `due_at` says when this is tried.
  */
-export async function endOlder(
-  db: Database,
-  log: Log,
-  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
-  { list, end }: NonNullable<Connector['subscriptions']>,
-  signal: AbortSignal,
-): Promise<void> {
-  if (list || !end) return;
-  const { rows } = await sql<{ externalId: string }>`
-    select external_id as "externalId" from mail_subscription as older
-    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and not ${isLive('older')}
-      and external_id is not null and expires_at > now()
-    order by id desc limit 4`.execute(db);
-  for (const { externalId } of rows)
-    await end(externalId, signal).catch((error: Error) =>
-      log.debug({ text: error.message }, 'a channel was not ended'),
-    );
+export const isLeftOver = (row: string) => sql<boolean>`(${sql.ref(`${row}.kind`)} = 'Google' and not ${isLive(row)}
+  and ${sql.ref(`${row}.external_id`)} is not null and ${sql.ref(`${row}.expires_at`)} > now()
+  and ${sql.ref(`${row}.due_at`)} <= now())`;
+
+export type LeftOver = { id: number; externalId: string };
+
+/** Takes some subscriptions that are left over. One that is not ended is due again after five minutes, and then twice as long each time. */
+export async function takeLeftOver(db: Database, mandatorId: number): Promise<LeftOver[]> {
+  const { rows } = await sql<LeftOver>`
+    update mail_subscription set due_at = now() + greatest(interval '5 minutes', now() - state_since)
+    where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription as one where mandator_id = ${mandatorId} and ${isLeftOver('one')}
+      order by due_at limit ${mostTaken} for no key update skip locked)
+    returning id, external_id as "externalId"`.execute(db);
+  return rows;
+}
+
+/** Stores that the mail server has ended a subscription that was left over. */
+export async function storeEnded(db: Database, mandatorId: number, id: number): Promise<void> {
+  await sql`update mail_subscription set expires_at = now() where mandator_id = ${mandatorId} and id = ${id}`.execute(
+    db,
+  );
 }
 
 type KnownSubscription = { id: number; mandatorId: number; externalId: string | null; isLive: boolean };

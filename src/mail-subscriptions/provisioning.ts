@@ -17,7 +17,6 @@ import {
 import { withSecret } from './callback-url.ts';
 import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater, pauseAfter } from './due.ts';
 import { markCalendars } from './marks.ts';
-import { endOlder } from './orphans.ts';
 import { openSecrets } from './secrets.ts';
 import { coming, type MailJob, move, replaceOlder, standing } from './states.ts';
 import { serversOf } from './tenant-wide.ts';
@@ -185,7 +184,6 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
   }
   turn.answered();
   await storeGranted(work, log, attempt, granted, subscriptions.heartbeat);
-  await endOlder(work, log, attempt, subscriptions, signal);
 }
 
 /**

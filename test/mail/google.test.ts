@@ -11,6 +11,7 @@ import { openLog } from '../../src/log.ts';
 import { ServerFault, type Write } from '../../src/mail-servers/connector.ts';
 import { openGoogle } from '../../src/mail-servers/google.ts';
 import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
+import { provisionTask } from '../../src/mail-subscriptions/provisioning.ts';
 import { until } from '../_util/graphql.ts';
 import { secretsOf } from '../_util/notifications.ts';
 import { readAll, readInSteps } from './_util/in-steps.ts';
@@ -311,13 +312,21 @@ describe('what is pushed', () => {
     await desk.settle();
     expect(await desk.states()).toEqual(['Active']);
     await desk.pass(0.6 * day);
-    await desk.settle();
-    // The first message of the new channel makes it the active one: then the old one is ended.
-    await server.quiesce();
-    await until(async () => {
-      await desk.settle();
-      return (await channels()).length === 1;
+    const [active] = await desk.rows();
+    // Somebody holds the row of the old channel, and then Google is busy: it is ended all the same.
+    await desk.db.transaction().execute(async (trx) => {
+      await sql`select from mail_subscription where id = ${active!.id} for no key update`.execute(trx);
+      await desk.run(provisionTask, { mandatorId: desk.mandatorId, calendarId: active!.calendarId! });
     });
+    expect(await desk.states()).toEqual(['Active', 'Active']);
+    await server.fault({ fault: 'busy', face: 'Google', operation: 'channels/stop' });
+    await desk.settle();
+    expect(await desk.states()).toEqual(['Replaced', 'Active']);
+    expect(await channels()).toHaveLength(2);
+    await desk.pass(6);
+    await desk.settle();
+    expect(await channels()).toHaveLength(1);
+    await server.quiesce();
     expect(await desk.states()).toEqual(['Replaced', 'Active']);
     const [second] = await channels();
     expect(second!.id).not.toBe(first!.id);
