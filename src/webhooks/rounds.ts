@@ -12,6 +12,7 @@ import type { FeedPlace } from '../changes/service.ts';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
+import { isOutage } from '../flow/database-errors.ts';
 import { backOff } from '../flow/retry.ts';
 import { openTurns, type Turn } from '../flow/turns.ts';
 import { keepPublic } from '../http/public-fetch.ts';
@@ -107,7 +108,7 @@ const restUntil = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 
 async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, ms: number): Promise<void> {
   await db
     .updateTable('webhook')
-    .set({ due_at: restUntil(ms) })
+    .set({ due_at: sql<Date>`greatest(due_at, ${restUntil(ms)})` })
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', webhookId)
     .execute();
@@ -168,13 +169,35 @@ async function runRound(context: Job, turn: Turn, held: Receiver, until: number)
   return isWritten && isMore && round.pauseMs === 0 && !round.disabled && !turn.signal.aborted;
 }
 
+type Outcome = 'taken' | 'failed' | 'ended';
+
+/** Sends an event. If it cannot be made into a message, it waits and is tried again: the others go on, and the receiver has not failed. */
 async function sendEvent(
+  context: Job,
+  turn: Turn,
+  held: Receiver,
+  event: WaitingEvent,
+  round: Round,
+): Promise<Outcome> {
+  try {
+    return await trySend(context, turn, held, event, round);
+  } catch (error) {
+    if (context.signal.aborted || isOutage(error)) return 'ended';
+    const { mandator, name: webhook } = held;
+    const { subject, attempts } = event;
+    context.log.error({ err: (error as Error).stack, mandator, webhook, subject }, 'an event could not be sent');
+    round.failed.set(event, backOff(attempts, pauses));
+    return 'failed';
+  }
+}
+
+async function trySend(
   { config, work, signal }: Job,
   turn: Turn,
   held: Receiver,
   event: WaitingEvent,
   round: Round,
-): Promise<'taken' | 'failed' | 'ended'> {
+): Promise<Outcome> {
   const data = await readSubject(work, held, event.subject);
   const id = `evt_${held.mandator}_${event.position}_${event.micros.toString(36)}`;
   const message = { id, kind: event.kind, at: event.at, data };

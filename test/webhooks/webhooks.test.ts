@@ -545,6 +545,24 @@ describe('a receiver that fails', () => {
     expect(await read(made)).toMatchObject({ Waiting: 0 });
   });
 
+  test('gets the other events if one cannot be made into a message, which is tried again later and is not its failure', async () => {
+    const made = await make();
+    // No item has such an id: to read it is an error of PostgreSQL.
+    await sql`
+      insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, due_at)
+      values (${mandatorId}, ${made.Id}, 1, 1, 'MailItem x', 'MailConflict', now(), now())`.execute(db);
+    const ids = await book(8);
+    await deliver(made);
+    expect(
+      told()
+        .map(([, id]) => Number(id))
+        .toSorted((one, other) => one - other),
+    ).toEqual(ids);
+    expect(await read(made)).toMatchObject({ Failures: 0, Waiting: 1 });
+    const waiting = await db.selectFrom('webhook_event').select(['attempts', 'due_at']).execute();
+    expect(waiting).toEqual([{ attempts: 1, due_at: expect.any(Date) }]);
+  });
+
   test('leaves in the feed what happens while it rests', async () => {
     const made = await make();
     receiver.answer(answering(500));
