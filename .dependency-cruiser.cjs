@@ -216,12 +216,12 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. Rows of
-    // CSV are read by one file. People sign in by one form.
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. Text and
+    // rows of timetable files are read by one file each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(ink|turns)\\.ts)$',
-      '^src/(displays/state|timetable-files/cells)\\.ts$',
+      '^src/(displays/state|timetable-files/(cells|text))\\.ts$',
     ]),
     {
       name: 'no-index',

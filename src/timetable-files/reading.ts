@@ -7,7 +7,7 @@ import { type FaultReport, UnreadableFile } from './faults.ts';
 import { openIcal } from './ical.ts';
 import { readRows } from './rows.ts';
 import type { TermDays } from './term.ts';
-import { decode, findEncoding, type ReadBytes } from './text.ts';
+import { BadText, decode, findEncoding, type ReadBytes } from './text.ts';
 import { kindOf, openUntis, type UntisKind } from './untis.ts';
 import type { Format, TimetableRequest } from './wire.ts';
 
@@ -35,8 +35,9 @@ export async function readFile(
   try {
     return await readAs(file, wanted, reading);
   } catch (error) {
-    if (error instanceof UnreadableFile) return undefined;
-    throw error;
+    if (error instanceof BadText) reading.report.fault({ file: file.at, line: error.line }, error.code, error.message);
+    else if (!(error instanceof UnreadableFile)) throw error;
+    return undefined;
   }
 }
 
@@ -45,7 +46,7 @@ async function readAs(
   wanted: Format | undefined,
   { term, mapping, report, take }: Reading,
 ): Promise<FileRead> {
-  const encoding = await findEncoding(read, at, report);
+  const encoding = await findEncoding(read);
   const text = decode(read, encoding);
   const head = (await text.next()).value ?? '';
   const whole = joined(head, text);

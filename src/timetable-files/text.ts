@@ -1,10 +1,23 @@
-/** Decodes the text of a file: its encoding is detected, and files that are not text are refused. */
-import { type FaultReport, type FilePlace, UnreadableFile } from './faults.ts';
+/**
+ * Decodes the text of a file: its encoding is detected, and files that are not text are refused. For the server, and for the
+ * console, which shows and corrects the same text.
+ */
 
 /** Reads the bytes of a file from its beginning, as often as it is called. */
 export type ReadBytes = () => AsyncIterable<Uint8Array>;
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+/** Why a file is no text. */
+export class BadText extends Error {
+  readonly code: string;
+  readonly line: number;
+  constructor(code: string, line: number, message: string) {
+    super(message);
+    this.code = code;
+    this.line = line;
+  }
+}
 
 /** The first bytes of common files that are not text, with a description and a remedy. */
 const others: readonly [bytes: readonly number[], what: string, remedy: string][] = [
@@ -13,18 +26,18 @@ const others: readonly [bytes: readonly number[], what: string, remedy: string][
   [[0x50, 0x4b, 3, 4], 'a ZIP archive or an Excel workbook', 'unpack it, or save the sheet as CSV UTF-8'],
   [[0xd0, 0xcf, 0x11, 0xe0], 'an Excel workbook (.xls)', 'save the sheet as CSV UTF-8'],
   [[0x1f, 0x8b], 'compressed with gzip', 'unpack it first'],
-  [[0x25, 0x50, 0x44, 0x46], 'a PDF document', 'export the timetable as text'],
+  [[0x25, 0x50, 0x44, 0x46], 'a PDF document', 'export it as text'],
 ];
 
 const startsWith = (bytes: Uint8Array, start: readonly number[]) => start.every((byte, at) => bytes[at] === byte);
 
 async function firstBytes(read: ReadBytes): Promise<Uint8Array> {
-  let bytes = Buffer.alloc(0);
+  const bytes: number[] = [];
   for await (const chunk of read()) {
-    bytes = Buffer.concat([bytes, chunk]);
-    if (bytes.length >= 4) break;
+    bytes.push(...chunk.subarray(0, 4 - bytes.length));
+    if (bytes.length === 4) break;
   }
-  return bytes;
+  return Uint8Array.from(bytes);
 }
 
 /** Whether the bytes are UTF-8; undefined if only the last character is cut off. */
@@ -81,18 +94,13 @@ async function lineOfOtherPage(read: ReadBytes): Promise<number | undefined> {
 
 /**
  * Detects the encoding: by the byte order mark; UTF-8 if all bytes are; otherwise Windows-1252, as western European programs write.
- * @throws UnreadableFile once a fault is reported
+ * @throws BadText
  */
-export async function findEncoding(read: ReadBytes, file: number, report: FaultReport): Promise<Encoding> {
-  const refuse = (place: FilePlace, code: string, message: string): never => {
-    report.fault(place, code, message);
-    throw new UnreadableFile();
-  };
+export async function findEncoding(read: ReadBytes): Promise<Encoding> {
   const first = await firstBytes(read);
-  if (first.length === 0)
-    return refuse({ file, line: 1 }, 'EmptyFile', 'the file is empty; export the timetable again');
+  if (first.length === 0) throw new BadText('EmptyFile', 1, 'the file is empty; export it again');
   for (const [bytes, what, remedy] of others)
-    if (startsWith(first, bytes)) return refuse({ file, line: 1 }, 'NoText', `the file is ${what}; ${remedy}`);
+    if (startsWith(first, bytes)) throw new BadText('NoText', 1, `the file is ${what}; ${remedy}`);
   if (startsWith(first, [0xff, 0xfe])) return 'utf-16le';
   if (startsWith(first, [0xfe, 0xff])) return 'utf-16be';
   let line = 1;
@@ -100,24 +108,20 @@ export async function findEncoding(read: ReadBytes, file: number, report: FaultR
     for (let at = 0; at < chunk.length; at++) {
       if (chunk[at] === 0x0a) line++;
       else if (chunk[at] === 0)
-        return refuse({ file, line }, 'NoText', 'the line holds a NUL byte, so the file is no text; export it again');
+        throw new BadText('NoText', line, 'the line holds a NUL byte, so the file is no text; export it again');
     }
   const found = await isUtf8(read);
   if (found === undefined)
-    return refuse({ file, line }, 'CutOff', 'the file ends inside a character; it was cut off, so export it again');
+    throw new BadText('CutOff', line, 'the file ends inside a character; it was cut off, so export it again');
   if (found) return 'utf-8';
   const damaged = await lineOfDamage(read);
   if (damaged !== undefined)
-    return refuse(
-      { file, line: damaged },
-      'NoText',
-      'the line is not UTF-8, as most of the file is; export all of it as UTF-8',
-    );
+    throw new BadText('NoText', damaged, 'the line is not UTF-8, as most of the file is; export all of it as UTF-8');
   const strange = await lineOfOtherPage(read);
   if (strange !== undefined)
-    return refuse(
-      { file, line: strange },
+    throw new BadText(
       'NoText',
+      strange,
       'the line is neither UTF-8 nor Windows-1252, such as text of MS-DOS; export the file as UTF-8',
     );
   return 'windows-1252';

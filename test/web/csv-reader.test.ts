@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { openReport } from '../../src/timetable-files/faults.ts';
 import { readRows } from '../../src/timetable-files/rows.ts';
+import { readText } from '../../src/web/console/parts/text-file.ts';
 import { parseCsv, TooManyRows } from '../../src/web/console/timetables/csv-reader.ts';
 
 async function readByServer(text: string) {
@@ -38,5 +39,29 @@ describe('the console shows the rows that the server reads', () => {
       lines: [1, 2, 3],
     });
     await expect(parseCsv('a;b\n'.repeat(11), 10)).rejects.toBeInstanceOf(TooManyRows);
+  });
+});
+
+describe('the console decodes a file as the server does', () => {
+  const text = 'Raum;Fach\r\nMüßig;Übung\r\n';
+  const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le');
+  test.each([
+    ['UTF-8', Buffer.from(text)],
+    ['UTF-16', utf16],
+    ['UTF-16 in the other order', Buffer.from(utf16).swap16()],
+    ['Windows-1252', Buffer.from(text, 'latin1')],
+  ])('%s', async (_what, bytes) => {
+    expect(await readText(new Blob([bytes]))).toBe(text);
+  });
+
+  test.each([
+    [
+      'UTF-8 with a line of Windows-1252',
+      Buffer.concat([Buffer.from('Raum;Fach\nMüßig;Übung\n'), Buffer.from('M\xfcller;1\n', 'latin1')]),
+      3,
+    ],
+    ['text of MS-DOS', Buffer.from('Raum;Fach\nM\x81ller;1\n', 'latin1'), 2],
+  ])('%s is refused, so that no correction sends it on as other letters', async (_what, bytes, line) => {
+    await expect(readText(new Blob([bytes]))).rejects.toMatchObject({ code: 'NoText', line });
   });
 });

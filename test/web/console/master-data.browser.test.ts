@@ -203,8 +203,12 @@ describeInBrowser('The master data of the console', () => {
     const { page } = admin;
     const [day, next] = [2, 3].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
     const dayOf = (date = '') => date.replaceAll('-', '');
-    const event = `BEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:${dayOf(day)}\r\nDTEND;VALUE=DATE:${dayOf(next)}\r\nSUMMARY:Founders\r\nEND:VEVENT`;
-    const file = (text: string) => ({ name: 'days.ics', mimeType: 'text/calendar', buffer: Buffer.from(text) });
+    const event = `BEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:${dayOf(day)}\r\nDTEND;VALUE=DATE:${dayOf(next)}\r\nSUMMARY:Gründer\r\nEND:VEVENT`;
+    const file = (content: string | Buffer) => ({
+      name: 'days.ics',
+      mimeType: 'text/calendar',
+      buffer: Buffer.from(content as string),
+    });
     await call('POST', 'bookings', {
       ResourceId: service.tenant.resources[1]?.id,
       Subject: 'Choir',
@@ -215,19 +219,23 @@ describeInBrowser('The master data of the console', () => {
     await button('New holiday calendar').press('Enter');
     await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Days off');
+    await field('File (.ics)').setInputFiles(file(Buffer.from('BEGIN:VCALENDAR\r\nX-1:F\x81nf', 'latin1')));
+    await page.getByText('Line 2, days.ics: the line is neither UTF-8 nor Windows-1252').waitFor();
+    await sound();
     await field('File (.ics)').setInputFiles(file('no calendar'));
     await sound();
     await button('Create').click();
     await page.locator('dialog .fault, dialog .refused').first().waitFor();
     await field('File (.ics)').setInputFiles(
-      file(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:test\r\n${event}\r\nEND:VCALENDAR\r\n`),
+      // As Windows writes it.
+      file(Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:test\r\n${event}\r\nEND:VCALENDAR\r\n`, 'latin1')),
     );
     await page.getByText('Chosen: days.ics').waitFor();
     await button('Create').click();
     await row('Days off all locations closes').waitFor();
     await sound();
     await button('Days off').click();
-    await page.getByText('Choir (Founders)').waitFor();
+    await page.getByText('Choir (Gründer)').waitFor();
     await sound();
     await button('Delete').click();
     await page.locator('.toast', { hasText: 'Deleting Days off' }).getByLabel('Do it now').click();

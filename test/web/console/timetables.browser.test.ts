@@ -187,16 +187,21 @@ describeInBrowser('The screen of timetables', () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
     await open('?screen=timetables&file=new');
     await signIn();
-    const drop = (...files: [name: string, text: string][]) =>
+    const drop = (...files: [name: string, content: string | Buffer][]) =>
       page
         .getByLabel('Choose a file')
-        .setInputFiles(files.map(([name, text]) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) })));
+        .setInputFiles(
+          files.map(([name, content]) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(content as string) })),
+        );
     const calendar = (room: string) =>
       ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', 'UID:a', 'DTSTART:20310310T090000Z', 'DTEND:20310310T100000Z']
         .concat(`SUMMARY:Chor`, `LOCATION:${room}`, 'END:VEVENT', 'END:VCALENDAR', '')
         .join('\r\n');
     await drop(['a.ics', calendar('HS 101')], ['b.csv', 'Datum;Von\n1;2\n']);
     await page.getByText('These files are of different kinds.').waitFor();
+    // Decoded otherwise than by the server, it would be corrected and sent with other letters.
+    await drop(['dos.csv', Buffer.from('Raum;Fach\r\nHS 101;\x9abung\r\nHS 102;M\x81sik\r\n', 'latin1')]);
+    await page.getByText('Line 3, dos.csv: the line is neither UTF-8 nor Windows-1252').waitFor();
     await drop(['long.csv', `Datum;Von\n${'1;2\n'.repeat(100_001)}`]);
     await page.getByText('The file has more than 100,000 lessons. Split it').waitFor();
     expect(await violations()).toEqual([]);

@@ -1,5 +1,7 @@
 /** Holiday calendars: of a file or an address, with their faults and the bookings that lie on their days. */
+
 import { useState } from 'preact/hooks';
+import { BadText } from '../../../timetable-files/text.ts';
 import { addressWith, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
@@ -17,8 +19,10 @@ import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { nameColumn } from '../parts/table.ts';
+import { readText } from '../parts/text-file.ts';
 import { t } from '../texts/holidays.ts';
 import { t as shared } from '../texts/master.ts';
+import { faultIn } from '../texts/timetable-files.ts';
 import { choicesOf, type Location, nameIn, readAll, readLocations } from './data.ts';
 import { useDeletion } from './delete.ts';
 import { deleteButton, listTools, nameField, recordTable } from './list.ts';
@@ -74,6 +78,7 @@ type FormProperties = {
 
 const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved, onDelete, onClose }) => {
   const [file, setFile] = useState('');
+  const [badText, setBadText] = useState('');
   const draft = useRecord<Values, Calendar>({
     record: calendar,
     subject: 'HolidayCalendar',
@@ -90,10 +95,20 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
     onSaved,
   });
   const { base, values, set, refusal } = draft;
-  const choose = async (event: Event) => {
-    const [chosen] = (event.currentTarget as HTMLInputElement).files ?? [];
-    setFile(chosen?.name ?? '');
-    set({ ics: (await chosen?.text()) ?? '' });
+  const fault = badText || faultAt(refusal, 'ics');
+  const choose = async (input: HTMLInputElement) => {
+    const [chosen] = input.files ?? [];
+    setBadText('');
+    try {
+      set({ ics: chosen ? await readText(chosen) : '' });
+      setFile(chosen?.name ?? '');
+    } catch (error) {
+      if (!chosen || !(error instanceof BadText)) throw error;
+      input.value = '';
+      set({ ics: '' });
+      setFile('');
+      setBadText(faultIn(chosen.name, error));
+    }
   };
   return h(RecordDialog, {
     title: base?.name ?? t().new,
@@ -105,11 +120,11 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
       ${nameField(draft)}
       ${h(Field, { label: shared().location, value: values.locationId, onInput: (locationId) => set({ locationId }), choices: [{ value: '', text: t().everywhere }, ...choicesOf(locations)], fault: faultAt(refusal, 'locationId') })}
       ${h(Check, { label: t().closes, checked: values.closes, onChange: (closes) => set({ closes }), hint: t().closesHint })}
-      <div class="field ${faultAt(refusal, 'ics') ? 'wrong' : ''}">
+      <div class="field ${fault ? 'wrong' : ''}">
         <label for="ics">${t().file}</label>
-        <input id="ics" type="file" accept=".ics,text/calendar" onChange=${(event: Event) => void choose(event)} />
+        <input id="ics" type="file" accept=".ics,text/calendar" onChange=${(event: Event) => void choose(event.currentTarget as HTMLInputElement)} />
         ${file && html`<p class="hint" role="status">${t().chosen(file)}</p>`}
-        ${faultAt(refusal, 'ics') && html`<p class="fault" role="alert">${faultAt(refusal, 'ics')}</p>`}
+        ${fault && html`<p class="fault" role="alert">${fault}</p>`}
       </div>
       ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, disabled: values.ics !== '', fault: faultAt(refusal, 'url') })}
       ${base && html`<p class="hint">${t().keepFile}</p>${h(Touched, { calendar: base })}`}

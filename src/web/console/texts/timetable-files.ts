@@ -1,5 +1,6 @@
 /** Texts of files on their way into the timetable. */
 import { texts } from '../look.ts';
+import { type Fault, messageOf } from './timetables.ts';
 
 const number = (n: number, locale: string) => n.toLocaleString(locale);
 
@@ -249,3 +250,7 @@ export const t = texts(
     wasSending: 'The sending was interrupted. Send again: what has arrived already does not arrive twice.',
   },
 );
+
+/** What a fault of a whole file says. */
+export const faultIn = (file: string, fault: Fault & { line: number }): string =>
+  `${t().line} ${fault.line}, ${file}: ${messageOf(fault)}`;

@@ -123,7 +123,7 @@ export const t = texts(
       MissingTerm: 'Das Halbjahr fehlt: Tragen Sie es unter „Spalten und Einstellungen“ ein',
       MissingPeriods: 'Das Stundenraster fehlt: Tragen Sie es unter „Spalten und Einstellungen“ ein',
       EmptyFile: 'Die Datei ist leer',
-      NoText: 'Die Datei ist kein Text: Exportieren Sie den Stundenplan als Text, in UTF-8',
+      NoText: 'Die Datei ist kein Text: Exportieren Sie sie als Text, in UTF-8',
       WrongFormat: 'Die Datei ist etwas anderes: Exportieren Sie den Stundenplan als Text oder CSV',
       CutOff: 'Die Datei ist abgeschnitten: Exportieren Sie sie noch einmal',
       UnclosedQuote: 'Ein Anführungszeichen wird nicht geschlossen',
@@ -220,3 +220,11 @@ export const t = texts(
     codes: {},
   },
 );
+
+export type Fault = { code: string; message: string };
+
+/** What a fault says: in English the words of the server. */
+export function messageOf({ code, message }: Fault): string {
+  const known = t().codes[code];
+  return known ? `${known} (${message})` : message;
+}

@@ -1,18 +1,6 @@
 /** Reads what spreadsheets and timetable programs write into rows, as the server does, to show and to correct. */
 import { findSeparator, openRows, type TextRow } from '../../../timetable-files/cells.ts';
-import { openSlices } from './slices.ts';
-
-/** Decodes UTF-8, UTF-16 with a byte order mark, or the code page of Windows in western Europe. */
-export function decode(bytes: Uint8Array): string {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
-  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
-  }
-}
+import { openSlices } from '../parts/slices.ts';
 
 export class TooManyRows extends Error {}
 

@@ -1,11 +1,11 @@
 /** Finds the cells of the files for the faults that the server reports. */
 import type { Fault } from '../client.ts';
 import type { BatchErrorsQuery } from '../generated/graphql.ts';
+import { openSlices } from '../parts/slices.ts';
+import { messageOf } from '../texts/timetables.ts';
 import type { ColumnName } from './columns.ts';
 import { cellAt, type Draft, type RowFault } from './draft.ts';
 import { jobColumns, jsonColumns, rowsOfJobs } from './jobs.ts';
-import { openSlices } from './slices.ts';
-import { messageOf } from './story.ts';
 
 type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 

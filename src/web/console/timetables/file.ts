@@ -189,7 +189,11 @@ const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
       show(read);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      setUnreadable(files().unreadable[error.reason](Math.floor(most.bytes / 1_048_576), most.rows));
+      setUnreadable(
+        error.reason === 'noText'
+          ? error.detail
+          : files().unreadable[error.reason](Math.floor(most.bytes / 1_048_576), most.rows),
+      );
     }
     setReading(false);
   }

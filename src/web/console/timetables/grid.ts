@@ -3,11 +3,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
+import { openSlices } from '../parts/slices.ts';
 import { t as shared } from '../texts/shell.ts';
 import { t as files } from '../texts/timetable-files.ts';
+import { messageOf } from '../texts/timetables.ts';
 import { cellAt, type Draft, type RowFault } from './draft.ts';
-import { openSlices } from './slices.ts';
-import { messageOf } from './story.ts';
 
 type GridProperties = {
   draft: Draft;

@@ -1,21 +1,35 @@
 /** Reads dropped files into rows: files of timetable programs, or the JSON of the API. Limits are checked before anything is sent. */
+import { BadText } from '../../../timetable-files/text.ts';
 import { limits } from '../client.ts';
+import { openSlices } from '../parts/slices.ts';
+import { readText } from '../parts/text-file.ts';
+import { faultIn } from '../texts/timetable-files.ts';
 import { type Mapping, mappingOf } from './columns.ts';
-import { decode, parseCsv, TooManyRows } from './csv-reader.ts';
+import { parseCsv, TooManyRows } from './csv-reader.ts';
 import type { Draft, Format, JobMembers, KeptFile, Sheet, Work } from './draft.ts';
 import { jsonColumns } from './jobs.ts';
 import { completeReading, lastReading } from './reading.ts';
-import { openSlices } from './slices.ts';
 
 /** Base64 makes four characters of three bytes; a mebibyte is left for how the files are read. */
 const mostFileBytes = Math.floor(((limits.jobBodyBytes - 1_048_576) * 3) / 4);
 export const most = { bytes: mostFileBytes, rows: limits.lessonsPerBatch, columns: 200, lines: 200_000, files: 8 };
 
 export class Unreadable extends Error {
-  readonly reason: 'tooLarge' | 'tooManyRows' | 'tooManyColumns' | 'tooManyFiles' | 'empty' | 'noJobs' | 'mixed';
-  constructor(reason: Unreadable['reason']) {
+  readonly reason:
+    | 'tooLarge'
+    | 'tooManyRows'
+    | 'tooManyColumns'
+    | 'tooManyFiles'
+    | 'empty'
+    | 'noJobs'
+    | 'mixed'
+    | 'noText';
+  /** What is wrong with the text of a file. */
+  readonly detail: string;
+  constructor(reason: Unreadable['reason'], detail = '') {
     super(reason);
     this.reason = reason;
+    this.detail = detail;
   }
 }
 
@@ -95,7 +109,9 @@ function readCalendar(name: string, text: string): Read {
 }
 
 async function readOne({ name, content }: KeptFile): Promise<Read> {
-  const text = decode(new Uint8Array(await content.arrayBuffer()));
+  const text = await readText(content).catch((error: unknown) => {
+    throw error instanceof BadText ? new Unreadable('noText', faultIn(name, error)) : error;
+  });
   if (/^\ufeff?\s*[[{]/.test(text)) return { format: 'Json', ...(await readJobs(name, text)) };
   return /^\ufeff?\s*BEGIN:VCALENDAR/i.test(text) ? readCalendar(name, text) : await readTable(name, text);
 }

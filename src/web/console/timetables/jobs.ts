@@ -1,6 +1,7 @@
 /** Makes jobs again of the rows of the API's JSON. */
+
+import { openSlices } from '../parts/slices.ts';
 import { cellAt, type Draft } from './draft.ts';
-import { openSlices } from './slices.ts';
 
 /** Columns in the order of REST, under the names of GraphQL, which errors use. */
 export const jobColumns = {

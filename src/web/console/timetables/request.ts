@@ -1,9 +1,10 @@
 /** The body of POST timetables: the files, with corrections if there are any, in Base64. */
+
+import { openSlices } from '../parts/slices.ts';
 import { nameColumns } from './columns.ts';
 import type { Draft } from './draft.ts';
 import { writeJobs } from './jobs.ts';
 import { describeReading } from './reading.ts';
-import { openSlices } from './slices.ts';
 
 const quoted = /["\r\n]/;
 const asCell = (text: string, separator: string) =>

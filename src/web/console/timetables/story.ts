@@ -14,7 +14,7 @@ import { type Child, type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
-import { t } from '../texts/timetables.ts';
+import { messageOf, t } from '../texts/timetables.ts';
 import { type Batch, hasEnded, kindText, momentOf, Progress, stateText } from './batch.ts';
 import { Difference } from './difference.ts';
 
@@ -55,11 +55,6 @@ export function useBatch(id: string | undefined) {
 }
 
 /** The console's text for the code, or else the server's message, which says more. */
-export function messageOf({ code, message }: Pick<BatchError, 'code' | 'message'>): string {
-  const known = t().codes[code];
-  return known ? `${known} (${message})` : message;
-}
-
 const Errors: Component<{ id: string }> = ({ id }) => {
   const [found, setFound] = useState<readonly BatchError[]>([]);
   const [isReading, setReading] = useState(true);
