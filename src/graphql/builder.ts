@@ -19,10 +19,17 @@ import { invalidArguments } from '../input.ts';
 import CostsPlugin from './costs.ts';
 import FaultsPlugin from './faults.ts';
 import type { Caller } from './holders.ts';
+import type { Resolved } from './resolved.ts';
 import type { Streams } from './streams.ts';
 
 /** The context of every resolver: the caller, the request, and a function that opens a stream. */
-export type GraphqlCall = Caller & { context: Context; requestId: string; streams: Streams };
+export type GraphqlCall = Caller & {
+  context: Context;
+  requestId: string;
+  streams: Streams;
+  /** What a plan has found before it gave up. */
+  resolved?: Resolved;
+};
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */
 export type AddTypes = (builder: Builder) => void;

@@ -12,6 +12,7 @@ import type { Result } from './execution.ts';
 import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits, explainVariables } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
+import { Resolved } from './resolved.ts';
 import { createSchema } from './schema.ts';
 
 /** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
@@ -152,11 +153,16 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     },
   });
   const subscriptions = createSubscriptions(log, limits.refuse);
-  /** Of queries that have been answered. */
+  /** Of valid queries that were within the limits. */
   const plans = new LRUCache<string, { plan: Plan | undefined }>(remembered);
 
-  async function runPlan(plan: Plan | undefined, params: PlainCall, call: GraphqlCall): Promise<Result | undefined> {
-    const data = plan && (await reading(call.context, (context) => plan(params, { ...call, context })));
+  async function runPlan(
+    plan: Plan | undefined,
+    params: PlainCall,
+    call: GraphqlCall,
+    resolved: Resolved,
+  ): Promise<Result | undefined> {
+    const data = plan && (await reading(call.context, (context) => plan(params, { ...call, context }, resolved)));
     return data && { data };
   }
 
@@ -196,21 +202,20 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     /** Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling. */
     async runPlain(params: PlainCall, call: GraphqlCall): Promise<Result> {
       const { query } = params;
+      const resolved = new Resolved();
       const known = plans.get(query);
-      const again = known && (await runPlan(known.plan, params, call));
+      const again = known && (await runPlan(known.plan, params, call, resolved));
       if (again) return again;
-      let plan: Plan | undefined;
       // The executor would make a record of each span of availability, all of them in one turn of the event loop.
       const runPlanned: RunPlanned = (document) => {
-        plan = planQuery(schema, document, limits);
-        return runPlan(plan, params, call);
+        const plan = planQuery(schema, document, limits);
+        plans.set(query, { plan });
+        return runPlan(plan, params, call, resolved);
       };
       // Plugins read only the method of the request.
       const request = { method: 'POST' } as unknown as Request;
-      const context = { ...call, ...(!known && { runPlanned }) };
-      const result = (await yoga.getResultForParams({ params, request }, context as never)) as Result;
-      if (!known && !result.errors) plans.set(query, { plan });
-      return result;
+      const context = { ...call, resolved, ...(!known && { runPlanned }) };
+      return (await yoga.getResultForParams({ params, request }, context as never)) as Result;
     },
   };
 }

@@ -3,14 +3,15 @@
  * each execution.
  *
  * A plan handles only success. On any error it gives up. GraphQL's own executor then runs the query, which changes nothing,
- * and reports the error. A plan compiles no text of a document to code, unlike graphql-jit, which runs certain literals as
- * code.
+ * with what has been resolved, and reports the error. A plan compiles no text of a document to code, unlike graphql-jit, which
+ * runs certain literals as code.
  */
 import {
   type DocumentNode,
   type FieldNode,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   type GraphQLUnionType,
   getArgumentValues,
@@ -29,26 +30,28 @@ import { lowerFirst } from '../fields.ts';
 import { LargeJson, TextList } from '../http/large-json.ts';
 import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
+import { isLasting, type Resolved } from './resolved.ts';
 import { collectFields, giveUp, type References, scopeOf, selectionsOf } from './selections.ts';
 
 /**
  * Returns the data of one execution, as `LargeJson` where there are lists in it that write themselves; undefined if GraphQL's own
- * executor must run it.
+ * executor must run it, with what has been resolved.
  */
-export type Plan = (params: Params, call: GraphqlCall) => Promise<object | undefined>;
+export type Plan = (params: Params, call: GraphqlCall, resolved: Resolved) => Promise<object | undefined>;
 
 type Params = { variables?: Record<string, unknown> | null; operationName?: string | null };
 
 type Run = {
   call: GraphqlCall;
   variables: VariableValues;
+  resolved: Resolved | undefined;
   pending: Promise<void>[];
   failed: boolean;
   isLarge: boolean;
 };
 /** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
-type FieldStep = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
+type FieldStep = { key: string; node: FieldNode; find(parent: unknown, run: Run): unknown; complete: Complete };
 const noArguments = Object.freeze({});
 /** GraphQL's default resolver, except that it gives up on functions. */
 function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
@@ -60,13 +63,14 @@ function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
 
 function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[], scope: References): FieldStep {
   const [node = giveUp()] = nodes;
-  if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
+  if (node.name.value === '__typename') return { key, node, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
   const { resolve = memberOf(field.name) } = field;
-  // Our resolvers do not use it. One that did would fail here, and the executor would run it.
-  const info = undefined as never;
+  // Our resolvers use no more of it. One that did would fail here, and the executor would run it.
+  const info = { fieldName: field.name, parentType: type } as GraphQLResolveInfo;
   return {
     key,
+    node,
     find:
       field.args.length === 0
         ? (parent, { call }) => resolve(parent, noArguments, call, info)
@@ -75,11 +79,19 @@ function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNo
   };
 }
 
-async function settle(value: PromiseLike<unknown>, run: Run, take: (found: unknown) => void): Promise<void> {
+async function settle(
+  value: PromiseLike<unknown>,
+  run: Run,
+  take: (found: unknown) => void,
+  keep: () => void,
+): Promise<void> {
   try {
-    take(await value);
-  } catch {
+    const found = await value;
+    keep();
+    take(found);
+  } catch (error) {
     run.failed = true;
+    if (isLasting(error)) keep();
   }
 }
 
@@ -93,13 +105,18 @@ function planObject(type: GraphQLObjectType, selectionSets: readonly SelectionSe
   );
   return (parent, run) => {
     const answer = { ...empty };
-    for (const { key, find, complete } of steps) {
+    for (const { key, node, find, complete } of steps) {
       const value = find(parent, run);
       if (isPromise(value))
         run.pending.push(
-          settle(value, run, (found) => {
-            answer[key] = complete(found, run);
-          }),
+          settle(
+            value,
+            run,
+            (found) => {
+              answer[key] = complete(found, run);
+            },
+            () => run.resolved?.keep(node, parent, value),
+          ),
         );
       else answer[key] = complete(value, run);
     }
@@ -170,13 +187,24 @@ function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetN
   };
 }
 
-const startRun = (call: GraphqlCall, variables: VariableValues): Run => ({
+const startRun = (call: GraphqlCall, variables: VariableValues, resolved?: Resolved): Run => ({
   call,
   variables,
+  resolved,
   pending: [],
   failed: false,
   isLarge: false,
 });
+
+/** What fails at once must not keep the executor from what is still being resolved. */
+function begin(complete: Complete, run: Run): object {
+  try {
+    return complete(undefined, run) as object;
+  } catch {
+    run.failed = true;
+    return {};
+  }
+}
 
 /** Waits for the promises that a run has started. */
 async function succeeds(run: Run): Promise<boolean> {
@@ -198,15 +226,16 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
   } catch {
     return undefined;
   }
-  return async (params, call) => {
+  return async (params, call, resolved) => {
     const sent = params.variables ?? {};
     if ((params.operationName ?? name?.value) !== name?.value) return undefined;
     try {
       if (limits.refuse({ schema, document, variableValues: sent, contextValue: call })) return undefined;
       const { variableValues: variables } = readVariables(schema, variableDefinitions, sent);
       if (!variables) return undefined;
-      const run = startRun(call, variables);
-      const data = complete(undefined, run) as object;
+      resolved.startAt(call.context);
+      const run = startRun(call, variables, resolved);
+      const data = begin(complete, run);
       if (!(await succeeds(run))) return undefined;
       return run.isLarge ? new LargeJson(data) : data;
     } catch {

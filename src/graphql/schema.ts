@@ -19,6 +19,7 @@ import { addTypes as addUsageTypes } from '../usage/graphql.ts';
 import { addTypes as addWebhookTypes } from '../webhooks/graphql.ts';
 import { createBuilder } from './builder.ts';
 import { addNodes } from './nodes.ts';
+import { takeResolved } from './resolved.ts';
 
 /** The whole schema: `serverTime`, and the types and fields of every room. */
 export function createSchema(): GraphQLSchema {
@@ -49,7 +50,7 @@ export function createSchema(): GraphQLSchema {
   addHolidayTypes(builder);
   addProblemTypes(builder);
   addWebhookTypes(builder);
-  return builder.toSchema();
+  return takeResolved(builder.toSchema());
 }
 
 /** The text of `schema.graphql`. */

@@ -11,11 +11,13 @@ import {
   parse,
   validateSubscriptionArgs,
 } from 'graphql';
+import pg from 'pg';
 import { toContent, toSnapshot } from '../../src/displays/snapshot.ts';
 import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { createLimits } from '../../src/graphql/limits.ts';
 import { createPipeline } from '../../src/graphql/pipeline.ts';
 import { planFrames, planQuery } from '../../src/graphql/plan.ts';
+import { Resolved } from '../../src/graphql/resolved.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { TextList } from '../../src/http/large-json.ts';
 import { openLog } from '../../src/log.ts';
@@ -110,6 +112,28 @@ describe('a query by its plan', () => {
     expect(refused).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
   });
 
+  test.each([
+    ['before it asks', 'bad: persons { nodes { id } }'],
+    [
+      'once it has asked',
+      'bad: availability(input: { resourceIds: ["999999"], from: "2027-03-01T00:00:00Z", to: "2027-03-02T00:00:00Z" }) { capacity }',
+    ],
+  ])('asks the database no more than the executor does where a field fails %s', async (_when, bad) => {
+    const query = `{ rooms: resources { nodes { id location { name } bookings(first: 1) { nodes { id } } } } ... { ${bad} } }`;
+    const statements = jest.spyOn(pg.Client.prototype, 'query');
+    const count = async (accept?: string) => {
+      statements.mockClear();
+      expect(await ask({ query }, accept)).toMatchObject([200, { errors: [{ path: ['bad'] }] }]);
+      return statements.mock.calls.length;
+    };
+    // Connections and prepared statements are there then.
+    await count(ofExecutor);
+    const expected = await count(ofExecutor);
+    const planned = [await count(), await count(), await count()];
+    statements.mockRestore();
+    expect([expected > 2, planned]).toEqual([true, [expected, expected, expected]]);
+  });
+
   test('makes no record of each span of availability, when it first comes either', async () => {
     const query =
       '{ availability(input: { from: "2027-03-01T00:00:00Z", to: "2027-03-02T00:00:00Z" }) { free { start end } } }';
@@ -144,7 +168,7 @@ describe('a plan', () => {
   const planned = (value: () => unknown, type: GraphQLOutputType) => {
     const fields = { one: { type, resolve: value }, other: { type: GraphQLInt, resolve: async () => 2 } };
     const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
-    return planQuery(schema, parse('{ one other }'), limits)?.({}, {} as GraphqlCall);
+    return planQuery(schema, parse('{ one other }'), limits)?.({}, { context: {} } as GraphqlCall, new Resolved());
   };
   const Int = GraphQLInt;
 
