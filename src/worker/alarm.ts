@@ -22,23 +22,30 @@ const waitingAsk = 300;
  */
 const gatherFor = 100;
 
-/** Jobs that can be taken now, counted up to `most`, and milliseconds until the next one can. */
-async function askJobs(db: Database, most: number): Promise<{ ready: number; next: number | null }> {
+type AlarmedJobs = { tasks: readonly string[]; most: number };
+
+/**
+ * Jobs of these tasks that can be taken now, counted up to `most`, and milliseconds until the next one can. Jobs of other tasks,
+ * such as those of a newer release, wait for another worker.
+ */
+async function askJobs(db: Database, { tasks, most }: AlarmedJobs): Promise<{ ready: number; next: number | null }> {
+  const isTakeable = sql`is_available and task_id = any (array(
+    select id from graphile_worker._private_tasks where identifier = any (${tasks}::text[])))`;
   const { rows } = await sql<{ ready: number; next: number | null }>`
     select (
       select count(*)::int from (
-        select from graphile_worker._private_jobs where is_available and run_at <= now() limit ${most}::int) as job) as ready,
+        select from graphile_worker._private_jobs where ${isTakeable} and run_at <= now() limit ${most}::int) as job) as ready,
       (select ceil(extract(epoch from min(run_at) - now()) * 1000)::float8 from graphile_worker._private_jobs
-       where is_available and run_at > now()) as next`.execute(db);
+       where ${isTakeable} and run_at > now()) as next`.execute(db);
   return rows[0]!;
 }
 
 export type Alarm = { keepWaking(db: Database, signal: AbortSignal): Promise<void> };
 
-/** Call it before the first pool is made. @param options.places how many jobs a pool runs at a time at most */
+/** Call it before the first pool is made. @param options.tasks the names that the pools know; `most`: how many jobs a pool runs at a time */
 export function openAlarm(
   events: WorkerEvents,
-  { places, lookEvery = usualLook, askEvery = usualAsk }: { places: number; lookEvery?: number; askEvery?: number },
+  { tasks, most, lookEvery = usualLook, askEvery = usualAsk }: AlarmedJobs & { lookEvery?: number; askEvery?: number },
 ): Alarm {
   const pools: WorkerPool[] = [];
   let heard = Promise.withResolvers<void>();
@@ -60,7 +67,7 @@ export function openAlarm(
       for (let lookAt = 0; !signal.aborted; ) {
         heard = Promise.withResolvers();
         // While the database is out of reach, the looks of the pools show when it is back.
-        const { ready, next } = await askJobs(db, places).catch(() => ({ ready: 1, next: null }));
+        const { ready, next } = await askJobs(db, { tasks, most }).catch(() => ({ ready: 1, next: null }));
         const isLate = performance.now() >= lookAt;
         if (ready > 0 || isLate) wake(Math.max(1, ready));
         if (isLate) lookAt = performance.now() + lookEvery;

@@ -125,7 +125,10 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const pools: string[] = [];
     events.on('pool:create', ({ workerPool }) => pools.push(workerPool.id));
     const isBeating = watchPulse(events);
-    const alarm = openAlarm(events, { places: Math.max(...Object.values(lanes).map(({ places }) => places)) });
+    const alarm = openAlarm(events, {
+      tasks: allTasks.map(({ name }) => name),
+      most: Math.max(...Object.values(lanes).map(({ places }) => places)),
+    });
     // The queue library shuts down by itself when it cannot record the end of a job.
     events.on('pool:gracefulShutdown', end);
     const pgPool = openQueuePool(context.config.DatabaseUrl, {

@@ -21,7 +21,7 @@ afterAll(async () => {
 /** An alarm over a pool that notes how many of its workers are woken, and wakes by itself only at the start. */
 function openRung() {
   const events: WorkerEvents = new EventEmitter();
-  const alarm = openAlarm(events, { places: 8, lookEvery: 2 ** 30, askEvery: 2 ** 30 });
+  const alarm = openAlarm(events, { tasks: ['Alarming', 'Unused'], most: 8, lookEvery: 2 ** 30, askEvery: 2 ** 30 });
   const woken: number[] = [];
   let rung = Promise.withResolvers<void>();
   const nudge = (count: number) => {
@@ -31,15 +31,17 @@ function openRung() {
   events.emit('pool:create', { workerPool: { nudge } } as never);
   const stopping = new AbortController();
   const done = alarm.keepWaking(db, stopping.signal);
+  async function until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
+      await rung.promise;
+      rung = Promise.withResolvers();
+    }
+  }
   return {
     woken,
     tell: (event: 'pool:listen:notification' | 'job:error') => events.emit(event, {} as never),
-    async untilWoken(count: number): Promise<void> {
-      while (!woken.includes(count)) {
-        await rung.promise;
-        rung = Promise.withResolvers();
-      }
-    },
+    untilWoken: (count: number) => until(() => woken.includes(count)),
+    untilWokenTimes: (times: number) => until(() => woken.length >= times),
     async stop() {
       stopping.abort();
       await done;
@@ -47,8 +49,8 @@ function openRung() {
   };
 }
 
-const addJobs = (count: number, delay: string) =>
-  sql`select graphile_worker.add_job('Alarming', run_at => now() + ${delay}::interval) from generate_series(1, ${count}::int)`.execute(
+const addJobs = (count: number, delay: string, task = 'Alarming') =>
+  sql`select graphile_worker.add_job(${task}, run_at => now() + ${delay}::interval) from generate_series(1, ${count}::int)`.execute(
     db,
   );
 const forgetJobs = () =>
@@ -91,5 +93,17 @@ test('no more workers wake than there are places, for jobs that nothing told of'
   await alarm.untilWoken(8);
   await alarm.stop();
   expect(new Set(alarm.woken)).toEqual(new Set([8]));
+  await forgetJobs();
+});
+
+test('jobs of tasks that this worker does not know, as of a newer release, wake nobody', async () => {
+  await addJobs(3, '0 seconds', 'Newer');
+  await addJobs(1, '400 milliseconds', 'Newer');
+  await addJobs(2, '500 milliseconds');
+  const alarm = openRung();
+  await alarm.untilWokenTimes(2);
+  await alarm.stop();
+  // The first look is at the start, whatever waits.
+  expect(alarm.woken).toEqual([1, 2]);
   await forgetJobs();
 });
