@@ -9,11 +9,12 @@
  *   answer all work of the tenant rests: for 5 s, and twice as long each time up to 60 s. Then it has one place for a probe.
  *
  * Spare work, such as writing a whole term into many calendars, has turns of its own besides the other turns of its tenant. When
- * the server refuses other work of the tenant because of too many requests, spare work pauses for a moment, so that the other work
- * gets the next requests that the server allows.
+ * the server refuses other work of the tenant because of too many requests, spare work pauses for 3 s, so that the other work gets
+ * the next requests that the server allows. If the server refuses again and again, spare work may run for 3 s after each 30 s.
+ * Spare work that waits long for answers, such as large writes, is slow by itself: it does not make the other work of its tenant slow.
  *
- * Of a tenant's bulk work, urgent work goes first: while some of it waits, other bulk work gets a turn only after 30 s. Of urgent
- * work, that which has waited longest goes first.
+ * Of a tenant's bulk work, urgent work goes first: while some of it waits, other bulk work gets a turn only after 30 s, one at a
+ * time. Of urgent work, that which has waited longest goes first.
  *
  * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A turn
  * is ended by a signal, which all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
@@ -35,13 +36,13 @@ const fewSpare = 16;
 const [urgentAgainMs, fewUrgent] = [150, 4];
 /** Urgent work gives way to work that began to wait this much earlier, if that has asked this recently. */
 const [earlierMs, lateAskedMs] = [500, 1_000];
-/** How long spare work pauses once the server has refused other work of its tenant. */
-const spareRestMs = 3_000;
-/** How long bulk work waits until it counts as urgent; how long after its last request for a turn urgent work counts as given up. */
+/** How long spare work pauses once the server has refused other work of its tenant; how long it then runs if it has waited too long. */
+const [spareRestMs, spareRunsMs] = [3_000, 3_000];
+/** How long work gives way to other work; how long after its last request for a turn urgent or overdue work counts as given up. */
 const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
 
 const mostOfTenant = 3;
-const mostOfSlowTenant = 2;
+const [mostOfSlowTenant, mostSpareOfSlowTenant] = [2, 1];
 const mostSpareOfTenant = 3;
 
 /** Work that wants a turn. */
@@ -85,20 +86,30 @@ export type Turns = {
 };
 
 /** `beganAt` is the time of the first request. */
-type Run = { tenant: number; isBulk: boolean; isSpare: boolean; beganAt: number; isSlow: boolean };
+type Run = { beganAt: number; isSlow: boolean } & Pick<TurnWork, 'tenant'> &
+  Required<Pick<TurnWork, 'isBulk' | 'isUrgent' | 'isSpare'>>;
+/** Bulk work that is overdue has given way to urgent work for too long. */
+type BulkRank = 'Urgent' | 'Overdue' | 'Usual';
 type TenantStanding = {
-  isSlow: boolean;
+  /** Whether spare work, and other work, is slow. */
+  slow: { spare: boolean; other: boolean };
   /** When the server answered last. */
   answeredAt: number;
   /** Consecutive turns without an answer. */
   rests: number;
   restsUntil: number;
   spareRestsUntil: number;
+  /** When the pause first refused spare work since it last ran. */
+  spareHeldSince: number | undefined;
+  /** Until then spare work may run in spite of the pause. */
+  spareRunsUntil: number;
   /** Spare work that was refused and has had no turn since: its name, and when it was last refused. */
   waiting: Map<string, number>;
-  /** Bulk work that was refused and has had no turn since: its name, and when it was first and last refused. */
-  bulk: Map<string, { since: number; asked: number; isUrgent: boolean }>;
+  /** Bulk work that was refused and has had no turn since: its name, when it was first and last refused, and when it is given up. */
+  bulk: Map<string, { since: number; asked: number; rank: BulkRank; forgetAt: number }>;
 };
+
+const kindOf = (isSpare: boolean) => (isSpare ? 'spare' : 'other');
 
 /** @param places how many turns may run at a time */
 export function openTurns(places: number): Turns {
@@ -111,12 +122,14 @@ export function openTurns(places: number): Turns {
   function standingOf(tenant: number): TenantStanding {
     const known = standings.get(tenant);
     if (known) return known;
-    const fresh = {
-      isSlow: false,
+    const fresh: TenantStanding = {
+      slow: { spare: false, other: false },
       answeredAt: Number.NEGATIVE_INFINITY,
       rests: 0,
       restsUntil: 0,
       spareRestsUntil: 0,
+      spareHeldSince: undefined,
+      spareRunsUntil: 0,
       waiting: new Map(),
       bulk: new Map(),
     };
@@ -124,11 +137,12 @@ export function openTurns(places: number): Turns {
     return fresh;
   }
 
-  function hasSlowPlace(tenant: number): boolean {
+  function hasSlowPlace(tenant: number, isSpare: boolean): boolean {
     const own = standingOf(tenant).rests > 0 ? 1 : mostOfSlowTenant;
     return (
       count(({ isSlow }) => isSlow) < Math.floor(places / 2) &&
-      count((run) => run.isSlow && run.tenant === tenant) < own
+      count((run) => run.isSlow && run.tenant === tenant) < own &&
+      !(isSpare && count((run) => run.isSlow && run.isSpare && run.tenant === tenant) >= mostSpareOfSlowTenant)
     );
   }
 
@@ -136,45 +150,67 @@ export function openTurns(places: number): Turns {
     { tenant, name, isBulk = false, isSpare = false, isUrgent = false, waitedMs = 0 }: TurnWork,
     isSlowWork: boolean,
   ): Refusal | undefined {
-    const { isSlow, restsUntil, spareRestsUntil } = standingOf(tenant);
+    const { slow, restsUntil } = standingOf(tenant);
+    const isSlow = slow[kindOf(isSpare)];
     const restMs = restsUntil - performance.now();
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
-    if ((isSlow || isSlowWork) && !hasSlowPlace(tenant)) return { againMs: laterMs, isForAll: isSlow };
+    if ((isSlow || isSlowWork) && !hasSlowPlace(tenant, isSpare)) return { againMs: laterMs, isForAll: isSlow };
     const spare = count((run) => run.isSpare);
     const own = count((run) => run.isSpare === isSpare && run.tenant === tenant);
     const bulk = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk);
     if (isBulk && !isSpare) {
       const free = Math.min(places - runs.size, mostOfTenant - own, mostOfTenant - 1 - bulk);
-      return refusalOfBulk(standingOf(tenant), { name, isAsked: isUrgent, waitedMs }, free);
+      return refusalOfBulk({ tenant, name, isUrgent, waitedMs }, free);
     }
     const hasNone = isSpare
-      ? performance.now() < spareRestsUntil || spare >= places / 2 || own >= (isSlow ? 1 : mostSpareOfTenant)
+      ? spare >= places / 2 || own >= (isSlow ? mostSpareOfSlowTenant : mostSpareOfTenant)
       : own >= mostOfTenant;
-    if (runs.size < places && !hasNone) return undefined;
+    if (runs.size < places && !hasNone && !(isSpare && isHeld(standingOf(tenant)))) return undefined;
     return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
   }
 
+  /** Whether spare work that would find a place gives way because the server refuses other work. */
+  function isHeld(standing: TenantStanding): boolean {
+    const now = performance.now();
+    const { spareHeldSince = now, spareRestsUntil, spareRunsUntil } = standing;
+    const rests = now < spareRestsUntil && now >= spareRunsUntil;
+    const isOverdue = rests && now - spareHeldSince >= patienceMs;
+    if (isOverdue) standing.spareRunsUntil = now + spareRunsMs;
+    standing.spareHeldSince = rests && !isOverdue ? spareHeldSince : undefined;
+    return rests && !isOverdue;
+  }
+
   function refusalOfBulk(
-    { bulk }: TenantStanding,
-    { name, isAsked, waitedMs }: { name: string; isAsked: boolean; waitedMs: number },
+    { tenant, name, isUrgent, waitedMs }: Required<Pick<TurnWork, 'tenant' | 'name' | 'isUrgent' | 'waitedMs'>>,
     free: number,
   ): Refusal | undefined {
+    const { bulk } = standingOf(tenant);
     const now = performance.now();
-    for (const [other, { asked }] of bulk) if (other !== name && asked < now - slowWithinMs) bulk.delete(other);
+    for (const [other, { forgetAt }] of bulk) if (other !== name && forgetAt < now) bulk.delete(other);
     const since = Math.min(bulk.get(name)?.since ?? now, now - waitedMs);
-    const isUrgent = isAsked || since < now - patienceMs;
-    const urgent = [...bulk].filter(
-      ([other, one]) => other !== name && one.isUrgent && one.asked > now - forgottenAfterMs,
-    );
-    const first = isUrgent
-      ? urgent.filter(([, one]) => one.since < since - earlierMs && one.asked > now - lateAskedMs)
-      : urgent;
-    if (free > first.length) return undefined;
-    bulk.set(name, { since, asked: now, isUrgent });
-    const earlier = urgent.filter(([, one]) => one.since < since).length;
-    const againMs = isUrgent
-      ? urgentAgainMs * Math.max(1, earlier / fewUrgent)
-      : soonMs * Math.max(1, (bulk.size - urgent.length) / fewSpare);
+    const rank = isUrgent ? 'Urgent' : since < now - patienceMs ? 'Overdue' : 'Usual';
+    const others = [...bulk].flatMap(([other, one]) => (other === name ? [] : [one]));
+    const waiting = others.filter((one) => one.rank !== 'Usual' && one.asked > now - forgottenAfterMs);
+    const [urgent, overdue] = [
+      waiting.filter((one) => one.rank === 'Urgent'),
+      waiting.filter((one) => one.rank === 'Overdue'),
+    ];
+    const peers = rank === 'Urgent' ? urgent : overdue;
+    const earlier = peers.filter((one) => one.since < since - earlierMs && one.asked > now - lateAskedMs).length;
+    // While both wait, overdue work has one turn and urgent work the others.
+    const isOtherServed = count((run) => run.tenant === tenant && run.isBulk && !run.isSpare && !run.isUrgent) > 0;
+    const ahead = {
+      Urgent: earlier + Number(overdue.length > 0 && !isOtherServed),
+      Overdue: earlier + (isOtherServed ? urgent.length : 0),
+      Usual: waiting.length,
+    };
+    if (free > ahead[rank]) return undefined;
+    const againMs =
+      rank === 'Usual'
+        ? soonMs * Math.max(1, (others.length - waiting.length + 1) / fewSpare)
+        : urgentAgainMs * Math.max(1, peers.filter((one) => one.since < since).length / fewUrgent);
+    // Callers vary the pause so that they do not all ask at the same time.
+    bulk.set(name, { since, asked: now, rank, forgetAt: now + slowWithinMs + 3 * againMs });
     return { againMs, isForAll: false };
   }
 
@@ -194,17 +230,17 @@ export function openTurns(places: number): Turns {
   /** Moves a run to a slow place after 5 s, if one is free. @returns whether the turn goes on */
   function moveToSlow(run: Run): boolean {
     const standing = standingOf(run.tenant);
-    if (standing.answeredAt < run.beganAt) standing.isSlow = true;
-    run.isSlow ||= hasSlowPlace(run.tenant);
+    if (standing.answeredAt < run.beganAt) standing.slow[kindOf(run.isSpare)] = true;
+    run.isSlow ||= hasSlowPlace(run.tenant, run.isSpare);
     return run.isSlow;
   }
 
-  function answered({ tenant, beganAt }: Run): void {
+  function answered({ tenant, beganAt, isSpare }: Run): void {
     const standing = standingOf(tenant);
     standing.answeredAt = performance.now();
     standing.rests = 0;
     standing.restsUntil = 0;
-    if (standing.answeredAt - beganAt < quickWithinMs) standing.isSlow = false;
+    if (standing.answeredAt - beganAt < quickWithinMs) standing.slow[kindOf(isSpare)] = false;
   }
 
   function restUnlessAnswered({ tenant, beganAt }: Run): void {
@@ -217,13 +253,13 @@ export function openTurns(places: number): Turns {
 
   return {
     async take(of, work) {
-      const { tenant, isBulk = false, isSpare = false } = of;
+      const { tenant, isBulk = false, isUrgent = false, isSpare = false } = of;
       const key = `${tenant} ${of.name}`;
       const isSlowWork = cutShort.has(key);
       const refusal = refusalOf(of, isSlowWork);
       if (refusal) return refusal;
-      const isSlow = isSlowWork || standingOf(tenant).isSlow;
-      const run: Run = { tenant, isBulk, isSpare, beganAt: Number.POSITIVE_INFINITY, isSlow };
+      const isSlow = isSlowWork || standingOf(tenant).slow[kindOf(isSpare)];
+      const run: Run = { tenant, isBulk, isUrgent, isSpare, beganAt: Number.POSITIVE_INFINITY, isSlow };
       runs.add(run);
       standingOf(tenant).waiting.delete(of.name);
       standingOf(tenant).bulk.delete(of.name);

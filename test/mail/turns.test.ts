@@ -211,9 +211,55 @@ test('of much work what is urgent gets the next turn, and the other one too afte
     expect(await run('other push', true)).toBeDefined();
     await pass(1);
   }
-  await end('push');
+  await end('poll');
   void run('later');
   expect(ends.has('later')).toBe(true);
+  // One at a time.
+  await end('push');
+  expect(await run('later still')).toBeDefined();
+  void run('other push', true);
+  expect(ends.has('other push')).toBe(true);
+});
+
+test('however much other work has waited for half a minute, it has one turn at a time, and urgent work the other', async () => {
+  const turns = openTurns(places);
+  const waited: Record<string, number[]> = { poll: [], push: [] };
+  async function read(kind: 'poll' | 'push', nth: number) {
+    const begin = performance.now();
+    const work = async () => {
+      waited[kind]!.push((performance.now() - begin) / 1_000);
+      await pause(300);
+    };
+    for (;;) {
+      const of = { tenant: 1, name: `${kind} ${nth}`, isBulk: true, isUrgent: kind === 'push' };
+      const refusal = await turns.take(of, work);
+      if (!refusal) return;
+      await pause(refusal.againMs);
+    }
+  }
+  for (let nth = 0; nth < 400; nth += 1) void read('poll', nth);
+  for (let nth = 0; nth < 200; nth += 1) {
+    void read('push', nth);
+    await pass(0.5);
+  }
+  expect(Math.max(...waited.push!)).toBeLessThan(2);
+  expect(waited.poll!.filter((seconds) => seconds > 30).length).toBeGreaterThan(100);
+});
+
+test('work that waits among so many others that it asks less than once a minute has waited since its first request', async () => {
+  const turns = openTurns(places);
+  const reading = (name: string, isUrgent = false) => ({ tenant: 1, name, isBulk: true, isUrgent });
+  const first = Promise.withResolvers<void>();
+  void turns.take(reading('a', true), () => first.promise);
+  void turns.take(reading('b', true), () => new Promise(() => {}));
+  for (let nth = 0; nth < 1_000; nth += 1) await turns.take(reading(`poll ${nth}`), answer);
+  const refusal = await turns.take(reading('poll'), answer);
+  expect(refusal!.againMs).toBeGreaterThan(60_000);
+  await pass(2 * (refusal!.againMs / 1_000));
+  expect(await turns.take(reading('push', true), answer)).toBeDefined();
+  first.resolve();
+  await pass(0);
+  expect(await turns.take(reading('poll'), answer)).toBeUndefined();
 });
 
 test('of what is urgent, what has waited longest gets the next turn', async () => {
@@ -263,6 +309,40 @@ test('spare work leaves what the server allows to other work that the server has
   expect(await turns.take(one, answer)).toBeUndefined();
   await pass(3);
   expect(await turns.take(spare, answer)).toBeUndefined();
+});
+
+test('spare work of a server that refuses other work all the time gets turns after half a minute', async () => {
+  const turns = openTurns(places);
+  const got: number[] = [];
+  const begin = performance.now();
+  for (let second = 0; second < 100; second += 1) {
+    await turns.take(one, async (turn) => turn.throttled());
+    const work = { tenant: 1, name: `writing ${second % 50}`, isSpare: true };
+    if ((await turns.take(work, answer)) === undefined) got.push((performance.now() - begin) / 1_000);
+    await pass(1);
+  }
+  // For three seconds each time.
+  expect(got).toEqual([30, 31, 32, 63, 64, 65, 96, 97, 98]);
+});
+
+test('spare work that waits long for its answers leaves the other work of its tenant its turns', async () => {
+  const turns = openTurns(places);
+  const ends: boolean[] = [];
+  const write = async (turn: Turn) => {
+    await answerAfter(8)(turn);
+    ends.push(turn.signal.aborted);
+  };
+  for (let nth = 0; nth < 3; nth += 1) void turns.take({ tenant: 1, name: `writing ${nth}`, isSpare: true }, write);
+  await pass(6);
+  for (const name of ['push', 'other push']) {
+    const reading = { tenant: 1, name, isBulk: true, isUrgent: true };
+    expect(await Promise.race([turns.take(reading, answer), pause(1)])).toBeUndefined();
+  }
+  const slow = turns.take(one, answerAfter(7));
+  await pass(7);
+  expect(await slow).toBeUndefined();
+  // It has one of the slow places.
+  expect(ends).toEqual([true, true, false]);
 });
 
 test('urgent work that no longer asks delays nothing', async () => {
