@@ -7,11 +7,31 @@ import { until } from '../_util/graphql.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { launchBrowser } from './_util/browser.ts';
 import { describeInBrowser } from './_util/in-browser.ts';
+import { leftsOf } from './_util/order.ts';
 import { minute, openSchool, type School } from './_util/school.ts';
 import { openSign, type Sign, type SignOptions } from './_util/signs.ts';
 
 const markup = '<img src=x onerror=alert(1)><b>Raum</b>';
-const rooms = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'B1', 'B2', 'B3', 'B4', 'B5', 'B6', markup];
+const rooms = [
+  'A1',
+  'A2',
+  'A3',
+  'A4',
+  'A5',
+  'A6',
+  'A7',
+  'A8',
+  'A9',
+  'B1',
+  'B2',
+  'B3',
+  'B4',
+  'B5',
+  'B6',
+  'B7',
+  'חדר 12',
+  markup,
+];
 
 describeInBrowser('A door sign in a browser', () => {
   let service: Service;
@@ -83,17 +103,7 @@ describeInBrowser('A door sign in a browser', () => {
     const [before, after] = await Promise.all([show('A2'), show('A3')]);
     const planned = { Beginn: school.at(10), Ende: school.at(55) };
     const lesson = (room: string) => [
-      {
-        JobID: 'J',
-        LektionList: [
-          {
-            LektionId: '1',
-            RessourceName: room,
-            Titel: 'Harmonielehre',
-            ...planned,
-          },
-        ],
-      },
+      { JobID: 'J', LektionList: [{ LektionId: '1', RessourceName: room, Titel: 'Harmonielehre', ...planned }] },
     ];
     await school.importJobs(lesson('A2'));
     await before.shows('Harmonielehre');
@@ -103,6 +113,21 @@ describeInBrowser('A door sign in a browser', () => {
     expect([times, title]).toEqual([expect.stringMatching(/^\d\d:\d\d–\d\d:\d\d$/), 'Harmonielehre']);
     expect(await after.page.locator('s').allInnerTexts()).toEqual(['A2']);
     await Promise.all([before.shows('Harmonielehre'), after.shows('Harmonielehre')]);
+  });
+
+  test('a room named in Hebrew, with digits, leaves the times beside it in their order', async () => {
+    const sign = await show('B7');
+    const planned = { Beginn: school.at(10), Ende: school.at(55) };
+    const lesson = (room: string) => [
+      { JobID: 'K', LektionList: [{ LektionId: '1', RessourceName: room, Titel: 'Fuge', ...planned }] },
+    ];
+    await school.importJobs(lesson('B7'));
+    await sign.shows('Fuge');
+    await school.importJobs(lesson('חדר 12'), 'update');
+    await sign.shows(/moved to .*12/);
+    const [, start = '', end = ''] = /(\d\d:\d\d)–(\d\d:\d\d)/.exec(await sign.text()) ?? [];
+    const lefts = await leftsOf(sign.page, ' 12', start, end);
+    expect(lefts).toEqual(lefts.toSorted((one, other) => one - other));
   });
 
   test('a device is paired with the code that it shows', async () => {

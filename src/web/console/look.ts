@@ -1,5 +1,6 @@
 /** Language and theme: the browser's, until somebody switches; the choice is stored in this browser. */
 import { computed, effect, signal } from '@preact/signals';
+import { inPlace } from '../turns.ts';
 
 export const languages = ['de', 'en'] as const;
 export type Language = (typeof languages)[number];
@@ -40,11 +41,20 @@ effect(() => {
 
 effect(() => localStorage.setItem('roomgate stay', stay.value));
 
+/** The same texts, into which names are put so that they move nothing beside them. */
+function withNamesInPlace<Some>(some: Some): Some {
+  const place = (value: unknown): unknown =>
+    typeof value === 'string' ? inPlace(value) : Array.isArray(value) ? value.map(place) : value;
+  if (typeof some === 'function') return ((...values: unknown[]) => some(...values.map(place))) as Some;
+  if (typeof some !== 'object' || some === null || Array.isArray(some)) return some;
+  return Object.fromEntries(Object.entries(some).map(([name, text]) => [name, withNamesInPlace(text)])) as Some;
+}
+
 /**
  * Texts in both languages; one that is missing does not compile. Call the result where a text is shown, so that it follows
  * the language.
  */
 export function texts<Texts>(de: Texts, en: NoInfer<Texts>): () => Texts {
-  const both = { de, en };
+  const both = { de: withNamesInPlace(de), en: withNamesInPlace(en) };
   return () => both[language.value];
 }

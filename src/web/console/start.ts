@@ -1,14 +1,14 @@
 /** The console: starts it in the page. */
 import { render } from 'preact';
 import { Refused } from './client.ts';
-import { drawWithoutTurns, h } from './parts/html.ts';
+import { drawInPlace, h } from './parts/html.ts';
 import { listenForHelp } from './parts/keys.ts';
 import { keepSession, openSession } from './session.ts';
 import { Console } from './shell.ts';
 
 const place = document.querySelector('#console') as HTMLElement;
 place.replaceChildren();
-drawWithoutTurns();
+drawInPlace();
 render(h(Console, {}), place);
 listenForHelp();
 keepSession();

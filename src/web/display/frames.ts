@@ -1,6 +1,6 @@
 /** The GraphQL documents, and their answers as the page uses them: instants are milliseconds since 1970. */
 import type { PlannedSlot, Schedule } from '../../displays/state.ts';
-import { withoutTurns } from '../turns.ts';
+import { inPlace } from '../turns.ts';
 
 export type ShownSlot = PlannedSlot & { bookingId: string };
 
@@ -56,11 +56,11 @@ export const documents = {
 const instantNames =
   /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore|startNow|endNow)$/;
 
-/** Parses JSON with every instant as a number, and texts that turn nothing beside them. */
+/** Parses JSON with every instant as a number, and texts that move nothing beside them. */
 export function parseInstants(text: string): unknown {
   return JSON.parse(text, (key, value) => {
     if (typeof value !== 'string') return value;
-    return instantNames.test(key) ? Date.parse(value) : withoutTurns(value);
+    return instantNames.test(key) ? Date.parse(value) : inPlace(value);
   });
 }
 

@@ -18,7 +18,8 @@ const isInSight = `(() => {
   const { left, top } = document.activeElement.getBoundingClientRect();
   return document.elementFromPoint(Math.max(left + 3, 0), top + 5)?.closest('[data-cell]') === document.activeElement;
 })()`;
-const rooms = Array.from({ length: 60 }, (_, index) => `R${101 + index}`);
+/** The last one is named in Hebrew. */
+const rooms = Array.from({ length: 60 }, (_, index) => `${index === 59 ? 'חדר ' : 'R'}${101 + index}`);
 
 describeInBrowser('The screen of rooms', () => {
   let service: Service;
@@ -146,6 +147,17 @@ describeInBrowser('The screen of rooms', () => {
     expect(new Set(await mine.page.evaluate<string[]>(order))).toEqual(new Set(['isolate']));
     await send('DELETE', `/bookings/${Id}`, undefined);
     await mine.page.getByText('Turned').first().waitFor({ state: 'detached' });
+  });
+
+  test('a room named in Hebrew stays apart from what stands beside it', async () => {
+    const { Id } = await booking(59, ['10:00', '11:00'], { Subject: 'Choir' });
+    const own = await openConsole(browser, service);
+    await own.open(`?screen=rooms&day=${day}&booking=${Id}`);
+    await own.signIn();
+    await button('Cancel booking', own).click();
+    await own.page.getByText('Cancelling Choir (\u2068חדר 160\u2069, ').last().waitFor();
+    expect(own.complaints).toEqual([]);
+    await own.close();
   });
 
   test('a free time is booked, moved, lengthened and cancelled by keys; undo takes it back', async () => {

@@ -1,4 +1,5 @@
 /** Opening hours of a location or a room: the week, the exceptions, and a preview of the resulting hours. */
+import { line } from '../../turns.ts';
 import { go, place } from '../address.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
@@ -33,7 +34,7 @@ const Chosen: Component<{ locations: readonly Location[]; rooms: readonly Room[]
     { value: id, text: name },
     ...rooms
       .filter(({ locationId, active }) => locationId === id && active)
-      .map((each) => ({ value: each.id, text: `${name} · ${each.name}` })),
+      .map((each) => ({ value: each.id, text: line`${name} · ${each.name}` })),
   ]);
   const of = room?.id ?? location.id;
   return html`

@@ -1,12 +1,15 @@
 /** CSV for spreadsheets: with a BOM, and without letting a cell become a formula. */
 
+import { withoutTurns } from '../../turns.ts';
+
 export type Cell = string | number | null | undefined;
 
 function quote(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   if (typeof cell === 'number') return String(cell);
+  const plain = withoutTurns(cell);
   // Some spreadsheets remove a leading space before they look for a formula.
-  const text = /^\s*[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const text = /^\s*[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;
   return /[";,\n\r]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -1,7 +1,7 @@
 /** Markup: plain elements by `html`, own components by `h`, whose properties the compiler checks. */
 import htm from 'htm';
 import { h as build, options, type VNode } from 'preact';
-import { withoutTurns } from '../../turns.ts';
+import { inPlace } from '../../turns.ts';
 
 export type Child = VNode | string | number | boolean | null | undefined | Child[];
 export type Component<Properties> = (properties: Properties) => VNode | null;
@@ -16,12 +16,12 @@ export const h = build as <Properties>(
 
 export const html = htm.bind(build) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;
 
-/** Draws every text without what would turn the text beside it; values of fields stay as they are. */
-export function drawWithoutTurns(): void {
+/** Draws every text so that it moves nothing beside it; values of fields stay as they are. */
+export function drawInPlace(): void {
   const next = options.vnode;
   options.vnode = (node) => {
     // Of a text the properties are the text.
-    if (typeof node.props === 'string') node.props = withoutTurns(node.props) as never;
+    if (typeof node.props === 'string') node.props = inPlace(node.props) as never;
     next?.(node);
   };
 }

@@ -1,5 +1,7 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
+
 import { useEffect, useState } from 'preact/hooks';
+import { line } from '../../turns.ts';
 import { type Alternative, act, isUnanswered, mandator, newKey, type Refusal } from '../client.ts';
 import { addDays, clockText, dayAt, instantOf, minutesAt, ownZone, timeText } from '../clock.ts';
 import {
@@ -142,7 +144,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       return;
     }
     store.hear(done.booking);
-    const what = `${nameOf(room)}, ${rangeIn(zoneOf(room), done.booking.start, done.booking.end)}`;
+    const what = line`${nameOf(room)}, ${rangeIn(zoneOf(room), done.booking.start, done.booking.end)}`;
     const isRequest = done.booking.status === 'Requested';
     if (done.__typename === 'SeriesCreated') {
       const { bookingIds, skipped } = done;
@@ -169,7 +171,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       return;
     }
     store.hear(done);
-    toast(t().changed(`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
+    toast(t().changed(line`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
     close();
   }
   async function send(
@@ -193,7 +195,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     void send(resourceId, { start: first, end: last });
   }
   const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
-  const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: `${name} · ${locationName}` }));
+  const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
   const isElsewhere = timeText(timeZone, start) !== timeText(ownZone, start);
   const maySkip = (rule !== undefined || scope !== 'This') && !hasSkipped;
   const repeatFields = html`

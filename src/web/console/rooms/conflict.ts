@@ -1,4 +1,5 @@
 /** What is in the way of a booking, and what would be free instead. */
+import { line } from '../../turns.ts';
 import type { Alternative, Conflict, Refusal } from '../client.ts';
 import { dayAt, dayText, momentText, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
@@ -35,7 +36,7 @@ export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone,
         <div class="alternatives">${alternatives.map((alternative) => {
           const { resourceName, start, end } = alternative;
           const day = dayText(dayAt(timeZone, Date.parse(start)), 'short');
-          const what = `${resourceName}, ${day} ${timeText(timeZone, Date.parse(start))}–${timeText(timeZone, Date.parse(end))}`;
+          const what = line`${resourceName}, ${day} ${timeText(timeZone, Date.parse(start))}–${timeText(timeZone, Date.parse(end))}`;
           return html`<button type="button" aria-label=${t().take(what)} onClick=${() => onTake(alternative)}>${what}</button>`;
         })}</div>`
           : html`<p>${t().noAlternatives}</p>`

@@ -2,7 +2,9 @@
  * Booking, moving and resizing with a mouse or pen. The dragged booking is drawn above the rows, so that live changes do not move
  * it. Fingers scroll; a tap opens a booking or a free time.
  */
+
 import type { RefObject } from 'preact';
+import { line } from '../../turns.ts';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import type { TimelineProperties } from './acts.ts';
@@ -59,7 +61,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     ghost.style.transform = `translateY(${drag.row * rowHeight}px)`;
     ghost.style.left = `calc(var(--name) + (100% - var(--name)) * ${left})`;
     ghost.style.width = `calc((100% - var(--name)) * ${right - left})`;
-    ghost.textContent = `${rangeText(drag)} ${drag.booking ? subjectOf(drag.booking) : ''}`;
+    ghost.textContent = line`${rangeText(drag)} ${drag.booking ? subjectOf(drag.booking) : ''}`;
   }
   function end(): void {
     ghost?.remove();
@@ -162,7 +164,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     setTimeout(() => removeEventListener('click', swallow, { capture: true }), 0);
     if (!booking) now.acts.book(room, from, to);
     else {
-      announce(`${room.name}, ${rangeText({ start, end: until })}`);
+      announce(line`${room.name}, ${rangeText({ start, end: until })}`);
       now.acts.move(booking, {
         ...booking,
         resourceId: room.id,

@@ -1,4 +1,5 @@
 /** What the keys do in the timeline. A booking that is moved by keys is sent when the keys rest. */
+import { line } from '../../turns.ts';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';
@@ -72,7 +73,7 @@ export function pressKey(
     waiting = { id: booking.id, before, timer: setTimeout(send, rest) };
     store.put(moved);
     const ruler = rulerOf(target, store);
-    announce(`${target.name}, ${rangeText({ start: ruler(from), end: ruler(to) })}`);
+    announce(line`${target.name}, ${rangeText({ start: ruler(from), end: ruler(to) })}`);
     moveTo(target.id, `b${booking.id}`);
   }
   function send(): void {

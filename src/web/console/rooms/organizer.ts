@@ -1,5 +1,7 @@
 /** Chooses the organizer of a booking. Persons who may not book for others do not see it. */
+
 import { useState } from 'preact/hooks';
+import { line } from '../../turns.ts';
 import { ask, pages } from '../client.ts';
 import { BookersForOthersDocument, OrganizersDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';
@@ -30,7 +32,7 @@ async function readOrganizers(search: string, stop: AbortSignal): Promise<{ id: 
   const isTwice = (name: string) => found.filter(({ displayName }) => displayName === name).length > 1;
   return found.map(({ personId, displayName }) => ({
     id: personId,
-    text: isTwice(displayName) ? `${displayName} (${personId})` : displayName,
+    text: isTwice(displayName) ? line`${displayName} (${personId})` : displayName,
   }));
 }
 

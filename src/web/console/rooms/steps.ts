@@ -1,4 +1,5 @@
 /** What people do with a booking: each change is drawn at once, and reverted with the reason if the server refuses it. */
+import { line } from '../../turns.ts';
 import { act, type Refusal } from '../client.ts';
 import {
   CancelBookingDocument,
@@ -21,8 +22,8 @@ export type Steps = ReturnType<typeof makeSteps>;
 /** @param onConflict shows what is in the way of a move, and what would be free */
 export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: Refusal) => void) {
   const whatOf = ({ resourceName, timeZone, start, end }: Booking) =>
-    `${resourceName}, ${rangeIn(timeZone, start, end)}`;
-  const nameOf = (booking: Booking) => `${subjectOf(booking)} (${whatOf(booking)})`;
+    line`${resourceName}, ${rangeIn(timeZone, start, end)}`;
+  const nameOf = (booking: Booking) => line`${subjectOf(booking)} (${whatOf(booking)})`;
   const complain = (refusal: Refusal) => toast(sayRefusal(refusal), { kind: 'fault' });
 
   async function move(before: Booking, wanted: Booking, canUndo = true): Promise<void> {

@@ -1,4 +1,5 @@
 /** What a dry run would change. */
+import { line } from '../../turns.ts';
 import { momentText, ownZone } from '../clock.ts';
 import type { BatchDetailsQuery } from '../generated/graphql.ts';
 import { type Component, html } from '../parts/html.ts';
@@ -8,8 +9,11 @@ import { t } from '../texts/timetables.ts';
 type Found = NonNullable<NonNullable<BatchDetailsQuery['batch']>['difference']>;
 type Changed = Found['lessons'][number];
 
-const placeText = (place: Changed['before'], timeZone: string): string =>
-  place ? `${momentText(timeZone, Date.parse(place.start))}, ${place.resourceName}` : '';
+const placeText = (place: Changed['before'], timeZone: string): string => {
+  if (!place) return '';
+  const at = momentText(timeZone, Date.parse(place.start));
+  return place.resourceName === null ? at : line`${at}, ${place.resourceName}`;
+};
 
 export const Difference: Component<{ difference: Found; timeZone?: string }> = ({ difference, timeZone = ownZone }) => {
   const { added, changed, moved, removed, unchanged, lessons } = difference;

@@ -1,5 +1,7 @@
 /** The meaning of a file's columns, and how the file is read. */
+
 import { useEffect, useState } from 'preact/hooks';
+import { line } from '../../turns.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t as files } from '../texts/timetable-files.ts';
@@ -90,7 +92,7 @@ export const Settings: Component<SettingsProperties> = ({ draft, locations, isLo
         label: files().location,
         hint: files().locationHint,
         value: work.locationId,
-        choices: locations.map(({ id, name, timeZone }) => ({ value: id, text: `${name} (${timeZone})` })),
+        choices: locations.map(({ id, name, timeZone }) => ({ value: id, text: line`${name} (${timeZone})` })),
         disabled: isLocked,
         onInput: (locationId) => onChange({ locationId }),
       })}

@@ -1,5 +1,7 @@
 /** The dialogs for a secret that is shown once, for its rotation, and for the events that are sent again. */
+
 import { useState } from 'preact/hooks';
+import { line } from '../../turns.ts';
 import { act, type Refusal } from '../client.ts';
 import { ReplayHookDocument, RotateHookSecretDocument } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -51,7 +53,7 @@ export const RotateDialog: Component<ActProperties & { onSecret: (hook: Hook, se
       <div class="buttons end"><button class="main">${t().rotate}</button></div>
     </form>
   `;
-  return h(Dialog, { title: `${name}: ${t().rotate}`, onClose, children: body });
+  return h(Dialog, { title: line`${name}: ${t().rotate}`, onClose, children: body });
 };
 
 export const ReplayDialog: Component<ActProperties & { cursor: string }> = ({
@@ -85,5 +87,5 @@ export const ReplayDialog: Component<ActProperties & { cursor: string }> = ({
       <div class="buttons end"><button class="main">${t().send}</button></div>
     </form>
   `;
-  return h(Dialog, { title: `${name}: ${t().replay}`, onClose, children: body });
+  return h(Dialog, { title: line`${name}: ${t().replay}`, onClose, children: body });
 };
