@@ -1,6 +1,6 @@
 import { lowerFirst } from '../fields.ts';
 import type { AddTypes } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { globalId, readGlobalId } from '../graphql/ids.ts';
@@ -39,21 +39,15 @@ export const addTypes: AddTypes = (builder) => {
       }),
     }),
   });
-  const filter = filterType(
-    builder,
-    'ActFilter',
-    'Which acts; members that are left out do not count.',
-    wire.actFilter.omit({ SubjectId: true }),
-    (t) => ({
-      subjectId: t.id({
-        description: 'Only acts about what has this id; where it is one of REST, best with `subject`.',
-      }),
+  const filter = filterType(builder, 'ActFilter', 'Which acts', wire.actFilter.omit({ SubjectId: true }), (t) => ({
+    subjectId: t.id({
+      description: 'Only acts about what has this id; where it is one of REST, best with `subject`.',
     }),
-  );
+  }));
   builder.queryField('audit', (t) =>
     t.field({
       type: connectionType(builder, act, actList),
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'What Admins have done, the latest first; for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>

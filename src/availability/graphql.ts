@@ -8,12 +8,7 @@ import * as wire from './wire.ts';
 export const addTypes: AddTypes = (builder) => {
   recordType(builder, 'TimeSpan', wire.timeSpan);
   const availability = recordType(builder, 'ResourceAvailability', wire.resourceAvailability);
-  const input = filterType(
-    builder,
-    'AvailabilityInput',
-    'Which resources, and when; members that are left out do not count.',
-    wire.availabilityQuery,
-  );
+  const input = filterType(builder, 'AvailabilityInput', 'Which resources, and when', wire.availabilityQuery);
   builder.queryField('availability', (t) =>
     t.field({
       type: [availability],
@@ -30,7 +25,7 @@ export const addTypes: AddTypes = (builder) => {
   const when = filterType(
     builder,
     'ResourceAvailabilityInput',
-    'When; members that are left out do not count.',
+    'When',
     wire.availabilityQuery.pick({ From: true, To: true, DurationMinutes: true }),
   );
   builder.objectField(typeNamed<{ id: number }>('Resource'), 'availability', (t) =>
@@ -50,7 +45,7 @@ export const addTypes: AddTypes = (builder) => {
   const wanted = filterType(
     builder,
     'FreeInput',
-    'Which resources must be free, from when on and for how long; members that are left out do not count.',
+    'Which resources must be free, from when on and for how long',
     wire.freeQuery,
   );
   builder.queryField('freeResources', (t) =>

@@ -1,7 +1,7 @@
 /** Bookings as edges of what they are about: resources, persons and series. */
 import type { ObjectRef } from '@pothos/core';
 import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
-import { type connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { type connectionType, filteredPage, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idFields } from '../graphql/ids.ts';
@@ -18,14 +18,14 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
   const filter = filterType(
     builder,
     'EdgeBookingFilter',
-    'Which of the bookings; members that are left out do not count.',
+    'Which of the bookings',
     bookingFilter.pick({ From: true, To: true, Status: true, Occupying: true, Kind: true }),
   );
   const ofParent = (of: 'resource' | 'person', name: string, description: string) =>
     builder.objectField(typeNamed<{ id: number }>(name), 'bookings', (t) =>
       t.field({
         type: connection,
-        args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+        args: filteredPage(t.arg, filter),
         complexity: pageCost,
         description,
         resolve: ({ id }, { filter: wanted, ...page }, { context, viewer }) =>

@@ -5,7 +5,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
-import { nodeOf } from '../graphql/nodes.ts';
+import { nodeOf, recordQuery } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { sortOrder } from '../query-parameters.ts';
@@ -61,8 +61,8 @@ function addBooking(builder: Builder) {
 type BookingTypes = ReturnType<typeof addBooking>;
 
 const addFilters = (builder: Builder) => ({
-  filter: filterType(builder, 'BookingFilter', 'Which ones; members that are left out do not count.', bookingFilter),
-  timetable: filterType(builder, 'TimetableFilter', 'Whose timetable, your own when none is named.', timetableFilter),
+  filter: filterType(builder, 'BookingFilter', 'Which ones', bookingFilter),
+  timetable: filterType(builder, 'TimetableFilter', 'Whose timetable, your own when none is named', timetableFilter),
 });
 
 type Filters = ReturnType<typeof addFilters>;
@@ -71,13 +71,10 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, { filter
   const connection = connectionType(builder, booking, bookings.bookingList, { isCounted: true });
   addEdges(builder, booking, connection);
   builder.queryFields((t) => ({
-    booking: t.field({
+    booking: recordQuery(t, 'booking', {
       type: booking,
-      nullable: true,
-      args: { id: idArgument(t.arg, 'booking', { required: true, description: 'The id of the booking.' }) },
       description: 'One booking; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, { context, viewer }) =>
-        (await bookings.findBooking(context.db, viewer, id)) ?? null,
+      find: ({ context, viewer }, id) => bookings.findBooking(context.db, viewer, id),
     }),
     bookings: t.field({
       type: connection,

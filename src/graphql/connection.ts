@@ -1,4 +1,4 @@
-import type { ArgBuilder, ObjectRef } from '@pothos/core';
+import type { ArgBuilder, InputRef, ObjectRef } from '@pothos/core';
 import {
   defaultLimit,
   keyAt,
@@ -29,6 +29,11 @@ export function pageArguments(t: ArgBuilder<Types>) {
       description: 'A cursor of this list: what precedes it. The `startCursor` of the page behind.',
     }),
   };
+}
+
+/** The arguments of a list with a filter. */
+export function filteredPage<Filter>(t: ArgBuilder<Types>, filter: InputRef<Filter>) {
+  return { filter: t({ type: filter, description: 'Which ones.' }), ...pageArguments(t) };
 }
 
 type Given<Value> = Value | null | undefined;

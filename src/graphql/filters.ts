@@ -45,12 +45,13 @@ function memberOf(query: z.ZodType): Member {
 
 /**
  * An input with the members of a query under GraphQL's names; they arrive under those of REST in camel case, ids as numbers.
+ * @param what it selects
  * @param others members that GraphQL takes in another form
  */
 export function filterType<Query extends z.ZodObject, Others extends object = object>(
   builder: Builder,
   name: string,
-  description: string,
+  what: string,
   { shape }: Query,
   others: (t: InputFieldBuilder<Types, 'InputObject'>) => object = () => ({}),
 ): InputRef<Fields<z.output<Query>> & Others> {
@@ -67,7 +68,7 @@ export function filterType<Query extends z.ZodObject, Others extends object = ob
   const named = (sent: object) =>
     Object.fromEntries(Object.entries(sent).map(([name, value]) => [fields.get(name) ?? name, value]));
   return builder.inputType(name, {
-    description,
+    description: `${what}; members that are left out do not count.`,
     validate: { schema: judge.transform(named) as unknown as z.ZodType<Record<string, string>> },
     fields: (t) => ({
       ...others(t),

@@ -1,12 +1,19 @@
 /** `node` and `nodes` give any record by its global id. Each room says with its type how a record of its noun is found. */
+import type { ObjectRef, QueryFieldBuilder } from '@pothos/core';
 import type { GraphQLSchema } from 'graphql';
 import { NotFound } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import type { IdNoun, IdOf } from '../nouns.ts';
-import type { Builder, GraphqlCall } from './builder.ts';
-import { plainId, readGlobalId } from './ids.ts';
+import type { Builder, GraphqlCall, Types } from './builder.ts';
+import { idArgument, plainId, readGlobalId } from './ids.ts';
 
 const mostNodes = 100;
+
+type RecordQuery<Name extends IdNoun, Found extends object> = {
+  type: ObjectRef<Types, Found>;
+  description: string;
+  find: (call: GraphqlCall, id: IdOf<Name>) => Promise<Found | undefined>;
+};
 
 type Found = object | null | undefined;
 type FindNode = (call: GraphqlCall, id: string) => Promise<Found>;
@@ -21,6 +28,22 @@ export function nodeOf<Name extends IdNoun>(
 ): object {
   const findNode: FindNode = (call, id) => find(call, plainId(noun, id));
   return { interfaces: ['Node'], extensions: { findNode } };
+}
+
+/** The query for one record by its id. @param find has the rights of the query */
+export function recordQuery<Name extends IdNoun, Found extends object>(
+  t: QueryFieldBuilder<Types, object>,
+  noun: Name,
+  { type, description, find }: RecordQuery<Name, Found>,
+) {
+  return t.field({
+    // Pothos cannot infer types from a generic record, nor from an id of a generic noun.
+    type: type as unknown as ObjectRef<Types, object>,
+    nullable: true,
+    args: { id: idArgument(t.arg, noun, { required: true, description: `The id of the ${noun}.` }) },
+    description,
+    resolve: async (_root, asked, call) => (await find(call, (asked as { id: IdOf<Name> }).id)) ?? null,
+  });
 }
 
 /** Null for a malformed or unknown id, and for a record that is not a node. */

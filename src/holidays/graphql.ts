@@ -1,7 +1,7 @@
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
@@ -23,25 +23,15 @@ export const addTypes: AddTypes = (builder) => {
   );
   const holiday = recordType(builder, 'Holiday', wire.holidayRecord, wire.toHolidayRecord);
   const booking = recordType(builder, 'BookingInHoliday', wire.closedBooking, wire.toClosedBooking);
-  const calendarFilter = filterType(
-    builder,
-    'HolidayCalendarFilter',
-    'Which holiday calendars; members that are left out do not count.',
-    wire.calendarFilter,
-  );
-  const holidayFilter = filterType(
-    builder,
-    'HolidayFilter',
-    'Which holidays; members that are left out do not count.',
-    wire.holidayFilter,
-  );
+  const calendarFilter = filterType(builder, 'HolidayCalendarFilter', 'Which holiday calendars', wire.calendarFilter);
+  const holidayFilter = filterType(builder, 'HolidayFilter', 'Which holidays', wire.holidayFilter);
   const calendars = connectionType(builder, calendar, holidays.calendarList, { isCounted: true });
   const listed = connectionType(builder, holiday, holidays.holidayList);
   const bookings = connectionType(builder, booking, holidays.closedBookingList);
   builder.queryFields((t) => ({
     holidayCalendars: t.field({
       type: calendars,
-      args: { filter: t.arg({ type: calendarFilter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, calendarFilter),
       complexity: pageCost,
       description: 'The holiday calendars of the tenant by their ids, for Admins.',
       resolve: (_root, { filter, ...page }, { context, viewer }) =>
@@ -49,7 +39,7 @@ export const addTypes: AddTypes = (builder) => {
     }),
     holidays: t.field({
       type: listed,
-      args: { filter: t.arg({ type: holidayFilter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, holidayFilter),
       complexity: pageCost,
       description: 'The holidays of all calendars by their ids, those that are only shown too.',
       resolve: (_root, { filter, ...page }, { context, viewer }) =>

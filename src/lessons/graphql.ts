@@ -2,7 +2,7 @@
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
@@ -76,12 +76,7 @@ type BatchType = ObjectRef<Types, lessons.Batch>;
 type StatusType = ReturnType<typeof enumType<lessons.Batch['importStatus']>>;
 
 function addQueries(builder: Builder, batch: BatchType): void {
-  const filter = filterType(
-    builder,
-    'BatchFilter',
-    'Which batches; members that are left out do not count.',
-    wire.batchFilter,
-  );
+  const filter = filterType(builder, 'BatchFilter', 'Which batches', wire.batchFilter);
   builder.objectField(typeNamed<{ kind: string; id: string }>('Change'), 'batch', (t) =>
     t.field({
       type: batch,
@@ -103,7 +98,7 @@ function addQueries(builder: Builder, batch: BatchType): void {
     }),
     batches: t.field({
       type: batches,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description:
         'The batches of the tenant, newest first; without a filter the running ones. Who does not see all resources is told of its own.',

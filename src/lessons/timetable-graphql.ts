@@ -67,12 +67,7 @@ export const addTimetable: AddTypes = (builder) => {
   const jobConnection = connectionType(builder, job, lessons.jobList);
   const key = textArgument(wire.longestKey);
   const wantedJob = wire.jobFilter.shape.JobID;
-  const filter = filterType(
-    builder,
-    'LessonFilter',
-    'Which lessons; members that are left out do not count.',
-    wire.lessonFilter,
-  );
+  const filter = filterType(builder, 'LessonFilter', 'Which lessons', wire.lessonFilter);
   builder.objectField(job, 'lessons', (t) =>
     t.field({
       type: lessonConnection,

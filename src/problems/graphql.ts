@@ -1,7 +1,7 @@
 import { Forbidden, InvalidInput, LimitExceeded, NotFound, PreconditionFailed } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
@@ -21,16 +21,11 @@ export const addTypes: AddTypes = (builder) => {
     wire.toProblemRecord,
     nodeOf('roomProblem', ({ context, viewer }, id) => problems.findProblem(context.db, viewer, id)),
   );
-  const filter = filterType(
-    builder,
-    'RoomProblemFilter',
-    'Which problems; members that are left out do not count.',
-    wire.problemFilter,
-  );
+  const filter = filterType(builder, 'RoomProblemFilter', 'Which problems', wire.problemFilter);
   builder.queryField('roomProblems', (t) =>
     t.field({
       type: connectionType(builder, problem, problems.problemList),
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'What was reported of rooms at door signs, the latest first; for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>

@@ -2,11 +2,11 @@ import type { ObjectRef } from '@pothos/core';
 import { Forbidden, InvalidInput, PreconditionFailed } from '../errors.ts';
 import { bodyType, partType } from '../graphql/body.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { globalId, idArgument } from '../graphql/ids.ts';
-import { nodeOf } from '../graphql/nodes.ts';
+import { globalId } from '../graphql/ids.ts';
+import { nodeOf, recordQuery } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { addChanges } from './record-graphql.ts';
 import { addRights } from './rights-graphql.ts';
@@ -30,13 +30,10 @@ function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
       description: 'All locations of the tenant, retired ones too.',
       resolve: (_root, _args, { context, viewer }) => tenants.listAllLocations(context.db, viewer),
     }),
-    location: t.field({
+    location: recordQuery(t, 'location', {
       type: location,
-      nullable: true,
-      args: { id: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }) },
       description: 'One location; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findLocation(context.db, viewer, id)) ?? null,
+      find: ({ context, viewer }, id) => tenants.findLocation(context.db, viewer, id),
     }),
   }));
   return location;
@@ -58,12 +55,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
     }),
   });
   const connection = connectionType(builder, resource, tenants.resourceList, { isCounted: true });
-  const filter = filterType(
-    builder,
-    'ResourceFilter',
-    'Which resources; members that are left out do not count.',
-    wire.resourceFilter,
-  );
+  const filter = filterType(builder, 'ResourceFilter', 'Which resources', wire.resourceFilter);
   builder.objectField(location, 'resources', (t) =>
     t.field({
       type: connection,
@@ -80,19 +72,16 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
   builder.queryFields((t) => ({
     resources: t.field({
       type: connection,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'The resources of the tenant by their ids.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listResources(context.db, viewer, given(wanted), pageOf(tenants.resourceList, page)),
     }),
-    resource: t.field({
+    resource: recordQuery(t, 'resource', {
       type: resource,
-      nullable: true,
-      args: { id: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }) },
       description: 'One resource; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findResource(context.db, viewer, id)) ?? null,
+      find: ({ context, viewer }, id) => tenants.findResource(context.db, viewer, id),
     }),
   }));
   return resource;
@@ -108,12 +97,7 @@ function addPerson(builder: Builder) {
     nodeOf('person', ({ context, viewer }, id) => tenants.findPersonById(context.db, viewer, id)),
   );
   const connection = connectionType(builder, person, tenants.personList, { isCounted: true });
-  const filter = filterType(
-    builder,
-    'PersonFilter',
-    'Which persons; members that are left out do not count.',
-    wire.personFilter,
-  );
+  const filter = filterType(builder, 'PersonFilter', 'Which persons', wire.personFilter);
   builder.queryFields((t) => ({
     me: t.field({
       type: person,
@@ -122,19 +106,16 @@ function addPerson(builder: Builder) {
     }),
     persons: t.field({
       type: connection,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'The persons of the tenant by their ids, for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listPersons(context.db, viewer, given(wanted), pageOf(tenants.personList, page)),
     }),
-    person: t.field({
+    person: recordQuery(t, 'person', {
       type: person,
-      nullable: true,
-      args: { id: idArgument(t.arg, 'person', { required: true, description: 'The id of the person.' }) },
       description: 'One person, for Admins; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findPersonById(context.db, viewer, id)) ?? null,
+      find: ({ context, viewer }, id) => tenants.findPersonById(context.db, viewer, id),
     }),
   }));
   return person;
@@ -142,16 +123,11 @@ function addPerson(builder: Builder) {
 
 function addOrganizers(builder: Builder, reference: ObjectRef<Types, { PersonId: number }>): void {
   const list = { name: tenants.organizerList.name, keyOf: ({ PersonId }: { PersonId: number }) => PersonId };
-  const filter = filterType(
-    builder,
-    'OrganizerFilter',
-    'Which persons; members that are left out do not count.',
-    wire.organizerFilter,
-  );
+  const filter = filterType(builder, 'OrganizerFilter', 'Which persons', wire.organizerFilter);
   builder.queryField('organizers', (t) =>
     t.field({
       type: connectionType(builder, reference, list),
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description:
         'Whom a booking may be for: the active persons by their ids, for Admins and for those who book for others by a policy.',

@@ -1,11 +1,10 @@
 /** Groups and policies in GraphQL. */
 import type { ObjectRef } from '@pothos/core';
 import type { Builder, Types } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { idArgument } from '../graphql/ids.ts';
-import { nodeOf } from '../graphql/nodes.ts';
+import { nodeOf, recordQuery } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
 import * as wire from './rights-wire.ts';
 import * as tenants from './service.ts';
@@ -21,12 +20,7 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
     nodeOf('group', ({ context, viewer }, id) => tenants.findGroup(context.db, viewer, id)),
   );
   const connection = connectionType(builder, group, tenants.groupList, { isCounted: true });
-  const filter = filterType(
-    builder,
-    'GroupFilter',
-    'Which groups; members that are left out do not count.',
-    wire.groupFilter,
-  );
+  const filter = filterType(builder, 'GroupFilter', 'Which groups', wire.groupFilter);
   builder.objectField(group, 'members', (t) =>
     t.field({
       type: 'PersonConnection' as unknown as ObjectRef<Types, Awaited<ReturnType<typeof tenants.listPersons>>>,
@@ -50,18 +44,16 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
   builder.queryFields((t) => ({
     groups: t.field({
       type: connection,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'The groups of the tenant by their ids, for Admins; with `personId` everybody lists its own.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listGroups(context.db, viewer, given(wanted), pageOf(tenants.groupList, page)),
     }),
-    group: t.field({
+    group: recordQuery(t, 'group', {
       type: group,
-      nullable: true,
-      args: { id: idArgument(t.arg, 'group', { required: true, description: 'The id of the group.' }) },
       description: 'One group, for Admins; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, { context, viewer }) => (await tenants.findGroup(context.db, viewer, id)) ?? null,
+      find: ({ context, viewer }, id) => tenants.findGroup(context.db, viewer, id),
     }),
   }));
   return group;
@@ -76,12 +68,7 @@ function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource
     nodeOf('policy', ({ context, viewer }, id) => tenants.findPolicy(context.db, viewer, id)),
   );
   const connection = connectionType(builder, policy, tenants.policyList, { isCounted: true });
-  const filter = filterType(
-    builder,
-    'PolicyFilter',
-    'Which policies; members that are left out do not count.',
-    wire.policyFilter,
-  );
+  const filter = filterType(builder, 'PolicyFilter', 'Which policies', wire.policyFilter);
   builder.objectField(resource, 'policy', (t) =>
     t.field({
       type: policy,
@@ -94,18 +81,16 @@ function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource
   builder.queryFields((t) => ({
     policies: t.field({
       type: connection,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'The policies of the tenant by their ids, without those whose resources you may not see.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listPolicies(context.db, viewer, given(wanted), pageOf(tenants.policyList, page)),
     }),
-    policy: t.field({
+    policy: recordQuery(t, 'policy', {
       type: policy,
-      nullable: true,
-      args: { id: idArgument(t.arg, 'policy', { required: true, description: 'The id of the policy.' }) },
       description: 'One policy; null when this tenant has none of that id whose resources you may see.',
-      resolve: async (_root, { id }, { context, viewer }) => (await tenants.findPolicy(context.db, viewer, id)) ?? null,
+      find: ({ context, viewer }, id) => tenants.findPolicy(context.db, viewer, id),
     }),
   }));
   return policy;

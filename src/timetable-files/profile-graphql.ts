@@ -4,7 +4,7 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import { upperFirst } from '../fields.ts';
 import { bodyType } from '../graphql/body.ts';
 import type { Builder } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
@@ -37,16 +37,11 @@ export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, Inpu
     profileWire.toProfileRecord,
     nodeOf('timetableProfile', ({ context, viewer }, id) => timetables.findProfile(context.db, viewer, id)),
   );
-  const filter = filterType(
-    builder,
-    'TimetableProfileFilter',
-    'Which profiles; members that are left out do not count.',
-    profileWire.profileFilter,
-  );
+  const filter = filterType(builder, 'TimetableProfileFilter', 'Which profiles', profileWire.profileFilter);
   builder.queryField('timetableProfiles', (t) =>
     t.field({
       type: connectionType(builder, profile, timetables.profileList, { isCounted: true }),
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: 'How files of timetables are read, by the ids of the profiles; for those who may import.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>

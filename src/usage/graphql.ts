@@ -37,12 +37,7 @@ export const addTypes: AddTypes = (builder) => {
       }),
     }),
   });
-  const input = filterType(
-    builder,
-    'UsageInput',
-    'Which resources, and when; members that are left out do not count.',
-    wire.usageQuery,
-  );
+  const input = filterType(builder, 'UsageInput', 'Which resources, and when', wire.usageQuery);
   builder.queryField('usage', (t) =>
     t.field({
       type: whole,

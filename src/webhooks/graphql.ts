@@ -1,7 +1,7 @@
 import { Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound, PreconditionFailed } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
@@ -12,12 +12,7 @@ import * as wire from './wire.ts';
 
 function addDeliveries(builder: Builder) {
   const delivery = recordType(builder, 'WebhookDelivery', wire.deliveryRecord, wire.toDeliveryRecord);
-  const filter = filterType(
-    builder,
-    'WebhookDeliveryFilter',
-    'Which deliveries; members that are left out do not count.',
-    wire.deliveryFilter,
-  );
+  const filter = filterType(builder, 'WebhookDeliveryFilter', 'Which deliveries', wire.deliveryFilter);
   return { delivery, deliveries: connectionType(builder, delivery, webhooks.deliveryList), filter };
 }
 
@@ -36,7 +31,7 @@ function addWebhook(builder: Builder) {
   builder.objectField(webhook, 'deliveries', (t) =>
     t.field({
       type: deliveries,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description: `Attempts of the last ${webhooks.keptDays} days with their answers, the latest first.`,
       resolve: ({ id }, { filter: wanted, ...page }, { context, viewer }) =>
