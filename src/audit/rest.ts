@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { route } from '../rest/route.ts';
 import { actList, listActs } from './service.ts';
 import { act, actFilter, example, toAct } from './wire.ts';
@@ -16,12 +16,7 @@ export const routes = [
       'Who has changed what of the master data, PINs and displays of the tenant, the latest first: each act with the members that it changed, from what to what. It holds no secret. For Admins.',
     query: z.strictObject({ ...actFilter.shape, ...paging }),
     answers: {
-      200: {
-        description: 'One page of acts.',
-        body: listOf(act, 'ActList'),
-        example: { Items: [example], NextCursor: null },
-        headers: ['ETag'],
-      },
+      200: pageAnswer('One page of acts.', listOf(act, 'ActList'), example),
     },
     problems: { 403: 'Only an Admin reads it.' },
     handle: async ({ db }, { viewer, query }) => {

@@ -1,6 +1,6 @@
 import { toFields } from '../fields.ts';
 import { LargeJson } from '../http/large-json.ts';
-import { listOf } from '../rest/lists.ts';
+import { listOf, pageAnswer } from '../rest/lists.ts';
 import { route } from '../rest/route.ts';
 import { listAvailability, listFree, mostDays, mostResources } from './service.ts';
 import * as wire from './wire.ts';
@@ -13,12 +13,11 @@ export const routes = [
     description: `The active resources by their ids, each with when it is free and when it is booked between \`From\` and \`To\`; all of them on one page. Several \`ResourceIds\` are separated by commas or sent one by one, several \`Equipment\` are sent one by one. At most ${mostResources} resources and ${mostDays} days: past them 400.`,
     query: wire.availabilityQuery,
     answers: {
-      200: {
-        description: 'The resources.',
-        body: listOf(wire.resourceAvailability, 'ResourceAvailabilityList', mostResources),
-        example: wire.example,
-        headers: ['ETag'],
-      },
+      200: pageAnswer(
+        'The resources.',
+        listOf(wire.resourceAvailability, 'ResourceAvailabilityList', mostResources),
+        wire.example,
+      ),
     },
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {
@@ -36,12 +35,11 @@ export const routes = [
       'The active resources that are open and not booked from now on, or from another instant, for at least so many minutes; the nearest fit first: the smallest capacity, and last what nobody has counted. Several `Equipment` are sent one by one.',
     query: wire.freeQuery,
     answers: {
-      200: {
-        description: 'The resources, each with until when.',
-        body: listOf(wire.freeResource, 'FreeResourceList'),
-        example: wire.freeExample,
-        headers: ['ETag'],
-      },
+      200: pageAnswer(
+        'The resources, each with until when.',
+        listOf(wire.freeResource, 'FreeResourceList'),
+        wire.freeExample,
+      ),
     },
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {

@@ -2,19 +2,18 @@
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { route } from '../rest/route.ts';
 import * as examples from './examples.ts';
 import { bookingOrder, timetableFilter } from './list-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
-export const pageOfBookings = {
-  description: 'One page of bookings.',
-  body: listOf(wire.bookingRecord, 'BookingList'),
-  example: examples.page,
-  headers: ['ETag'],
-} as const;
+export const pageOfBookings = pageAnswer(
+  'One page of bookings.',
+  listOf(wire.bookingRecord, 'BookingList'),
+  examples.page,
+);
 
 export const timetableRoutes = [
   route({

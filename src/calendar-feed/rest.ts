@@ -7,7 +7,7 @@ import { toFields, upperFirst } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { type DescribedAnswer, type RestAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
@@ -31,13 +31,6 @@ const calendarAnswer: DescribedAnswer = {
   example: wire.examples.calendar,
   headers: ['ETag'],
 };
-const tokensAnswer = (example: object): DescribedAnswer => ({
-  description: 'One page of tokens.',
-  body: tokenList,
-  example,
-  headers: ['ETag'],
-});
-
 /** A parameter of the query, in either spelling. */
 function queried({ query }: Request, name: 'token' | 'klasse' | 'lehrperson'): string | undefined {
   const value: unknown = query[name] ?? query[upperFirst(name)];
@@ -97,9 +90,7 @@ export const routes: Route[] = [
     description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
     params: z.object({ id: resourceId }),
     query: z.strictObject(paging),
-    answers: {
-      200: tokensAnswer(wire.examples.page),
-    },
+    answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.page) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params, query }) => {
       const page = readPage(feed.tokenList, query.Limit, query.Cursor);
@@ -165,9 +156,7 @@ export const routes: Route[] = [
     summary: 'List the calendar tokens of timetables',
     description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
     query: z.strictObject(paging),
-    answers: {
-      200: tokensAnswer(wire.examples.pageOfTimetables),
-    },
+    answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.pageOfTimetables) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
       const page = readPage(feed.tokenList, query.Limit, query.Cursor);

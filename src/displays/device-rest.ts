@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { anonymousRoute, type DescribedAnswer, type RestAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch } from '../rest/versions.ts';
 import * as wire from './device-wire.ts';
@@ -92,12 +92,7 @@ export const deviceRoutes: Route[] = [
     description: 'By their ids, with the time when each was last heard from; including silent and revoked ones.',
     query: z.strictObject(paging),
     answers: {
-      200: {
-        description: 'One page of displays.',
-        body: listOf(wire.displayRecord, 'DisplayList'),
-        example: wire.examples.page,
-        headers: ['ETag'],
-      },
+      200: pageAnswer('One page of displays.', listOf(wire.displayRecord, 'DisplayList'), wire.examples.page),
     },
     problems: forAdmins,
     handle: async ({ db }, { viewer, query }) => {

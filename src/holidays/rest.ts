@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { recordRoutes } from '../rest/record-routes.ts';
 import { type Route, route } from '../rest/route.ts';
 import * as holidays from './service.ts';
@@ -12,15 +12,6 @@ const path = '/v1.0/holiday-calendars';
 const params = z.object({ id: id('holidayCalendar', 'The id of the holiday calendar.') });
 const forAdmins = 'Only an Admin manages holiday calendars.';
 const conflict = 'Another holiday calendar has this name.';
-
-const pageOf = (description: string, record: z.ZodType, listId: string, example: object) => ({
-  200: {
-    description,
-    body: listOf(record, listId),
-    example: { Items: [example], NextCursor: null },
-    headers: ['ETag' as const],
-  },
-});
 
 export const routes: Route[] = [
   ...recordRoutes({
@@ -61,7 +52,9 @@ export const routes: Route[] = [
       'Bookings to come that lie on a holiday of the calendar, by their ids; not those on dates for which the resource or its location has an exception. For Admins.',
     params,
     query: z.strictObject(paging),
-    answers: pageOf('One page of bookings.', wire.closedBooking, 'BookingInHolidayList', wire.bookingExample),
+    answers: {
+      200: pageAnswer('One page of bookings.', listOf(wire.closedBooking, 'BookingInHolidayList'), wire.bookingExample),
+    },
     problems: { 403: forAdmins },
     handle: async ({ db }, { viewer, params: named, query }) => {
       const page = readPage(holidays.closedBookingList, query.Limit, query.Cursor);
@@ -74,7 +67,9 @@ export const routes: Route[] = [
     summary: 'List holidays',
     description: 'The holidays of all calendars by their ids, those that are only shown too.',
     query: z.strictObject({ ...wire.holidayFilter.shape, ...paging }),
-    answers: pageOf('One page of holidays.', wire.holidayRecord, 'HolidayList', wire.holidayExample),
+    answers: {
+      200: pageAnswer('One page of holidays.', listOf(wire.holidayRecord, 'HolidayList'), wire.holidayExample),
+    },
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;

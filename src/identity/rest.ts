@@ -7,7 +7,7 @@ import { asDomainError } from '../flow/database-errors.ts';
 import { type BodyLimits, readBytes } from '../http/request-body.ts';
 import { id, paging } from '../query-parameters.ts';
 import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import {
   apiScope,
@@ -176,12 +176,7 @@ export const routes: Route[] = [
     params: z.object({ id: personId }),
     query: z.strictObject(paging),
     answers: {
-      200: {
-        description: 'One page of PINs.',
-        body: listOf(pinRecord, 'PinList'),
-        example: examples.page,
-        headers: ['ETag'],
-      },
+      200: pageAnswer('One page of PINs.', listOf(pinRecord, 'PinList'), examples.page),
     },
     problems: forAdmins,
     handle: async ({ db }, { viewer, params, query }) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { id } from '../query-parameters.ts';
-import { listOf } from '../rest/lists.ts';
+import { listOf, pageAnswer } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
 import {
   type CalendarStatus,
@@ -52,12 +52,7 @@ export const routes: Route[] = [
     description:
       'How the calendars of the tenant on its mail server are doing, by the names of their rooms, all on one page: when each was last read, why it could not be read, which of its items have no booking, and which bookings are missing in it. Empty without a mail server. For Admins.',
     answers: {
-      200: {
-        description: 'The calendars.',
-        body: listOf(calendarRecord, 'MailSubscriptionList', mostCalendars),
-        example: { Items: [example], NextCursor: null },
-        headers: ['ETag'],
-      },
+      200: pageAnswer('The calendars.', listOf(calendarRecord, 'MailSubscriptionList', mostCalendars), example),
     },
     problems: forAdmins,
     handle: async (context, { viewer }) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as problems from './service.ts';
@@ -25,12 +25,7 @@ export const routes: Route[] = [
       'What was reported of rooms at door signs, the latest first; settled problems for `Limits.ProblemDays`. For Admins.',
     query: z.strictObject({ ...wire.problemFilter.shape, ...paging }),
     answers: {
-      200: {
-        description: 'One page of problems.',
-        body: listOf(wire.problemRecord, 'RoomProblemList'),
-        example: { Items: [wire.example], NextCursor: null },
-        headers: ['ETag'],
-      },
+      200: pageAnswer('One page of problems.', listOf(wire.problemRecord, 'RoomProblemList'), wire.example),
     },
     problems: forAdmins,
     handle: async ({ db }, { viewer, query }) => {

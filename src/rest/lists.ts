@@ -17,6 +17,14 @@ export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
     .meta({ id, description: 'One page of a list.' });
 }
 
+/** Describes the answer with a page. @param example a page, or one item of it */
+export const pageAnswer = (description: string, body: z.ZodType, example: object) => ({
+  description,
+  body,
+  example: 'Items' in example ? example : { Items: [example], NextCursor: null },
+  headers: ['ETag' as const],
+});
+
 /** @param more further members of the page */
 export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object, more: object = {}): RestAnswer {
   return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor, ...more } };

@@ -4,7 +4,7 @@ import type { Act, Context, Versions, Viewer } from '../context.ts';
 import { type List, type Page, type PageRequest, readPage } from '../db/paging.ts';
 import { type Fields, toFields } from '../fields.ts';
 import { paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from './lists.ts';
+import { listAnswer, listOf, pageAnswer } from './lists.ts';
 import { type Route, route } from './route.ts';
 import { readIfMatch, recordAnswer, versionProblems } from './versions.ts';
 
@@ -94,8 +94,8 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
   remove,
 }: RecordRoutes<Row, Filter, New, Changes>): Route[] {
   const named = (word: string) => (qualifier ? `${qualifier} ${word}` : word);
-  const tagged = (description: string, body: z.ZodType, example: unknown) => ({
-    200: { description, body, example, headers: ['ETag' as const] },
+  const answered = (description: string, example: object) => ({
+    200: { description, body: record.schema, example, headers: ['ETag' as const] },
   });
   const page = listOf(record.schema, `${record.schema.meta()?.id}List`);
   return [
@@ -105,7 +105,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
       summary: `List ${named(plural)}`,
       description: list.description,
       query: z.strictObject({ ...filter?.shape, ...paging }),
-      answers: tagged(`One page of ${plural}.`, page, { Items: [record.example], NextCursor: null }),
+      answers: { 200: pageAnswer(`One page of ${plural}.`, page, record.example) },
       problems: { 403: refusals.read },
       handle: async ({ db }, { viewer, query }) => {
         const { Limit, Cursor, ...wanted } = query;
@@ -119,7 +119,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
       summary: `Read a ${named(noun)}`,
       ...(read.description && { description: read.description }),
       params,
-      answers: tagged(`The ${noun}.`, record.schema, record.example),
+      answers: answered(`The ${noun}.`, record.example),
       problems: { 403: refusals.read },
       handle: async ({ db }, call) => recordAnswer(record.of(await read.run(db, call.viewer, call.params.id))),
     }),
@@ -155,7 +155,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
       headers: ['If-Match'],
       params,
       body: change,
-      answers: tagged(`The ${noun} as it is now.`, record.schema, { ...record.example, ...change.example, Version: 2 }),
+      answers: answered(`The ${noun} as it is now.`, { ...record.example, ...change.example, Version: 2 }),
       problems: { 403: refusals.write, 409: change.conflict },
       handle: async (context, call) => {
         const versions = readIfMatch(call.headers);

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { recordRoutes } from '../rest/record-routes.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
@@ -143,12 +143,10 @@ export const routes: Route[] = [
       'The names of the active persons, displays aside, by their ids; for those who book for others: Admins, and the groups that a policy names.',
     query: z.strictObject({ ...wire.organizerFilter.shape, ...paging }),
     answers: {
-      200: {
-        description: 'One page of persons.',
-        body: listOf(wire.personReference, 'PersonReferenceList'),
-        example: { Items: [{ PersonId: 1, DisplayName: 'Ada Admin' }], NextCursor: null },
-        headers: ['ETag'],
-      },
+      200: pageAnswer('One page of persons.', listOf(wire.personReference, 'PersonReferenceList'), {
+        PersonId: 1,
+        DisplayName: 'Ada Admin',
+      }),
     },
     problems: { 403: 'The caller books for nobody else.' },
     handle: async ({ db }, { viewer, query }) => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
 import { toFields } from '../fields.ts';
-import { listOf } from '../rest/lists.ts';
+import { listOf, pageAnswer } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
 import * as usage from './service.ts';
 import * as wire from './wire.ts';
@@ -24,12 +24,7 @@ function usageRoute<Found>(list: {
     description: `${list.description} Counted in the local dates and hours of each location, against its present opening hours; what lies ahead counts as it is booked now. All on one page, of at most ${usage.mostResources} resources: past them 400. For Admins.`,
     query: wire.usageQuery,
     answers: {
-      200: {
-        description: 'The figures.',
-        body: listOf(list.record, list.id, list.most),
-        example: { Items: [list.example], NextCursor: null },
-        headers: ['ETag'],
-      },
+      200: pageAnswer('The figures.', listOf(list.record, list.id, list.most), list.example),
     },
     problems: { 403: 'Only an Admin reads them.' },
     handle: async ({ db }, { viewer, query }) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { createdAnswer, recordRoutes } from '../rest/record-routes.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
@@ -147,12 +147,11 @@ export const routes: Route[] = [
     params,
     query: z.strictObject({ ...wire.deliveryFilter.shape, ...paging }),
     answers: {
-      200: {
-        description: 'One page of deliveries.',
-        body: listOf(wire.deliveryRecord, 'WebhookDeliveryList'),
-        example: { Items: [wire.deliveryExample], NextCursor: null },
-        headers: ['ETag'],
-      },
+      200: pageAnswer(
+        'One page of deliveries.',
+        listOf(wire.deliveryRecord, 'WebhookDeliveryList'),
+        wire.deliveryExample,
+      ),
     },
     problems: { 403: forAdmins },
     handle: async ({ db }, { viewer, params: named, query }) => {
