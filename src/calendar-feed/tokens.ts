@@ -2,7 +2,7 @@
 import { checkReader, maySeePrivate, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { readById } from '../db/read-by-id.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { findPersonFor, findResource } from '../tenants/service.ts';
 
 export type CalendarToken = {
@@ -27,9 +27,7 @@ export const columns = [
 const tokenById = readById<CalendarToken>('calendar token by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('calendar_token', (join) =>
-      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-    )
+    .innerJoin('calendar_token', onAsked)
     .select([...columns, 'position']),
 );
 

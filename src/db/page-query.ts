@@ -1,12 +1,23 @@
 /** The bounds, order and limit of a query for one page. */
 import { type Expression, type SelectQueryBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
-import type { PageRequest, SortKey } from './paging.ts';
+import { type List, type Page, type PageRequest, type SortKey, toPage, wholeList } from './paging.ts';
 
-/** @param list of the `wholeList` */
-export async function countRows(db: Database, list: Expression<unknown>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from (${list}) as list`.execute(db);
-  return rows[0]?.count ?? 0;
+type PageQuery<Row> = Expression<Row> & { execute(): Promise<Row[]> };
+
+/** Reads a page; its `count` is that of the whole list. @param select the query of a page */
+export async function readCounted<Row>(
+  db: Database,
+  list: List<NoInfer<Row>>,
+  page: PageRequest,
+  select: (page: PageRequest) => PageQuery<Row>,
+): Promise<Page<Row>> {
+  async function count(): Promise<number> {
+    const whole = select(wholeList);
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from (${whole}) as list`.execute(db);
+    return rows[0]?.count ?? 0;
+  }
+  return { ...toPage(list, await select(page).execute(), page), count };
 }
 
 /** The keys between which a page lies in rising order, and whether it is read in that order. */

@@ -97,7 +97,7 @@ export function toCursor<Item>(list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>
  * other side of a cursor there is the item it was made of.
  */
 export function toPage<Item>(
-  list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>,
+  list: Pick<List<NoInfer<Item>, SortKey>, 'name' | 'keyOf'>,
   read: Item[],
   { limit, after, before, isBackward = false }: PageRequest<SortKey>,
 ): Page<Item> {

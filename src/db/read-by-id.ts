@@ -1,11 +1,18 @@
 /** Reads records by their ids: one prepared statement for all reads of one turn of the event loop, whatever their tenants. */
-import { type AliasedRawBuilder, CompiledQuery, sql } from 'kysely';
+import { type AliasedRawBuilder, CompiledQuery, type JoinBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
 import { runPrepared, type Statement } from './prepared.ts';
 
-/** The wanted ids as a table to join; `position` is the place of a request among them, from 1. */
-export type Asked = AliasedRawBuilder<{ askedMandator: number; askedId: number; position: number }, 'asked'>;
+/** `position` is the place of a request among the wanted ids, from 1. */
+type AskedId = { askedMandator: number; askedId: number; position: number };
+/** The wanted ids as a table to join. */
+export type Asked = AliasedRawBuilder<AskedId, 'asked'>;
+type OfTenant = { record: { mandator_id: number; id: number } };
+
+/** Joins a table whose rows have a tenant and an id. */
+export const onAsked = (join: JoinBuilder<OfTenant & { asked: AskedId }, keyof OfTenant | 'asked'>) =>
+  join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId');
 
 /**
  * Reads a record of a tenant by its id; undefined when the tenant has none. Several callers may share the object.

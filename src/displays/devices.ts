@@ -4,7 +4,7 @@ import { checkAdmin, checkVersion, getOwnDisplay } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { countPerParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -15,7 +15,7 @@ import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 
 export type DisplayChanges = Partial<Pick<Display, 'name' | 'resourceIds' | 'locationId' | 'mayBook' | 'privacy'>>;
 
-export const displayList: List<Display> = { name: 'displays', key: idKey, keyOf: ({ id }) => id };
+export const displayList: List<Pick<Display, 'id'>> = { name: 'displays', key: idKey, keyOf: ({ id }) => id };
 
 const unknown = () => new NotFound('There is no display of this id.');
 
@@ -62,8 +62,8 @@ function toDisplay({ health: stored, ...display }: Omit<Display, 'health'> & { h
 export async function listDevices(db: Database, viewer: Viewer, page: PageRequest): Promise<Page<Display>> {
   checkAdmin(viewer);
   const list = selectDevices(db, viewer);
-  const rows = await list.$call(pageById('display.id', page)).execute();
-  return { ...toPage(displayList, rows.map(toDisplay), page), count: () => countRows(db, list) };
+  const read = await readCounted(db, displayList, page, (part) => list.$call(pageById('display.id', part)));
+  return { ...read, items: read.items.map(toDisplay) };
 }
 
 type StoredDisplay = Omit<Display, 'health'> & { health: unknown };

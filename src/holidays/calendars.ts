@@ -4,9 +4,9 @@ import { checkAdmin, checkReader, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { answerPerParent } from '../db/per-parent.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
@@ -43,30 +43,29 @@ export async function listCalendars(
   const list = calendarsOf(db, viewer).$if(locationId !== undefined, (query) =>
     query.where('location_id', '=', locationId as number),
   );
-  const rows = await list.$call(pageById('id', page)).execute();
-  const count = () => countRows(db, list);
-  return { ...toPage(calendarList, rows, page), count };
+  return await readCounted(db, calendarList, page, (part) => list.$call(pageById('id', part)));
 }
 
 const unknown = () => new NotFound('There is no holiday calendar of this id.');
 
-/** @throws Forbidden; NotFound, also for one of another tenant */
-export async function getCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar> {
-  checkAdmin(viewer);
-  const found = await calendarsOf(db, viewer).where('id', '=', id).executeTakeFirst();
-  if (!found) throw unknown();
-  return found;
-}
+const calendarById = readById<HolidayCalendar>('holiday calendar by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('holiday_calendar', onAsked)
+    .select([...columns, 'position']),
+);
 
-const calendarsById = answerPerParent<Viewer, null, number, HolidayCalendar>(async (db, ids, { viewer }) => {
-  const rows = await calendarsOf(db, viewer).where('id', '=', sql<number>`any (${ids}::integer[])`).execute();
-  return new Map(rows.map((row) => [row.id, row]));
-});
-
-/** The same for all that are asked about together; undefined where there is none. @throws Forbidden */
+/** @throws Forbidden */
 export async function findCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar | undefined> {
   checkAdmin(viewer);
-  return await calendarsById(db, { viewer, parent: id, asked: null });
+  return await calendarById(db, viewer.mandatorId, id);
+}
+
+/** @throws Forbidden; NotFound, also for one of another tenant */
+export async function getCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar> {
+  const found = await findCalendar(db, viewer, id);
+  if (!found) throw unknown();
+  return found;
 }
 
 const invalid = (field: string, code: string, text: string) => {

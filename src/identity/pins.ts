@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { readById } from '../db/read-by-id.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 import { deriveKey } from './sealing.ts';
@@ -105,7 +105,7 @@ export const selectPins = (db: Database, mandatorId: number) =>
 export const pinById = readById<Pin>('PIN by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('pin', (join) => join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'))
+    .innerJoin('pin', onAsked)
     .select([...columns, 'position']),
 );
 

@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
-import { readById } from '../db/read-by-id.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
 import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
@@ -35,9 +35,7 @@ const kind: RecordKind = {
 const groupById = readById<Group>('group by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('person_group', (join) =>
-      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-    )
+    .innerJoin('person_group', onAsked)
     .select([...columns, 'position']),
 );
 
@@ -49,9 +47,7 @@ export async function listGroups(
   page: PageRequest,
 ): Promise<Page<Group>> {
   checkPersonReader(viewer, filter.personId);
-  const rows = await selectGroups(db, viewer, filter, page).execute();
-  const count = () => countRows(db, selectGroups(db, viewer, filter, wholeList));
-  return { ...toPage(groupList, rows, page), count };
+  return await readCounted(db, groupList, page, (part) => selectGroups(db, viewer, filter, part));
 }
 
 const groupsOf = pagePerParent<Viewer, null, Group>(groupList, (db, parent, { viewer, page }) =>

@@ -4,7 +4,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { readById } from '../db/read-by-id.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { Conflict } from '../errors.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 import { withZoneName } from './time-zones.ts';
@@ -29,9 +29,7 @@ const locationsOf = (db: Database, { mandatorId }: Viewer) =>
 const locationById = readById<Location>('location by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('location', (join) =>
-      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-    )
+    .innerJoin('location', onAsked)
     .select([...columns, 'position']),
 );
 

@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
-import { readById } from '../db/read-by-id.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
@@ -62,9 +62,7 @@ const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
 const personById = readById<PersonRecord>('person by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('person', (join) =>
-      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-    )
+    .innerJoin('person', onAsked)
     .select([...columns, 'position'])
     .$narrowType<Pick<PersonRecord, 'role'>>(),
 );
@@ -77,9 +75,7 @@ export async function listPersons(
   page: PageRequest,
 ): Promise<Page<PersonRecord>> {
   checkAdmin(viewer);
-  const rows = await selectPersons(db, viewer, filter, page).execute();
-  const count = () => countRows(db, selectPersons(db, viewer, filter, wholeList));
-  return { ...toPage(personList, rows, page), count };
+  return await readCounted(db, personList, page, (part) => selectPersons(db, viewer, filter, part));
 }
 
 const membersOf = pagePerParent<Viewer, null, PersonRecord>(personList, (db, parent, { viewer, page }) =>

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { checkAdmin, checkReader, maySeePolicy, type Policy, seenPolicies } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { readById } from '../db/read-by-id.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
 import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
@@ -38,9 +38,7 @@ const lists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide', 'mayBookForO
 const policyById = readById<PolicyRecord>('policy by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('policy', (join) =>
-      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-    )
+    .innerJoin('policy', onAsked)
     .select([...columns, 'position']),
 );
 
@@ -58,9 +56,7 @@ export async function listPolicies(
     .where(seenPolicies(viewer))
     .select(columns)
     .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`));
-  const rows = await list.$call(pageById('id', page)).execute();
-  const count = () => countRows(db, list);
-  return { ...toPage(policyList, rows, page), count };
+  return await readCounted(db, policyList, page, (part) => list.$call(pageById('id', part)));
 }
 
 /** @throws Forbidden for a display */

@@ -4,10 +4,10 @@ import { checkAdmin, checkReader, inReach, mayShow } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
-import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
-import { readById } from '../db/read-by-id.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
@@ -70,9 +70,7 @@ const kind: RecordKind = {
 const resourceById = readById<Resource>('resource by id', (db, asked) =>
   db
     .selectFrom(asked)
-    .innerJoin('resource', (join) =>
-      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-    )
+    .innerJoin('resource', onAsked)
     .select([...columns, 'position']),
 );
 
@@ -84,9 +82,7 @@ export async function listResources(
   page: PageRequest,
 ): Promise<Page<Resource>> {
   checkReader(viewer);
-  const rows = await selectResources(db, viewer, filter, page).execute();
-  const count = () => countRows(db, selectResources(db, viewer, filter, wholeList));
-  return { ...toPage(resourceList, rows, page), count };
+  return await readCounted(db, resourceList, page, (part) => selectResources(db, viewer, filter, part));
 }
 
 const resourcesOf = pagePerParent<Viewer, ResourceFilter, Resource>(

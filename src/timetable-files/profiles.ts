@@ -4,9 +4,9 @@ import { checkImporter, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { answerPerParent } from '../db/per-parent.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
@@ -43,27 +43,27 @@ export async function listProfiles(
 ): Promise<Page<Profile>> {
   checkImporter(viewer);
   const list = profilesOf(db, viewer).$if(name !== undefined, (query) => query.where(ofName(name as string)));
-  const rows = await list.$call(pageById('id', page)).execute();
-  return { ...toPage(profileList, rows, page), count: () => countRows(db, list) };
+  return await readCounted(db, profileList, page, (part) => list.$call(pageById('id', part)));
+}
+
+const profileById = readById<Profile>('timetable profile by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('timetable_profile', onAsked)
+    .select([...columns, 'position']),
+);
+
+/** @throws Forbidden */
+export async function findProfile(db: Database, viewer: Viewer, id: number): Promise<Profile | undefined> {
+  checkImporter(viewer);
+  return await profileById(db, viewer.mandatorId, id);
 }
 
 /** @throws Forbidden; NotFound, also for a profile of another tenant */
 export async function getProfile(db: Database, viewer: Viewer, id: number): Promise<Profile> {
-  checkImporter(viewer);
-  const found = await profilesOf(db, viewer).where('id', '=', id).executeTakeFirst();
+  const found = await findProfile(db, viewer, id);
   if (!found) throw unknown();
   return found;
-}
-
-const profilesById = answerPerParent<Viewer, null, number, Profile>(async (db, ids, { viewer }) => {
-  const rows = await profilesOf(db, viewer).where('id', '=', sql<number>`any (${ids}::integer[])`).execute();
-  return new Map(rows.map((row) => [row.id, row]));
-});
-
-/** Reads a profile together with all others that are asked for in the same turn; undefined if it does not exist. @throws Forbidden */
-export async function findProfile(db: Database, viewer: Viewer, id: number): Promise<Profile | undefined> {
-  checkImporter(viewer);
-  return await profilesById(db, { viewer, parent: id, asked: null });
 }
 
 export type NewProfile = { name: string; reading: KeptReading };

@@ -6,9 +6,9 @@ import { findEnd, readChangePage, readEvents } from '../changes/service.ts';
 import type { Config } from '../config.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { countRows, pageById } from '../db/page-query.ts';
-import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { answerPerParent } from '../db/per-parent.ts';
+import { pageById, readCounted } from '../db/page-query.ts';
+import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
+import { onAsked, readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
@@ -29,27 +29,27 @@ export const webhookList: List<Webhook> = { name: 'webhooks', key: idKey, keyOf:
 export async function listWebhooks(db: Database, viewer: Viewer, page: PageRequest): Promise<Page<Webhook>> {
   checkPublisher(viewer);
   const list = webhooksOf(db, viewer.mandatorId);
-  const rows = await list.$call(pageById('id', page)).execute();
-  return { ...toPage(webhookList, rows, page), count: () => countRows(db, list) };
+  return await readCounted(db, webhookList, page, (part) => list.$call(pageById('id', part)));
 }
 
 const unknown = () => new NotFound('There is no webhook of this id.');
 
-const webhooksById = answerPerParent<Viewer, null, number, Webhook>(async (db, ids, { viewer }) => {
-  const rows = await webhooksOf(db, viewer.mandatorId).where('id', '=', sql<number>`any (${ids}::integer[])`).execute();
-  return new Map(rows.map((row) => [row.id, row]));
-});
+const webhookById = readById<Webhook>('webhook by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('webhook', onAsked)
+    .select([...columns, 'position']),
+);
 
-/** One webhook, read for all ids of the same turn together; undefined if it does not exist. @throws Forbidden */
+/** @throws Forbidden */
 export async function findWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook | undefined> {
   checkPublisher(viewer);
-  return await webhooksById(db, { viewer, parent: id, asked: null });
+  return await webhookById(db, viewer.mandatorId, id);
 }
 
 /** @throws Forbidden; NotFound, also for a webhook of another tenant */
 export async function getWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook> {
-  checkPublisher(viewer);
-  const found = await webhooksOf(db, viewer.mandatorId).where('id', '=', id).executeTakeFirst();
+  const found = await findWebhook(db, viewer, id);
   if (!found) throw unknown();
   return found;
 }
