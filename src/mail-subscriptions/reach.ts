@@ -1,7 +1,8 @@
 /** Checks whether mail servers can reach the callback URL, as far as that can be checked from here. */
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Finding } from '../finding.ts';
+import { isPublic } from '../http/public-fetch.ts';
 import { AnswerTooLarge, fetchBounded } from '../http/safe-fetch.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
 import { type CallbackSettings, callbackUrl } from './callback-url.ts';
@@ -11,17 +12,6 @@ const mostBytes = 65_536;
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
-const inner = new BlockList();
-for (const [network, bits] of [
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-  ['100.64.0.0', 10],
-] as const)
-  inner.addSubnet(network, bits);
-inner.addSubnet('fc00::', 7, 'ipv6');
-inner.addSubnet('fe80::', 10, 'ipv6');
 
 type Reach = 'this machine' | 'a private network' | 'anywhere';
 
@@ -31,9 +21,9 @@ const clouds: Partial<Record<ServerKind, string>> = { Graph: 'Microsoft 365', Go
 /** The reach of a host by its name alone, as other machines may resolve the name to another address. */
 function reachOf({ hostname }: URL): Reach {
   const host = hostname.replace(/^\[|\]$/g, '');
-  const family = isIPv6(host) ? 'ipv6' : 'ipv4';
+  const family = isIP(host) === 6 ? 'ipv6' : 'ipv4';
   if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family)) return 'this machine';
-  return inner.check(host, family) ? 'a private network' : 'anywhere';
+  return isIP(host) && !isPublic(host) ? 'a private network' : 'anywhere';
 }
 
 /** The setting that has decided on the callback URL (specification 6). */

@@ -559,7 +559,7 @@ export type TimetableFilesInput = {
   timeZone?: string | null | undefined;
 };
 
-/** Whose timetable, your own when none is named. */
+/** Whose timetable, your own when none is named; members that are left out do not count. */
 export type TimetableFilter = {
   /** The timetable of this class, in whatever case. REST: `Klasse`. */
   class?: string | null | undefined;
