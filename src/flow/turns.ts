@@ -44,6 +44,8 @@ const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
 const mostOfTenant = 3;
 const [mostOfSlowTenant, mostSpareOfSlowTenant] = [2, 1];
 const mostSpareOfTenant = 3;
+/** Places that spare work leaves to work that is neither spare nor slow. */
+const leftBySpare = 2;
 
 /** Work that wants a turn. */
 export type TurnWork = {
@@ -156,16 +158,15 @@ export function openTurns(places: number): Turns {
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
     if ((isSlow || isSlowWork) && !hasSlowPlace(tenant, isSpare)) return { againMs: laterMs, isForAll: isSlow };
     const spare = count((run) => run.isSpare);
+    const long = count((run) => run.isSpare || run.isSlow);
     const own = count((run) => run.isSpare === isSpare && run.tenant === tenant);
     const bulk = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk);
-    if (isBulk && !isSpare) {
-      const free = Math.min(places - runs.size, mostOfTenant - own, mostOfTenant - 1 - bulk);
-      return refusalOfBulk({ tenant, name, isUrgent, waitedMs }, free);
-    }
-    const hasNone = isSpare
-      ? spare >= places / 2 || own >= (isSlow ? mostSpareOfSlowTenant : mostSpareOfTenant)
-      : own >= mostOfTenant;
-    if (runs.size < places && !hasNone && !(isSpare && isHeld(standingOf(tenant)))) return undefined;
+    const most = isSpare ? (isSlow ? mostSpareOfSlowTenant : mostSpareOfTenant) : mostOfTenant;
+    const left = isSpare ? Math.min(places / 2 - spare, places - leftBySpare - long) : places;
+    const free = Math.min(places - runs.size, most - own, left);
+    if (isBulk && !isSpare)
+      return refusalOfBulk({ tenant, name, isUrgent, waitedMs }, Math.min(free, mostOfTenant - 1 - bulk));
+    if (free > 0 && !(isSpare && isHeld(standingOf(tenant)))) return undefined;
     return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
   }
 

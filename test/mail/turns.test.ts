@@ -345,6 +345,30 @@ test('spare work that waits long for its answers leaves the other work of its te
   expect(ends).toEqual([true, true, false]);
 });
 
+test('spare work beside hanging servers leaves the others places, however soon it asks again', async () => {
+  const turns = openTurns(places);
+  for (let tenant = 1; tenant <= 8; tenant++)
+    for (let calendar = 0; calendar < 2; calendar++) void readOnAndOn(turns, tenant, hang);
+  await pass(60);
+  let written = 0;
+  async function writeOnAndOn(tenant: number, name: string) {
+    for (;;) {
+      const refusal = await turns.take({ tenant, name, isBulk: true, isSpare: true }, answerAfter(1));
+      if (!refusal) written += 1;
+      await pause(refusal?.againMs ?? 0);
+    }
+  }
+  for (const tenant of [11, 12]) for (const name of ['a', 'b', 'c', 'd']) void writeOnAndOn(tenant, name);
+  let refusedSince = 0;
+  for (let second = 0; second < 200; second++) {
+    await pass(1);
+    refusedSince = (await tryOnce(turns, 0)) ? 0 : refusedSince + 1;
+    // Spare work that began while no server was hanging takes a second.
+    expect(refusedSince).toBeLessThanOrEqual(1);
+  }
+  expect(written).toBeGreaterThan(200);
+});
+
 test('urgent work that no longer asks delays nothing', async () => {
   const turns = openTurns(places);
   const reading = (name: string, isUrgent = false) => ({ tenant: 1, name, isBulk: true, isUrgent });
