@@ -52,7 +52,7 @@ export type TurnWork = {
   tenant: number;
   /** Identifies the work among all work of the tenant. */
   name: string;
-  /** Work that may be plentiful: it leaves one of the tenant's turns to other work. */
+  /** Readings of calendars: they leave one of the tenant's turns to other work, such as subscriptions, and that leaves one to them. */
   isBulk?: boolean;
   /** Bulk work that somebody waits for: it goes before other bulk work. */
   isUrgent?: boolean;
@@ -160,12 +160,11 @@ export function openTurns(places: number): Turns {
     const spare = count((run) => run.isSpare);
     const long = count((run) => run.isSpare || run.isSlow);
     const own = count((run) => run.isSpare === isSpare && run.tenant === tenant);
-    const bulk = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk);
+    const alike = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk === isBulk);
     const most = isSpare ? (isSlow ? mostSpareOfSlowTenant : mostSpareOfTenant) : mostOfTenant;
-    const left = isSpare ? Math.min(places / 2 - spare, places - leftBySpare - long) : places;
+    const left = isSpare ? Math.min(places / 2 - spare, places - leftBySpare - long) : mostOfTenant - 1 - alike;
     const free = Math.min(places - runs.size, most - own, left);
-    if (isBulk && !isSpare)
-      return refusalOfBulk({ tenant, name, isUrgent, waitedMs }, Math.min(free, mostOfTenant - 1 - bulk));
+    if (isBulk && !isSpare) return refusalOfBulk({ tenant, name, isUrgent, waitedMs }, free);
     if (free > 0 && !(isSpare && isHeld(standingOf(tenant)))) return undefined;
     return { againMs: isSpare ? spareAgainMs(tenant, name) : soonMs, isForAll: false };
   }

@@ -58,7 +58,7 @@ test('hanging servers have half of the places after five seconds, and each one o
     await hang(turn);
     under.set(tenant, under.get(tenant)! - 1);
   };
-  for (let tenant = 1; tenant <= 3; tenant++)
+  for (let tenant = 1; tenant <= 4; tenant++)
     for (let calendar = 0; calendar < 5; calendar++) void readOnAndOn(turns, tenant, counted(tenant));
   await pass(0);
   expect(count()).toBe(places);
@@ -183,6 +183,21 @@ test('work of which there may be much leaves one of its tenant turns to other wo
   for (const name of ['a', 'b']) void turns.take(reading(name), hang);
   expect(await turns.take(reading('c'), answer)).toEqual({ againMs: 1_000, isForAll: false });
   expect(await turns.take({ tenant: 1, name: 'subscriptions' }, answer)).toBeUndefined();
+});
+
+test('other work leaves one of its tenant turns to work of which there may be much, however soon it asks again', async () => {
+  const turns = openTurns(places);
+  async function subscribeOnAndOn(name: string) {
+    for (;;) {
+      const refusal = await turns.take({ tenant: 1, name }, answerAfter(1));
+      if (refusal) await pause(refusal.againMs);
+    }
+  }
+  for (const name of ['a', 'b', 'c', 'd']) void subscribeOnAndOn(name);
+  for (let second = 0; second < 20; second += 1) {
+    await pass(1);
+    expect(await turns.take({ tenant: 1, name: 'reading', isBulk: true }, answer)).toBeUndefined();
+  }
 });
 
 test('of much work what is urgent gets the next turn, and the other one too after half a minute', async () => {
