@@ -38,6 +38,9 @@ const usualDeadlineMs = 15_000;
 export const readDeadlineMs = 30_000;
 /** Concurrent requests to one mail server; Exchange allows an account 27. */
 const mostAtOnce = 8;
+/** Of these, requests that each write one item: the others are left to readings. */
+const mostWritesAtOnce = 6;
+const writing = ['PUT', 'PATCH', 'DELETE'];
 const mostRedirects = 3;
 /** Methods whose redirects are followed, as they change nothing. */
 const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
@@ -48,6 +51,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   const credentials = openCredentials(settings);
   const lockout = openLockout(settings);
   const limit = pLimit(mostAtOnce);
+  const limitWrites = pLimit(mostWritesAtOnce);
 
   /** Checks the origin, as addresses also come from the server: links, references, redirects. */
   function pinned(address: string, from: URL): URL {
@@ -120,7 +124,8 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
     try {
-      return await Promise.race([aborted, limit(() => ask(question, signal))]);
+      const begin = () => limit(() => ask(question, signal));
+      return await Promise.race([aborted, writing.includes(question.method ?? 'GET') ? limitWrites(begin) : begin()]);
     } finally {
       signal.removeEventListener('abort', end);
     }
