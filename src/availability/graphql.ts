@@ -2,7 +2,15 @@ import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { recordType } from '../graphql/record.ts';
-import { type FreeResource, findAvailability, listAvailability, listFree, mostResources } from './service.ts';
+import {
+  type FreeResource,
+  findAvailability,
+  listAvailability,
+  listFree,
+  mostResources,
+  openSlabs,
+  SpanWriter,
+} from './service.ts';
 import * as wire from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
@@ -17,8 +25,9 @@ export const addTypes: AddTypes = (builder) => {
       complexity: { field: 5_100, multiplier: 60 },
       description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, ...others } }, { context, viewer }) => {
-        const found = await listAvailability(context.db, viewer, { from, to, ...given(others) });
-        return wire.toAvailabilityRecords({ from, to }, found);
+        const writer = new SpanWriter(context.once(openSlabs));
+        const found = await listAvailability(context.db, viewer, { from, to, ...given(others) }, writer);
+        return wire.toAvailabilityRecords({ from, to }, found, writer);
       },
     }),
   );

@@ -2,7 +2,7 @@ import { toFields } from '../fields.ts';
 import { LargeJson } from '../http/large-json.ts';
 import { listOf, pageAnswer } from '../rest/lists.ts';
 import { route } from '../rest/route.ts';
-import { listAvailability, listFree, mostDays, mostResources } from './service.ts';
+import { listAvailability, listFree, mostDays, mostResources, openSlabs, SpanWriter } from './service.ts';
 import * as wire from './wire.ts';
 
 export const routes = [
@@ -20,10 +20,12 @@ export const routes = [
       ),
     },
     problems: { 403: 'A display reads the status of its own resources only.' },
-    handle: async ({ db }, { viewer, query }) => {
+    handle: async ({ db, once }, { viewer, query }) => {
       const wanted = toFields(query);
-      const found = await listAvailability(db, viewer, wanted);
-      const body = new LargeJson({ Items: wire.toAvailabilityRecords(wanted, found), NextCursor: null });
+      const writer = new SpanWriter(once(openSlabs));
+      const found = await listAvailability(db, viewer, wanted, writer);
+      const answer = { Items: wire.toAvailabilityRecords(wanted, found), NextCursor: null };
+      const body = new LargeJson(answer, () => writer.giveBack());
       return { status: 200, headers: { ETag: `"${await wire.versionOf(found)}"` }, body };
     },
   }),

@@ -19,6 +19,7 @@ import { checkPeriod } from '../time/period.ts';
 import { type Spans, SpanWriter } from './spans.ts';
 
 export { type FreeResource, listFree } from './free.ts';
+export { openSlabs, SpanWriter } from './spans.ts';
 
 export const mostResources = 500;
 export const mostDays = 92;
@@ -47,11 +48,13 @@ export type ResourceAvailability = {
  * Lists the active resources that match the query, by id. A resource without known opening hours is always open.
  * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 92 days, for more
  * than 500 resources, and, in the same words, for the id of no resource and of one of another tenant
+ * @param writer whose memory the spans take
  */
 export async function listAvailability(
   db: Database,
   viewer: Viewer,
   query: AvailabilityQuery,
+  writer = new SpanWriter(),
 ): Promise<ResourceAvailability[]> {
   checkReader(viewer);
   checkWindow(query);
@@ -61,7 +64,6 @@ export async function listAvailability(
   if (rows.length > mostResources) throw tooMany();
   if (resourceIds && rows.length < resourceIds.length) await checkIds(db, viewer, resourceIds);
   const [begin, end] = [from.getTime(), to.getTime()];
-  const writer = new SpanWriter();
   const pause = openSlices();
   // Read at once: the texts would outlive the wait for the hours, and cost more to be collected.
   const booked: { resource: Omit<ResourceAvailability, 'free' | 'busy'>; busy: Spans }[] = [];

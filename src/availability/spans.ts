@@ -10,30 +10,64 @@ const uint32 = 2 ** 32;
 
 const toMilliseconds = (microseconds: number) => Math.round(microseconds / 1_000) + epoch;
 
-/** Numbers that are taken together from the system, at least. */
+type Slab = Float64Array<ArrayBuffer>;
+
+/** Numbers of a slab. */
 const slabLength = 65_536;
+/** The most slabs that are kept for reuse: half a megabyte each. */
+const mostKept = 32;
+
+/** The memory of a process for the spans of answers. It is reused: V8 collects all garbage more often the more of it there is. */
+export function openSlabs() {
+  const kept: Slab[] = [];
+  return {
+    /** A slab with undefined content. */
+    take: (): Slab => kept.pop() ?? new Float64Array(slabLength),
+    /** Returns a slab that nobody reads any more. */
+    giveBack(slab: Slab): void {
+      if (kept.length < mostKept) kept.push(slab);
+    },
+  };
+}
+
+export type Slabs = ReturnType<typeof openSlabs>;
 
 /**
  * Reads and computes the spans of one answer into a few pieces of memory. A list of its own for each would be the greater part of
  * what an answer leaves to be collected.
  */
 export class SpanWriter {
-  #slab = new Float64Array(0);
+  readonly #slabs: Slabs;
+  #slab: Slab = new Float64Array(0);
+  #taken: Slab[] = [];
   #used = 0;
   /** What PostgreSQL has sent of one resource. */
   #bytes = Buffer.alloc(0);
 
+  constructor(slabs = openSlabs()) {
+    this.#slabs = slabs;
+  }
+
+  /** Gives the memory of all spans back; nobody may read them any more. */
+  giveBack(): void {
+    for (const slab of this.#taken) this.#slabs.giveBack(slab);
+    this.#taken = [];
+    this.#slab = new Float64Array(0);
+  }
+
   /** Room for so many numbers, of which `#keep` keeps the first. */
-  #reserve(length: number): Float64Array {
+  #reserve(length: number): Slab {
+    if (length > slabLength) return new Float64Array(length);
     if (this.#used + length > this.#slab.length) {
-      this.#slab = new Float64Array(Math.max(length, slabLength));
+      this.#slab = this.#slabs.take();
+      this.#taken.push(this.#slab);
       this.#used = 0;
     }
     return this.#slab.subarray(this.#used, this.#used + length);
   }
 
-  #keep(reserved: Float64Array, length: number): Spans {
-    this.#used += length;
+  #keep(reserved: Slab, length: number): Spans {
+    if (reserved.buffer === this.#slab.buffer) this.#used += length;
     return reserved.subarray(0, length);
   }
 
@@ -45,8 +79,10 @@ export class SpanWriter {
     // Its own memory, which begins where a view of 32 bits may.
     if (this.#bytes.length < text.length) this.#bytes = Buffer.alloc(2 * text.length);
     const length = this.#bytes.write(text, 'base64');
-    const numbers = readNumbers(this.#bytes.subarray(0, length), this.#reserve(length / 8));
-    return this.#keep(numbers, joinRanges(numbers));
+    const count = length / 8;
+    const room = this.#reserve(2 * count);
+    const numbers = readNumbers(this.#bytes.subarray(0, length), room.subarray(0, count));
+    return this.#keep(numbers, joinRanges(numbers, room.subarray(count)));
   }
 
   /** The parts of `spans` in [from, to). */
@@ -96,7 +132,7 @@ export class SpanWriter {
 }
 
 /** Microseconds, of which each has 8 bytes, the greatest first. */
-function readNumbers(bytes: Buffer, numbers: Float64Array): Float64Array {
+function readNumbers(bytes: Buffer, numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   bytes.swap64();
   const low = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   const high = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
@@ -105,12 +141,12 @@ function readNumbers(bytes: Buffer, numbers: Float64Array): Float64Array {
   return numbers;
 }
 
-/** Makes spans of ranges in microseconds, where they are. @returns how many numbers are left */
-function joinRanges(numbers: Float64Array): number {
+/** Makes spans of ranges in microseconds, where they are. @param spare room for as many numbers @returns how many are left */
+function joinRanges(numbers: Float64Array, spare: Float64Array): number {
   let isSorted = true;
   for (let at = 2; at < numbers.length && isSorted; at += 2)
     isSorted = (numbers[at] as number) >= (numbers[at - 1] as number);
-  if (!isSorted) sortRanges(numbers);
+  if (!isSorted) sortRanges(numbers, spare);
   let length = 0;
   for (let at = 0; at < numbers.length; at += 2) {
     const begin = numbers[at] as number;
@@ -122,8 +158,8 @@ function joinRanges(numbers: Float64Array): number {
   return length;
 }
 
-function sortRanges(numbers: Float64Array): void {
-  const unsorted = numbers.slice();
+function sortRanges(numbers: Float64Array, unsorted: Float64Array): void {
+  unsorted.set(numbers);
   // Where no two overlap, as in one room, each end is followed by the next begin. Else some time would now be missing.
   numbers.sort();
   if (timeIn(numbers) === timeIn(unsorted)) return;

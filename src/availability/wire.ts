@@ -65,7 +65,7 @@ const closeBracket = 0x5d;
  * Lists of spans in a window. Most instants are whole minutes: their dates and times of the day are formatted once, into tables so
  * small that they stay in the processor's cache.
  */
-function openSpanLists({ from, to }: { from: Date; to: Date }): (spans: Spans) => TextList {
+function openSpanLists({ from, to }: { from: Date; to: Date }, giveBack: () => void): (spans: Spans) => TextList {
   const first = Math.floor(from.getTime() / dayLength) * dayLength;
   const days = Math.floor((to.getTime() - first) / dayLength) + 1;
   // In words of 8 bytes, which take a third of the time that a call or single bytes take. ASCII is never the bytes of NaN.
@@ -120,6 +120,7 @@ function openSpanLists({ from, to }: { from: Date; to: Date }): (spans: Spans) =
     new TextList(spanNames, () => toTimeSpans(spans), {
       length: (names) => Math.max(2, 1 + (layoutOf(names).length * spans.length) / 2),
       write: (names, text) => writeSpans(spans, layoutOf(names), text),
+      giveBack,
     });
 }
 
@@ -168,9 +169,16 @@ export async function versionOf(found: readonly ResourceAvailability[]): Promise
   return sum.digest('base64url');
 }
 
-/** The records of contract 5.2. */
-export function toAvailabilityRecords(window: { from: Date; to: Date }, found: readonly ResourceAvailability[]) {
-  const listOf = openSpanLists(window);
+/**
+ * The records of contract 5.2.
+ * @param memory that of the spans, if nobody else reads them: it is given back once an answer with them has been sent
+ */
+export function toAvailabilityRecords(
+  window: { from: Date; to: Date },
+  found: readonly ResourceAvailability[],
+  memory?: { giveBack(): void },
+) {
+  const listOf = openSpanLists(window, () => memory?.giveBack());
   return found.map(({ free, busy, ...resource }) => ({
     ResourceId: resource.resourceId,
     ResourceName: resource.resourceName,

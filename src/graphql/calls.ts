@@ -171,7 +171,8 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       if (result?.data instanceof LargeJson) {
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
         const whole = new LargeJson({ data: result.data.value });
-        return await sendPieces(response, jsonPieces(whole), context.once(openChunks), openSlices());
+        await sendPieces(response, jsonPieces(whole), context.once(openChunks), openSlices());
+        return result.data.giveBack();
       }
       if (result && !result.errors) {
         const text = JSON.stringify(result);

@@ -47,7 +47,8 @@ type Run = {
   resolved: Resolved | undefined;
   pending: Promise<void>[];
   failed: boolean;
-  isLarge: boolean;
+  /** The lists in it that write themselves. */
+  large: TextList[];
 };
 /** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
@@ -144,7 +145,7 @@ function planList(complete: Complete, names: readonly string[] | undefined): Com
     if (values instanceof TextList) {
       const list = values.renamed(lowerFirst);
       if (!names || !list.hasNames(names)) return [...values].map((value) => complete(value, run));
-      run.isLarge = true;
+      run.large.push(list);
       return list;
     }
     if (!Array.isArray(values) || values.some(isPromise)) giveUp();
@@ -193,7 +194,7 @@ const startRun = (call: GraphqlCall, variables: VariableValues, resolved?: Resol
   resolved,
   pending: [],
   failed: false,
-  isLarge: false,
+  large: [],
 });
 
 /** What fails at once must not keep the executor from what is still being resolved. */
@@ -237,7 +238,10 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
       const run = startRun(call, variables, resolved);
       const data = begin(complete, run);
       if (!(await succeeds(run))) return undefined;
-      return run.isLarge ? new LargeJson(data) : data;
+      if (run.large.length === 0) return data;
+      return new LargeJson(data, () => {
+        for (const list of run.large) list.giveBack();
+      });
     } catch {
       return undefined;
     }
@@ -276,7 +280,7 @@ export function planFrames(
     try {
       const run = startRun(call, variables);
       const data = Object.fromEntries([[key, complete(frame, run)]]);
-      if (run.isLarge) return undefined;
+      if (run.large.length > 0) return undefined;
       return run.pending.length > 0 ? succeeds(run).then((isWhole) => (isWhole ? data : undefined)) : data;
     } catch {
       return undefined;

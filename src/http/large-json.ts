@@ -5,7 +5,12 @@ type NameOf = (name: string) => string;
 const asItIs: NameOf = (name) => name;
 
 /** Writes a list as JSON in ASCII, with the given names of its members. */
-type ListText = { length(names: readonly string[]): number; write(names: readonly string[], text: Buffer): void };
+type ListText = {
+  length(names: readonly string[]): number;
+  write(names: readonly string[], text: Buffer): void;
+  /** Gives back the memory of the list, which nobody reads any more. */
+  giveBack?(): void;
+};
 
 /**
  * A list that writes its own JSON, which takes a fraction of the memory and time that an object per item does. Otherwise it is an
@@ -51,14 +56,22 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
   write(text: Buffer): void {
     this.#text.write(this.#names, text);
   }
+
+  /** Gives back its memory, and that of the lists that were made with it: they must not be read any more. */
+  giveBack(): void {
+    this.#text.giveBack?.();
+  }
 }
 
 /** An answer to write in pieces. */
 export class LargeJson {
   readonly value: object;
+  /** Gives back the memory of its lists. Call it once the answer has been written, or is not going to be. */
+  readonly giveBack: () => void;
 
-  constructor(value: object) {
+  constructor(value: object, giveBack = () => {}) {
     this.value = value;
+    this.giveBack = giveBack;
   }
 
   toJSON(): object {

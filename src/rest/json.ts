@@ -65,11 +65,11 @@ export function writeTagged(request: Request, response: Response, body: unknown,
 /** The same as `writeTagged` for an answer of megabytes, which has its ETag already. */
 export async function writeLarge(request: Request, response: Response, body: LargeJson, chunks: Chunks): Promise<void> {
   varyByFormat(response);
-  if (isKnown(request, response.get('ETag') ?? '')) {
-    response.status(304).end();
-    return;
+  if (isKnown(request, response.get('ETag') ?? '')) response.status(304).end();
+  else {
+    const pieces = jsonPieces(body, wantsCamel(request) ? lowerFirst : undefined);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    await sendPieces(response, pieces, chunks, openSlices());
   }
-  const pieces = jsonPieces(body, wantsCamel(request) ? lowerFirst : undefined);
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  await sendPieces(response, pieces, chunks, openSlices());
+  body.giveBack();
 }
