@@ -1,6 +1,6 @@
 /**
- * What takes long by its nature is named so and has a command of its own: `*.browser.test.ts` looks at pages in a browser,
- * `*.process.test.ts` starts and kills processes, `*.random.test.ts` throws dice, `*.long.test.ts` takes many minutes.
+ * Tests that are slow by nature have commands of their own: `*.browser.test.ts` looks at pages in a browser, `*.process.test.ts`
+ * starts and kills processes, `*.random.test.ts` is randomized, `*.long.test.ts` takes many minutes.
  */
 const lanes = ['browser', 'process', 'random', 'long'].map((lane) => `\\.${lane}\\.test\\.ts$`);
 
@@ -8,7 +8,7 @@ export default {
   testEnvironment: 'node',
   testRunner: '<rootDir>/test/_util/native-runner.js',
   transform: {},
-  // Node.js itself needs them.
+  // Node.js itself needs the real ones.
   fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', ...lanes],

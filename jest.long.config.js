@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import usual from './jest.config.js';
 
-/** `npm run test:long`: what only it runs, and all test files that do more when they may (test/_util/long.ts). */
+/** `npm run test:long`: `*.long.test.ts`, and all test files that have longer versions (test/_util/long.ts). */
 const files = fs
   .globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
   .filter((file) => /\.long\.test\.ts$/.test(file) || /_util\/long\.ts'/.test(fs.readFileSync(file, 'utf8')));

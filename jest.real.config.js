@@ -1,6 +1,6 @@
 import usual from './jest.config.js';
 
-/** Against real mail servers, where they are installed. */
+/** `npm run test:real`: tests with real mail servers, where they are installed. */
 export default {
   ...usual,
   testMatch: ['<rootDir>/test/real/**/*.test.ts'],
