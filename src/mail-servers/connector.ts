@@ -25,6 +25,8 @@ export type RemoteItem = {
   id: string;
   /** '' or the original start of the occurrence, as an instant in UTC. */
   occurrence: string;
+  /** The id of its series, where occurrences are groups of their own. */
+  series?: string;
   /** The UID of RFC 5545; null where the server does not send it. */
   uid: string | null;
   start: Date;

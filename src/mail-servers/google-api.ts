@@ -16,8 +16,8 @@ export type GoogleQuestion = {
   ifMatch?: string | null;
   what: string;
 };
-/** `reason` is Google's code for a refusal; '' without one. */
-export type GoogleAnswer = { status: number; body: unknown; reason: string; fault: ServerFault | null };
+/** `isOfEvent`: whether Google refuses this event alone, rather than the calendar or the account. */
+export type GoogleAnswer = { status: number; body: unknown; isOfEvent: boolean; fault: ServerFault | null };
 
 export type GoogleApi = {
   origin: string;
@@ -31,6 +31,8 @@ const refusals = [400, 403, 404, 409, 410, 412, 429];
 /** The reasons of a 403 that mean that a quota is used up, rather than that the request is not allowed. */
 const quotas =
   /^(rateLimitExceeded|userRateLimitExceeded|quotaExceeded|dailyLimitExceeded|calendarUsageLimitsExceeded)$/i;
+/** The reasons of a 403 that concern this event. */
+const ofEvent = /^(forbiddenForNonOrganizer|eventTypeRestriction|cannotChange.*)$/i;
 
 const refusalSchema = z.object({
   error: z.object({
@@ -81,12 +83,13 @@ function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi 
       );
       const { status, headers, bytes } = answer;
       const told = bytes.length === 0 ? undefined : parse(bytes);
-      if (status < 300) return { status, body: told, reason: '', fault: null };
+      if (status < 300) return { status, body: told, isOfEvent: false, fault: null };
       const { reason, message } = refusalOf(told);
       const isQuota = status === 429 || (status === 403 && quotas.test(reason));
       const fault = faultOf(isQuota ? 429 : status, headers, origin, `${reason} ${message}`.trim());
       if (isQuota) throw fault;
-      return { status, body: told, reason, fault };
+      const isOfEvent = status === 400 || (status === 403 && ofEvent.test(reason));
+      return { status, body: told, isOfEvent, fault };
     },
   };
 }

@@ -7,8 +7,6 @@ import { readEvent } from './google-events.ts';
 
 const person = z.object({ email: z.string().nullish(), self: z.boolean().nullish() });
 const invited = z.object({ organizer: person.nullish(), attendees: z.array(person).nullish() });
-/** Reasons of a refusal that concern this event, not the calendar. */
-const ofEvent = /^(forbiddenForNonOrganizer|eventTypeRestriction|cannotChange.*)$/i;
 
 export function openGoogleInvitations({ call, origin }: GoogleApi) {
   async function decline(
@@ -20,10 +18,10 @@ export function openGoogleInvitations({ call, origin }: GoogleApi) {
     // With `attendeesOmitted`, only the response of this attendee changes.
     const body = { attendeesOmitted: true, attendees: [attendee] } satisfies calendar_v3.Schema$Event;
     const question = { method: 'PATCH', path, query: { sendUpdates: 'all' }, body, ifMatch } as const;
-    const { status, reason, fault } = await call({ ...question, what: 'PATCH event' }, signal);
+    const { status, isOfEvent, fault } = await call({ ...question, what: 'PATCH event' }, signal);
     if (!fault) return { is: 'Done' };
     if ([404, 409, 410, 412].includes(status)) return { is: 'Changed' };
-    if (status === 400 || ofEvent.test(reason)) return { is: 'Refused', reason: fault.message };
+    if (isOfEvent) return { is: 'Refused', reason: fault.message };
     throw fault;
   }
 

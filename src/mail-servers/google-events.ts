@@ -19,6 +19,7 @@ const properties = {
   start: moment,
   end: moment,
   originalStartTime: moment,
+  recurringEventId: text,
   organizer: person.nullish(),
   attendees: z.array(person.extend({ responseStatus: text })).nullish(),
   visibility: text,
@@ -30,7 +31,7 @@ type Known = z.output<typeof known>;
 
 /** The members of events that are requested. */
 export const members = [
-  ...['id', 'status', 'etag', 'iCalUID', 'updated', 'summary', 'start', 'end', 'originalStartTime'],
+  ...['id', 'status', 'etag', 'iCalUID', 'updated', 'summary', 'start', 'end', 'originalStartTime', 'recurringEventId'],
   ...['organizer(displayName,email,self)', 'attendees(displayName,email,self,responseStatus)'],
   ...['visibility', 'transparency', 'extendedProperties/private'],
 ].join(',');
@@ -39,6 +40,10 @@ export const members = [
 export const markName = 'rg';
 
 const stub = z.object({ id: z.string().min(1), status: text });
+const series = z.object({ recurrence: z.array(z.string()).min(1) });
+
+/** Whether an event repeats; lists have its occurrences instead. */
+export const isSeries = (event: unknown): boolean => series.safeParse(event).success;
 
 /** @returns `read: null` for an event that is gone, which may have no member but its id; undefined for one without an id */
 export function readEvent(event: unknown, mailbox: string): { id: string; read: ReadOfGroup | null } | undefined {
@@ -74,6 +79,7 @@ function itemOf(
   return {
     id: boundId(event.id),
     occurrence: original?.at.toISOString() ?? '',
+    ...(event.recurringEventId && { series: boundId(event.recurringEventId) }),
     uid: readUid(event.iCalUID),
     start: start.at,
     end: end.at,

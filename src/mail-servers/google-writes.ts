@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
 import { type GoogleAnswer, type GoogleApi, pathOf } from './google-api.ts';
-import { markName, readEvent } from './google-events.ts';
+import { isSeries, markName, readEvent } from './google-events.ts';
 import { standingAs } from './standing.ts';
 
 /** Google limits how fast one calendar is written, so a call has one write: a batch would only keep readings waiting. */
@@ -38,7 +38,9 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     if (answer.fault) throw answer.fault;
     const read = readEvent(answer.body, mailbox)?.read;
     if (!read || !('item' in read) || read.item.origin !== origin) return undefined;
-    return { id, changeKey: read.item.changeKey, item: standingAs(origin, [read.item]) };
+    // A series is something else than what we write.
+    const items = isSeries(answer.body) ? [] : [read.item];
+    return { id, changeKey: read.item.changeKey, item: standingAs(origin, items) };
   }
 
   async function create(mailbox: string, item: WrittenItem, signal: AbortSignal): Promise<WriteOutcome> {
@@ -56,8 +58,13 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     signal: AbortSignal,
   ): Promise<WriteOutcome> {
     const { start, end, ...rest } = bodyOf(item);
-    // Google merges objects: the date of an event that somebody made last whole days would stay beside the time.
-    const body = { ...rest, start: { ...start, date: null }, end: { ...end, date: null } };
+    // Google merges objects and keeps what is not named: somebody may have made the event last whole days, or a series.
+    const body = {
+      ...rest,
+      start: { ...start, date: null },
+      end: { ...end, date: null },
+      recurrence: [],
+    } satisfies calendar_v3.Schema$Event;
     const question = { method: 'PATCH', path: pathOfEvent(mailbox, at.id), query: silent, body } as const;
     const answer = await call({ ...question, ifMatch: at.changeKey, what: 'PATCH event' }, signal);
     if (answer.status === 404 || answer.status === 410) return { is: 'Gone' };
@@ -110,9 +117,9 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
 }
 
 /** @throws ServerFault for a refusal that concerns more than this item */
-function outcomeOf({ status, body, fault }: GoogleAnswer, id: string): WriteOutcome {
+function outcomeOf({ status, body, isOfEvent, fault }: GoogleAnswer, id: string): WriteOutcome {
   if (status === 412) return { is: 'Changed' };
-  if (status === 400) return { is: 'Refused', reason: fault?.message ?? 'Google refuses it.' };
+  if (isOfEvent) return { is: 'Refused', reason: fault?.message ?? 'Google refuses it.' };
   if (status === 404)
     throw new ServerFault(
       'AccessLost',

@@ -1,7 +1,7 @@
 /** Finds items that we have written and that a reading no longer finds as they were written. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { CalendarChanges, ReadingWindow, RemoteItem } from '../mail-servers/service.ts';
+import type { CalendarChanges, ReadingWindow, RemoteGroup, RemoteItem } from '../mail-servers/service.ts';
 import { ownOf } from './items.ts';
 import type { Calendar, CalendarKey } from './reading.ts';
 import { readOthers } from './stored-items.ts';
@@ -15,6 +15,9 @@ export async function queueWriting(db: Transaction, calendarIds: readonly number
     db,
   );
 }
+
+/** The ids by which the items of a group may be known. */
+const namesOf = ({ id, items }: RemoteGroup) => [id, ...items.flatMap(({ series }) => series ?? [])];
 
 type MarkedRow = Pick<WrittenRow, 'bookingId' | 'generation' | 'state' | 'nativeId'>;
 
@@ -37,10 +40,12 @@ export async function markWritten(
   const { rows } = await sql<MarkedRow>`
     select booking_id as "bookingId", generation, state, native_id as "nativeId" from mail_writing
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId}
-      and (native_id = any (${foreign.map(({ id }) => id)}::text[])
+      and (native_id = any (${foreign.flatMap(namesOf)}::text[])
         or booking_id = any (${marked.map(({ bookingId }) => bookingId)}::bigint[]))`.execute(trx);
   const origins = new Map(rows.map((row) => [row.nativeId, originOf(row, mandatorUid)]));
-  const elsewhere = marked.filter(({ item }) => !origins.has(item.id));
+  // Somebody may have turned an item into a series, whose occurrences are then ours.
+  const originAt = (id: string, { series = id }: RemoteItem) => origins.get(id) ?? origins.get(series);
+  const elsewhere = marked.filter(({ item }) => originAt(item.id, item) === undefined);
   const known = await readOthers(
     trx,
     { mandatorId, calendarId },
@@ -60,10 +65,11 @@ export async function markWritten(
     ),
   );
   const groups = changes.groups.map((group) => {
-    const origin = origins.get(group.id);
-    if (origin) return { ...group, items: group.items.map((item) => ({ ...item, origin })) };
-    if (!group.items.some((item) => copies.has(item))) return group;
-    return { ...group, items: group.items.map((item) => (copies.has(item) ? { ...item, origin: null } : item)) };
+    const items = group.items.map((item) => {
+      const origin = originAt(group.id, item) ?? (copies.has(item) ? null : item.origin);
+      return origin === item.origin ? item : { ...item, origin };
+    });
+    return { ...group, items };
   });
   return { ...changes, groups };
 }
@@ -123,7 +129,8 @@ export async function doubtWritten(
     const { bookingId, generation, nativeId } = row;
     // Further items with the same mark are copies.
     const copies = named.get(`${bookingId} ${generation}`) ?? [];
-    const own = copies.find(({ item: { id } }) => id === nativeId);
+    const own =
+      copies.find(({ item: { id } }) => id === nativeId) ?? copies.find(({ item: { series } }) => series === nativeId);
     // A reading that returns only changes says nothing about an item when it returns a copy of it.
     const item = (own ?? (whole || nativeId === null ? copies[0] : undefined))?.item;
     const isLostThere = row.lostGenerations.some((lost) => named.has(`${bookingId} ${lost}`));

@@ -6,7 +6,15 @@ import type { Google } from './google.ts';
 import type { Channels } from './google-channels.ts';
 import type { GraphSubscription, Subscriptions } from './graph-subscriptions.ts';
 import { truthOf } from './ledger.ts';
-import type { Appointment, Draft, Facts, Mailbox, Person, RoomSettings } from './mailboxes.ts';
+import {
+  type Appointment,
+  type Draft,
+  type Facts,
+  type Mailbox,
+  type Person,
+  type RoomSettings,
+  reshape,
+} from './mailboxes.ts';
 import type { Repeat } from './series.ts';
 import type { Options, World } from './world.ts';
 import { toInstant } from './zones.ts';
@@ -92,7 +100,8 @@ export function openAdmin(parts: {
 
   function change(name: string | undefined, { originalStart, ...written }: WrittenChange): Invited[] {
     return copies(name).map(({ mailbox, item }) => {
-      const { start, end, zone: _, organizer: __, repeat: ___, isWholeDay: ____, extended: _____, ...facts } = written;
+      const { start, end, zone: _, organizer: __, repeat, isWholeDay, extended: ___, ...facts } = written;
+      reshape(item, { ...(repeat !== undefined && { repeat }), ...(isWholeDay !== undefined && { isWholeDay }) });
       const own: Partial<Facts> = {
         ...facts,
         ...(start !== undefined && { start: instant(start, item.zone) }),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import type { Answer, Appointment, Mailbox, Occurrence } from './mailboxes.ts';
+import type { Repeat } from './series.ts';
 import { toLocal } from './zones.ts';
 
 /** What only Google keeps of an appointment. */
@@ -28,6 +29,21 @@ const stamp = (instant: number) => new Date(instant).toISOString().replace(/[-:]
 
 export function idOfOccurrence({ id }: Own, { originalStart }: Occurrence): string {
   return originalStart === null ? id : `${id}_${stamp(originalStart)}`;
+}
+
+const shorthand = { day: 'DAILY', week: 'WEEKLY', month: 'MONTHLY' } as const;
+function ruleOf({ every, interval = 1, days, count, until }: Repeat): string {
+  const parts = [`FREQ=${shorthand[every]}`, `INTERVAL=${interval}`];
+  if (days) parts.push(`BYDAY=${days.map((day) => day.slice(0, 2).toUpperCase()).join()}`);
+  if (count !== undefined) parts.push(`COUNT=${count}`);
+  if (until !== undefined) parts.push(`UNTIL=${until.replaceAll('-', '')}`);
+  return `RRULE:${parts.join(';')}`;
+}
+
+/** A series as a whole, which no list of single events has. */
+export function writeSeries(mailbox: Mailbox, own: Own, appointment: Appointment): calendar_v3.Schema$Event {
+  const one = { ...appointment, appointment, originalStart: null, isException: false };
+  return { ...writeEvent(mailbox, own, one), ...(appointment.repeat && { recurrence: [ruleOf(appointment.repeat)] }) };
 }
 
 export function writeEvent(mailbox: Mailbox, own: Own, one: Occurrence): calendar_v3.Schema$Event {

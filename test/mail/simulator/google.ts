@@ -4,10 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { jwtVerify } from 'jose';
 import type { Channels } from './google-channels.ts';
-import { etagOf, idOf, idOfOccurrence, type Own, writeEvent } from './google-events.ts';
+import { etagOf, idOf, idOfOccurrence, type Own, writeEvent, writeSeries } from './google-events.ts';
 import { refusal } from './google-replies.ts';
 import { answerCall, type Call, type Reply } from './json-calls.ts';
-import { type Appointment, isWithin, type Mailbox, type Occurrence, occurrencesOf } from './mailboxes.ts';
+import { type Appointment, isWithin, type Mailbox, type Occurrence, occurrencesOf, reshape } from './mailboxes.ts';
 import type { World } from './world.ts';
 
 type GoogleEvent = calendar_v3.Schema$Event;
@@ -62,7 +62,17 @@ export function openGoogle(world: World, channels: Channels) {
   }
 
   const occurrences = (mailbox: Mailbox) => [...mailbox.items.values()].flatMap(occurrencesOf);
-  const write = (mailbox: Mailbox, one: Occurrence) => writeEvent(mailbox, ownOf(one.appointment), one);
+  function write(mailbox: Mailbox, one: Occurrence): GoogleEvent {
+    const [{ appointment, originalStart }, own] = [one, ownOf(one.appointment)];
+    const isWhole = appointment.repeat !== null && originalStart === null;
+    return isWhole ? writeSeries(mailbox, own, appointment) : writeEvent(mailbox, own, one);
+  }
+  /** An appointment, an occurrence, or a series as a whole. */
+  function findEvent(mailbox: Mailbox, id: string): Occurrence | undefined {
+    const series = [...mailbox.items.values()].find((item) => item.repeat && ownOf(item).id === id);
+    if (series) return { ...series, appointment: series, originalStart: null, isException: false };
+    return occurrences(mailbox).find((each) => idOfOccurrence(ownOf(each.appointment), each) === id);
+  }
   const isAlive = ({ isCancelled }: Occurrence) => !isCancelled;
 
   function list(call: Call, mailbox: Mailbox): Reply {
@@ -114,7 +124,12 @@ export function openGoogle(world: World, channels: Channels) {
     const ended = new Set(mailbox.log.filter(({ number }) => number > sync.since).map(({ id }) => id));
     const given = [...(taken.get(mailbox.address) ?? [])].filter(([, { id }]) => ended.has(id));
     // Also what came and went in between.
-    const gone = [...new Set([...sync.told.keys(), ...given.map(([id]) => id)])].filter((id) => !told.has(id));
+    // What has become a series is not gone, though it is not listed itself.
+    const series = new Set(
+      [...mailbox.items.values()].flatMap((item) => (item.repeat && !item.isCancelled ? ownOf(item).id : [])),
+    );
+    const isGone = (id: string) => !told.has(id) && !series.has(id);
+    const gone = [...new Set([...sync.told.keys(), ...given.map(([id]) => id)])].filter(isGone);
     const rest: GoogleEvent[] = [
       // There may be no more of one that is gone than its id.
       ...gone.map((id): GoogleEvent => ({ kind: 'calendar#event', id, status: 'cancelled' })),
@@ -193,7 +208,7 @@ export function openGoogle(world: World, channels: Channels) {
   }
 
   function one(call: Call, mailbox: Mailbox, id: string): Reply {
-    const found = occurrences(mailbox).find((each) => idOfOccurrence(ownOf(each.appointment), each) === id);
+    const found = findEvent(mailbox, id);
     const deleted = found ? undefined : taken.get(mailbox.address)?.get(id);
     if (deleted && call.method === 'DELETE') return refusal(410, 'deleted', 'Resource has been deleted');
     if (deleted && call.method === 'PATCH') return refusal(403, 'forbidden', 'Forbidden');
@@ -218,12 +233,17 @@ export function openGoogle(world: World, channels: Channels) {
         // Google merges the objects, so what sends no date keeps that of a whole day, which it refuses beside a time.
         if (appointment.isWholeDay && [wanted.start, wanted.end].some((time) => time?.dateTime && time.date !== null))
           return refusal(400, 'invalid', 'Invalid start time.');
+        if (wanted.recurrence?.length) return refusal(400, 'invalid', 'No series is made here.');
+        reshape(appointment, {
+          // An array replaces the one before; what is not named stays.
+          ...(wanted.recurrence !== undefined && { repeat: null }),
+          ...(wanted.start?.dateTime && { isWholeDay: false }),
+        });
         Object.assign(ownOf(appointment).properties, wanted.extendedProperties?.private);
         mailboxes.change(mailbox, appointment, factsOf(wanted), found.originalStart);
       }
     }
-    const now = occurrencesOf(appointment).find((each) => each.originalStart === found.originalStart);
-    return { status: 200, body: write(mailbox, now!) };
+    return { status: 200, body: write(mailbox, findEvent(mailbox, id)!) };
   }
 
   function perform(call: Call): Reply {

@@ -3,7 +3,7 @@ import type { Event, FreeBusyStatus, PatternedRecurrence } from '@microsoft/micr
 import { etagOf } from './graph-events.ts';
 import { refusal } from './graph-replies.ts';
 import type { Call, Reply } from './json-calls.ts';
-import type { Appointment, Facts, Mailbox, ShownAs } from './mailboxes.ts';
+import { type Appointment, type Facts, type Mailbox, reshape, type ShownAs } from './mailboxes.ts';
 import { type DayName, dayNames, type Repeat } from './series.ts';
 import type { World } from './world.ts';
 import { isZone, toInstant, zoneOfWindows } from './zones.ts';
@@ -102,10 +102,11 @@ export function openWrites(world: World) {
         return refusal(400, 'ErrorInvalidPropertySet', 'The TransactionId cannot be set on an update.');
       const facts = factsOf(wanted);
       if ((facts.start ?? item.start) > (facts.end ?? item.end)) return earlier();
-      if (wanted.recurrence !== undefined) {
-        item.repeat = wanted.recurrence && repeatOf(wanted.recurrence);
-        item.exceptions.clear();
-      }
+      const { recurrence, isAllDay } = wanted;
+      reshape(item, {
+        ...(recurrence !== undefined && { repeat: recurrence && repeatOf(recurrence) }),
+        ...(isAllDay != null && { isWholeDay: isAllDay }),
+      });
       keepProperties(item, wanted);
       mailboxes.change(mailbox, item, facts, originalStart);
       return undefined;

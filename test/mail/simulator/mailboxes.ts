@@ -128,6 +128,12 @@ export function occurrencesOf(appointment: Appointment): Occurrence[] {
   return all;
 }
 
+/** Makes an appointment a series, or one appointment again (null), or lets it last whole days or not. A change follows. */
+export function reshape(item: Appointment, shape: { repeat?: Repeat | null; isWholeDay?: boolean }): void {
+  if (shape.repeat !== undefined) item.exceptions.clear();
+  Object.assign(item, shape);
+}
+
 export const isWithin = (from: number, to: number) => (one: { start: number; end: number }) =>
   one.start < to && (one.end > from || (one.start === one.end && one.start >= from));
 
