@@ -457,6 +457,7 @@ export interface MailWriting {
   calendar_id: number;
   change_key: string | null;
   ends_at: Timestamp;
+  failures: Generated<number>;
   generation: Generated<number>;
   is_private: boolean;
   lost_generations: Generated<number[]>;

@@ -22,6 +22,7 @@ import {
   rootElement,
   sendQuestion,
 } from './dav.ts';
+import { mayConcernOneItem, unlessAllFailed } from './failed-writes.ts';
 import { faultOf } from './faults.ts';
 import type { AskServer, ServerAnswer } from './http.ts';
 import { readCalendarObject } from './ical.ts';
@@ -57,6 +58,9 @@ const isFollowed = true;
 const read = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
 /** Statuses that refuse the object, not the account. */
 const ofObject = [400, 413, 415, 422];
+/** Preconditions of the object (RFC 4791, 5.3.2.1; RFC 6638, 3.2.4): any other refusal of 403 is one of the account. */
+const preconditionOfObject =
+  /^(supported-calendar-(data|component)|valid-calendar-(data|object-resource)|max-resource-size|(min|max)-date-time|max-instances|max-attendees-per-instance|valid-timezone|unique-scheduling-object-resource|same-organizer-in-all-components|allowed-(organizer|attendee)-scheduling-object-change)$/;
 
 export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): NonNullable<Connector['writes']> {
   async function collection({ mailbox, address }: RemoteCalendar, signal: AbortSignal): Promise<string> {
@@ -89,8 +93,10 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
   /** @throws ServerFault for a refusal that concerns the calendar, not the object */
   function refusal(answer: ServerAnswer): WriteOutcome {
     const { status, headers, address } = answer;
-    if ([207, 409, 412].includes(status) || failedPreconditions(answer).includes('no-uid-conflict'))
-      return { is: 'Changed' };
+    const preconditions = failedPreconditions(answer);
+    const ofThis = preconditions.find((name) => preconditionOfObject.test(name));
+    if (ofThis !== undefined) return { is: 'Refused', reason: `The mail server answers ${status}: ${ofThis}.` };
+    if ([207, 409, 412].includes(status) || preconditions.includes('no-uid-conflict')) return { is: 'Changed' };
     if (ofObject.includes(status)) return { is: 'Refused', reason: `The mail server answers ${status}.` };
     const { origin } = new URL(address);
     if (status === 403)
@@ -149,11 +155,14 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
         const answers = await Promise.allSettled(some.map((write) => writeOne(at, write, signal)));
         for (const answer of answers) {
           if (answer.status === 'fulfilled') outcomes.push(answer.value);
-          else if (outcomes.length > 0) return outcomes;
+          else if (mayConcernOneItem(answer.reason)) outcomes.push({ is: 'Failed', error: answer.reason });
+          else if (outcomes.length > 0) return unlessAllFailed(outcomes);
           else throw answer.reason;
         }
+        // The server is not asked on when it fails at everything.
+        if (outcomes.slice(next).every(({ is }) => is === 'Failed')) break;
       }
-      return outcomes;
+      return unlessAllFailed(outcomes);
     },
     async find(calendar, origins, signal) {
       let at = await collection(calendar, signal);

@@ -144,7 +144,9 @@ export type WriteOutcome =
   /** The item to change no longer exists. */
   | { is: 'Gone' }
   /** The server refuses this item alone; the reason is for people. */
-  | { is: 'Refused'; reason: string };
+  | { is: 'Refused'; reason: string }
+  /** The request for this item has failed, while others of the call have not: the outcome is unknown. */
+  | { is: 'Failed'; error: unknown };
 
 /** Where a reading has found an item. */
 export type ItemPlace = {
@@ -217,7 +219,7 @@ export type Connector = {
     readonly mayDouble: boolean;
     /**
      * Returns one outcome for each write, in order; fewer if the server takes no more for now: the rest was not sent.
-     * @throws ServerFault when nothing was done, or the outcome is unknown
+     * @throws when nothing was done, or the outcome is unknown; `mayConcernOneItem` says whether one item may be the cause
      */
     write(calendar: RemoteCalendar, writes: readonly Write[], signal: AbortSignal): Promise<WriteOutcome[]>;
     /** The present items with these origins; needed after an unknown outcome, or 'Changed'. */

@@ -6,6 +6,7 @@ import { type Connector, ServerFault, type Write, type WriteOutcome, type Writte
 import { groupFound, markUri } from './ews-items.ts';
 import { type CallEws, codeOf, messages, refusalOf, types } from './ews-soap.ts';
 import { calendarFolder, type EwsView, propertyUri } from './ews-view.ts';
+import { mayConcernOneItem, unlessAllFailed } from './failed-writes.ts';
 import { standingAs } from './standing.ts';
 import { childOf, escapeXml, type XmlElement } from './xml.ts';
 
@@ -86,8 +87,9 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
     if (code === 'ErrorItemNotFound') return write.do === 'Remove' ? { is: 'Done', at: null } : { is: 'Gone' };
     if (/^Error(IrresolvableConflict|StaleObject|ChangeKeyRequired)/.test(code)) return { is: 'Changed' };
     const fault = refusalOf(response, origin);
-    if (fault.fault !== 'Unreadable') throw fault;
-    return { is: 'Refused', reason: fault.message };
+    if (fault.fault === 'Unreadable') return { is: 'Refused', reason: fault.message };
+    if (!mayConcernOneItem(fault)) throw fault;
+    return { is: 'Failed', error: fault };
   }
 
   return {
@@ -95,18 +97,24 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
     mayDouble: true,
     async write({ mailbox }, writes, signal) {
       const outcomes = new Map<Write, WriteOutcome>();
-      try {
-        for (const [kind, some] of Map.groupBy(writes, (write) => write.do)) {
+      async function send(kind: Write['do'], some: readonly Write[]): Promise<void> {
+        try {
           const [operation, attributes, body] = operations[kind](mailbox, some.map(textOf).join(''));
           const responses = await call(operation, mailbox, attributes, body, signal);
           for (const [at, write] of some.entries()) outcomes.set(write, outcomeOf(write, responses[at]));
+        } catch (error) {
+          if (!mayConcernOneItem(error)) throw error;
+          for (const write of some) if (!outcomes.has(write)) outcomes.set(write, { is: 'Failed', error });
         }
+      }
+      try {
+        for (const [kind, some] of Map.groupBy(writes, (write) => write.do)) await send(kind, some);
       } catch (error) {
-        if (!(error instanceof ServerFault) || !outcomes.has(writes[0]!)) throw error;
+        if (!outcomes.has(writes[0]!)) throw error;
       }
       const told = writes.map((write) => outcomes.get(write));
       const unknown = told.indexOf(undefined);
-      return told.slice(0, unknown === -1 ? told.length : unknown) as WriteOutcome[];
+      return unlessAllFailed(told.slice(0, unknown === -1 ? told.length : unknown) as WriteOutcome[]);
     },
     async find({ mailbox }, origins, signal) {
       const asked = new Set(origins);

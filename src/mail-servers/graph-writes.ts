@@ -5,6 +5,7 @@
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
+import { mayConcernOneItem, unlessAllFailed } from './failed-writes.ts';
 import type { GraphApi, GraphStep, GraphStepAnswer } from './graph-api.ts';
 import { inUtc, markId, readEvent, readStub, selected } from './graph-events.ts';
 import { pathOf } from './graph-subscriptions.ts';
@@ -80,7 +81,7 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
 
   const noCalendar = () => new ServerFault('AccessLost', `${server} knows no such mailbox or calendar.`);
 
-  /** @returns a ServerFault for a refusal that concerns more than this event */
+  /** @returns a ServerFault for a refusal that may concern more than this event */
   function outcomeOf(write: Write, { status, code, body, fault }: GraphStepAnswer): WriteOutcome | ServerFault {
     if (code === 'ErrorDuplicateTransactionId' || status === 409 || status === 412) return { is: 'Changed' };
     if (status === 403)
@@ -135,11 +136,12 @@ export function openGraphWrites({ batch, origin: server }: GraphApi): NonNullabl
       for (const [at, answer] of (await send(steps, signal)).entries()) {
         const outcome = outcomeOf(writes[at]!, answer);
         if (!(outcome instanceof ServerFault)) outcomes.push(outcome);
+        else if (mayConcernOneItem(outcome)) outcomes.push({ is: 'Failed', error: outcome });
         else if (at === 0) throw outcome;
         // Later requests of the batch may have been done too: they are looked up.
         else break;
       }
-      return outcomes;
+      return unlessAllFailed(outcomes);
     },
     async find({ mailbox }, origins, signal) {
       const steps = origins.map((origin) => questionOf(mailbox, origin));

@@ -42,7 +42,7 @@ export type UnreadableItem = {
   since: Date;
 };
 
-/** An item that does not stand in the calendar as it is booked: it was changed there too often, or the mail server refuses it. */
+/** An item that does not stand in the calendar as it is booked: it was changed there too often, or the mail server refuses it or fails at it. */
 export type UnwrittenItem = {
   calendarId: number;
   bookingId: number;

@@ -70,7 +70,7 @@ export function addUnreadable(builder: Builder) {
 
 export function addUnwritten(builder: Builder) {
   const cause = builder.enumType('MailUnwrittenCause', {
-    description: 'Somebody changes or deletes it there again and again, or the mail server refuses it.',
+    description: 'Somebody changes or deletes it there again and again, or the mail server refuses it or fails at it.',
     values: statusValues.cause,
   });
   return builder.objectRef<UnwrittenItem>('MailUnwrittenItem').implement({

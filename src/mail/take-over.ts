@@ -3,7 +3,8 @@ import { cancelBooking, changeBooking } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import { DomainError, PreconditionFailed, Unavailable } from '../errors.ts';
 import { findBooker } from '../identity/service.ts';
-import type { Edit } from './written.ts';
+import type { WrittenItem } from '../mail-servers/service.ts';
+import { saysSame, type WantedItem, type WrittenRow } from './written.ts';
 
 export type FollowingBooking = {
   bookingId: number;
@@ -13,6 +14,25 @@ export type FollowingBooking = {
   setupMinutes: number;
   teardownMinutes: number;
 };
+
+/** A change that somebody has made to an item, which its booking may follow; null: the item was deleted. */
+export type Edit = { start: Date; end: Date; subject: string | undefined } | null;
+
+/** @returns undefined if nobody has changed the item, or the booking cannot follow: a change made here takes precedence */
+export function editOf(
+  row: WrittenRow,
+  found: { item: WrittenItem } | undefined,
+  wanted: WantedItem | undefined,
+): Edit | undefined {
+  if (row.state !== 'Doubtful' || !wanted?.mayFollow || !saysSame(row, wanted)) return undefined;
+  if (!found) return null;
+  const { start, end, subject } = found.item;
+  // We always write a subject, so an item without one is something else.
+  if (subject === '') return undefined;
+  const isRenamed = wanted.hasOwnSubject && subject !== wanted.subject;
+  const isMoved = start.getTime() !== wanted.start.getTime() || end.getTime() !== wanted.end.getTime();
+  return isRenamed || isMoved ? { start, end, subject: isRenamed ? subject : undefined } : undefined;
+}
 
 const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000);
 

@@ -49,7 +49,7 @@ export async function readWritten(
 
 /**
  * The calendars that may lack bookings, because their setting has changed or they were not compared for an hour; those with rows
- * whose outcome is unknown; and those with items to decline.
+ * whose outcome is unknown, or that are to be tried again; and those with items to decline.
  */
 export async function listToWrite(db: Database): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -60,6 +60,9 @@ export async function listToWrite(db: Database): Promise<number[]> {
       or exists (select from mail_writing as row
         where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
           and row.state in ('Writing', 'Deleting', 'Doubtful', 'Overruled'))
+      or exists (select from mail_writing as row
+        where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id
+          and row.state in ('Conflict', 'Failed') and row.not_before <= now() and row.ends_at > now())
       or ${hasDeclinesDue})`.execute(db);
   return rows.map(({ id }) => id);
 }

@@ -59,7 +59,8 @@ const unwritten = z
     Start: instant('When its item begins; it is written from setup to teardown.'),
     End: instant('When its item ends.'),
     Cause: z.enum(statusValues.cause).meta({
-      description: 'Somebody changes or deletes it there again and again, or the mail server refuses it.',
+      description:
+        'Somebody changes or deletes it there again and again, or the mail server refuses it or fails at it.',
     }),
     Reason: text(500, 'Why, for people.'),
     NextTryAt: instant('When it is tried again.'),

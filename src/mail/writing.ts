@@ -4,54 +4,29 @@
  * dies, the next job looks up the outcome first.
  */
 import { sql } from 'kysely';
-import { contain } from '../containment.ts';
 import type { Database } from '../db/database.ts';
 import { backOff } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
-import { type Connector, hasAnswered, openConnectors, ServerFault, type Write } from '../mail-servers/service.ts';
+import { hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
 import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
 import { declineItems } from './declines.ts';
 import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
-import { readOthers } from './stored-items.ts';
-import { takeOver } from './take-over.ts';
-import { listToWrite, readWanted, readWritten, type WantedBooking, type WrittenCalendar } from './wanted.ts';
-import {
-  adopt,
-  after,
-  compare,
-  editOf,
-  isUnsettled,
-  mostCancelled,
-  originOf,
-  type PlannedWrite,
-  settle,
-  type WrittenRow,
-} from './written.ts';
+import { listToWrite, readWanted, readWritten, type WrittenCalendar } from './wanted.ts';
+import { lookUp, lookUpSize, reasonOf, type Session, writeSteps } from './write-batches.ts';
+import { compare, isUnsettled } from './written.ts';
 import { forget, readRows, save } from './written-rows.ts';
 
 /** A job begins no batch after this time, so that the calendar can be read in between. */
 const jobMs = 1_000;
 /** If there are many items, those of the coming week are written first; the rest follows after a pause, for other calendars. */
 const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
-/** Items that one request looks up; fewer if the server takes fewer writes at once. */
-const mostFoundAtOnce = 20;
 const pauses = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** The pause before items are tried again whose booking or room others are writing. */
 const laterMs = 1_000;
 /** Added to the pause of a job, so that the calendar's pause is over by the clocks of both PostgreSQL and this process. */
 const soonMs = 50;
-
-type Session = {
-  context: MailWork;
-  calendar: WrittenCalendar;
-  writes: NonNullable<Connector['writes']>;
-  wanted: ReadonlyMap<number, WantedBooking>;
-  /** How many of the items that were looked up somebody has deleted. */
-  deleted: number;
-  signal: AbortSignal;
-};
 
 /** Queues the writing of all calendars that may lack bookings: settings change, days pass, and jobs may be lost. */
 export async function queueWritings(db: Database): Promise<void> {
@@ -103,7 +78,7 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const doubted = (await readRows(work, calendar)).filter(isUnsettled);
   if (doubted.length > 0) turn.begin();
   for (let at = 0, size: number; at < doubted.length; at += size) {
-    size = Math.min(mostFoundAtOnce, writes.atOnce);
+    size = lookUpSize(session);
     await lookUp(session, doubted.slice(at, at + size));
     turn.answered();
     if (performance.now() > until) return 0;
@@ -115,15 +90,8 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   if (over.length > 0) await work.transaction().execute((trx) => save(trx, calendar, over));
   const near = steps.filter(({ row }) => row.start.getTime() < Date.now() + nearMs);
   const next = steps.length > many && near.length > 0 ? near : steps;
-  let isWhole = true;
   if (next.length > 0) turn.begin();
-  for (let at = 0, size: number; at < next.length; at += size) {
-    if (performance.now() > until) return 0;
-    size = writes.atOnce;
-    isWhole = (await writeBatch(session, next.slice(at, at + size))) && isWhole;
-    turn.answered();
-  }
-  if (!isWhole) return 0;
+  if (!(await writeSteps(session, next, turn, until))) return 0;
   if (next.length < steps.length) return restAfterMs;
   if (rows.some(isUnsettled)) return laterMs;
   const told = await declineItems(declining);
@@ -151,7 +119,7 @@ async function rest({ work, log }: MailWork, turn: Turn, calendar: WrittenCalend
   if (hasAnswered(error)) turn.answered();
   const { mandatorId, mandator, mailbox, calendarId, failures } = calendar;
   const isOurs = !(error instanceof ServerFault);
-  const text = isOurs ? 'It could not be written; the log of this service says why.' : error.message;
+  const text = reasonOf(error);
   const retryAt = isOurs ? null : error.retryAt;
   const restMs = retryAt ? Math.max(1_000, retryAt.getTime() - Date.now()) : backOff(failures, pauses);
   const told = {
@@ -169,98 +137,4 @@ async function rest({ work, log }: MailWork, turn: Turn, calendar: WrittenCalend
       where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
     await queueWriting(trx, [calendarId], restMs + soonMs);
   });
-}
-
-/** Stores rows and the counts of what was done. */
-async function conclude(
-  { context, calendar }: Session,
-  rows: readonly { before: WrittenRow; now: WrittenRow }[],
-  { written = 0, taken = 0 }: { written?: number; taken?: number },
-): Promise<void> {
-  const { mandatorId, calendarId, mandator, mailbox } = calendar;
-  const disputed = rows.filter(({ before, now }) => now.putBacksSince !== null && now.putBacks !== before.putBacks);
-  await context.work.transaction().execute(async (trx) => {
-    await save(
-      trx,
-      calendar,
-      rows.map(({ now }) => now),
-    );
-    await sql`
-      update mail_calendar set items_written = items_written + ${written}, put_backs = put_backs + ${disputed.length},
-        taken_over = taken_over + ${taken},
-        writing_failures = case when ${written} > 0 then 0 else writing_failures end
-      where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
-  });
-  // Earlier refusals do not slow down a calendar that can be written again.
-  if (written > 0) calendar.failures = 0;
-  for (const { now } of disputed.slice(0, 10))
-    context.log.warn({ mandator, mailbox, bookingId: now.bookingId, state: now.state }, 'item was changed there');
-}
-
-/** @returns whether each item was written or refused, so that nothing is left to look up */
-async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Promise<boolean> {
-  const { context, calendar, writes, signal } = session;
-  const rows = steps.map(({ row }) => row);
-  await context.work.transaction().execute((trx) => save(trx, calendar, rows));
-  const asked = steps.map(({ write }) => write);
-  const outcomes = await contain(() => writes.write(calendar, asked, signal));
-  const done = steps.slice(0, outcomes.length).map((step, at) => ({
-    before: step.row,
-    now: after(step, outcomes[at]!, Date.now()),
-  }));
-  await conclude(session, done, { written: outcomes.filter(({ is }) => is === 'Done').length });
-  return outcomes.length === steps.length && outcomes.every(({ is }) => is === 'Done' || is === 'Refused');
-}
-
-/** Looks up the items of rows whose outcome is unknown, or that somebody may have changed. */
-async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<void> {
-  const { context, calendar, writes, wanted, signal } = session;
-  const generationsOf = ({ generation, lostGenerations }: WrittenRow) => [generation, ...lostGenerations];
-  const origins = rows.flatMap((row) =>
-    generationsOf(row).map((generation) => originOf({ ...row, generation }, calendar.mandatorUid)),
-  );
-  const found = await contain(() => writes.find(calendar, origins, signal));
-  const own = new Set(rows.map(({ nativeId }) => nativeId));
-  const unknown = found.filter(({ id }) => !own.has(id)).map(({ id }) => id);
-  const others = await readOthers(context.work, calendar, unknown);
-  const named = Map.groupBy(
-    found.filter(({ id }) => !others.has(id)),
-    ({ item }) => item.origin,
-  );
-  const strays: Write[] = [];
-  const looked = rows.map((asked) => {
-    const there = generationsOf(asked).flatMap((generation) => {
-      const items = named.get(originOf({ ...asked, generation }, calendar.mandatorUid));
-      return items ? [{ generation, items }] : [];
-    });
-    const [first, ...strange] = there;
-    for (const { id, changeKey, item } of strange.flatMap(({ items }) => items))
-      strays.push({ do: 'Remove', origin: item.origin, at: { id, changeKey } });
-    const row = !first || first.generation === asked.generation ? asked : adopt(asked, first.generation);
-    // Further items with the same mark are copies.
-    const one = first?.items.find(({ id }) => id === row.nativeId) ?? first?.items[0];
-    return { row, one, edit: editOf(row, one, wanted.get(row.bookingId)) };
-  });
-  // The rows are still in doubt, so if this process is killed here, the next job looks them up again.
-  if (strays.length > 0) await contain(() => writes.write(calendar, strays, signal));
-  session.deleted += looked.filter(({ edit }) => edit === null).length;
-  const isEmptied = session.deleted > mostCancelled;
-  const settled: { before: WrittenRow; now: WrittenRow }[] = [];
-  let taken = 0;
-  for (const { row, one, edit } of looked) {
-    let booking = wanted.get(row.bookingId);
-    if (booking && edit !== undefined && !(edit === null && isEmptied)) {
-      const outcome = await takeOver(context.work, calendar.mandatorId, booking, edit);
-      if (outcome === 'Later') continue;
-      if (outcome === 'Taken') {
-        taken += 1;
-        const { mandator, mailbox } = calendar;
-        context.log.info({ mandator, mailbox, bookingId: row.bookingId }, 'booking follows its item');
-        const { start, end, subject = booking.subject } = edit ?? booking;
-        booking = edit === null ? undefined : { ...booking, start, end, subject };
-      }
-    }
-    settled.push({ before: row, now: settle(row, one, booking, Date.now(), writes.mayDouble) });
-  }
-  await conclude(session, settled, { taken });
 }

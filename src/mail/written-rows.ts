@@ -6,7 +6,7 @@ import type { WrittenRow } from './written.ts';
 
 export const columns = sql`booking_id as "bookingId", generation, lost_generations as "lostGenerations", state, starts_at as start, ends_at as "end",
   encode(subject_hash, 'hex') as "subjectHash", is_private as "isPrivate", native_id as "nativeId", change_key as "changeKey", told,
-  put_backs as "putBacks", put_backs_since as "putBacksSince", not_before as "notBefore", reason`;
+  put_backs as "putBacks", put_backs_since as "putBacksSince", not_before as "notBefore", reason, failures`;
 
 export async function readRows(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<WrittenRow[]> {
   const { rows } = await sql<WrittenRow>`
@@ -22,18 +22,19 @@ export async function save(
   if (rows.length === 0) return;
   await sql`
     insert into mail_writing (mandator_id, calendar_id, booking_id, generation, lost_generations, state, starts_at, ends_at, subject_hash,
-      is_private, native_id, change_key, told, put_backs, put_backs_since, not_before, reason)
+      is_private, native_id, change_key, told, put_backs, put_backs_since, not_before, reason, failures)
     select ${mandatorId}, ${calendarId}, "bookingId", generation, "lostGenerations", state, start, "end", decode("subjectHash", 'hex'),
-      "isPrivate", "nativeId", "changeKey", told, "putBacks", "putBacksSince", "notBefore", reason
+      "isPrivate", "nativeId", "changeKey", told, "putBacks", "putBacksSince", "notBefore", reason, failures
     from jsonb_to_recordset(${JSON.stringify(rows)}) as row("bookingId" bigint, generation integer, "lostGenerations" integer[], state text,
       start timestamptz, "end" timestamptz, "subjectHash" text, "isPrivate" boolean, "nativeId" text, "changeKey" text, told boolean,
-      "putBacks" integer, "putBacksSince" timestamptz, "notBefore" timestamptz, reason text)
+      "putBacks" integer, "putBacksSince" timestamptz, "notBefore" timestamptz, reason text,
+      failures integer)
     on conflict (mandator_id, calendar_id, booking_id) do update set generation = excluded.generation,
       lost_generations = excluded.lost_generations, state = excluded.state,
       starts_at = excluded.starts_at, ends_at = excluded.ends_at, subject_hash = excluded.subject_hash,
       is_private = excluded.is_private, native_id = excluded.native_id, change_key = excluded.change_key, told = excluded.told,
       put_backs = excluded.put_backs, put_backs_since = excluded.put_backs_since, not_before = excluded.not_before,
-      reason = excluded.reason`.execute(trx);
+      reason = excluded.reason, failures = excluded.failures`.execute(trx);
 }
 
 export async function forget(

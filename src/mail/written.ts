@@ -1,9 +1,14 @@
-/** Compares the items that stand in a calendar with the bookings that should, and decides what to write. Pure. */
+/** Compares the items that stand in a calendar with the bookings that should, and decides what to write. Pure, but for the dice of pauses. */
 import { createHash } from 'node:crypto';
+import { backOff } from '../flow/retry.ts';
 import { cutText, type RemoteItem, type Write, type WriteOutcome, type WrittenItem } from '../mail-servers/service.ts';
 import { dayLength } from '../time/days.ts';
+import { hour, minute } from '../time/durations.ts';
 
-const [hourMs, forgottenAfterMs] = [3_600_000, 30 * dayLength];
+const forgottenAfterMs = 30 * dayLength;
+/** The pauses of an item that the mail server refuses, and of one at which it fails while it takes others. */
+const pausesOfRefused = { firstMs: hour, longestMs: dayLength };
+const pausesOfFailed = { firstMs: minute, longestMs: 15 * minute };
 /** How many times a day an item is put back that others change or delete. */
 const mostPutBacks = 3;
 /** If a calendar lacks more items than this, their bookings are not cancelled: somebody has emptied it. */
@@ -56,8 +61,11 @@ export type WrittenRow = {
   told: boolean;
   putBacks: number;
   putBacksSince: Date | null;
+  /** Of Conflict and Failed: when it is tried again, and why, for people. */
   notBefore: Date | null;
   reason: string | null;
+  /** How many times in a row the mail server has refused the item, or a request for it has failed. */
+  failures: number;
 };
 
 type WrittenSubject = Pick<WantedItem, 'subject' | 'hasOwnSubject'>;
@@ -76,12 +84,15 @@ const contentOf = ({ start, end, subject, isPrivate }: ItemContent) => ({
   subjectHash: hashOf(subject),
 });
 
+type Shown = Pick<WrittenItem, 'start' | 'end' | 'isPrivate'>;
+const showsSame = (one: Shown, other: Shown): boolean =>
+  one.start.getTime() === other.start.getTime() &&
+  one.end.getTime() === other.end.getTime() &&
+  one.isPrivate === other.isPrivate;
+
 /** Whether the row has the content of the item. */
-const saysSame = (row: WrittenRow, item: ItemContent): boolean =>
-  row.start.getTime() === item.start.getTime() &&
-  row.end.getTime() === item.end.getTime() &&
-  row.isPrivate === item.isPrivate &&
-  row.subjectHash === hashOf(item.subject);
+export const saysSame = (row: WrittenRow, item: ItemContent): boolean =>
+  showsSame(row, item) && row.subjectHash === hashOf(item.subject);
 
 /** Whether a reading has found the item as it was written. */
 export const isAsWritten = (row: WrittenRow, item: RemoteItem): boolean =>
@@ -103,7 +114,7 @@ export type PlannedWrite = { row: WrittenRow; write: Write };
 export type WritePlan = { steps: PlannedWrite[]; forgotten: number[]; over: WrittenRow[] };
 
 const nowhere = { nativeId: null, changeKey: null, told: false };
-const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], ...nowhere };
+const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], failures: 0, ...nowhere };
 const settled = { notBefore: null, reason: null };
 
 /** The row of an item that stands in the calendar but is unknown here, for example after a restore; it is then looked up. */
@@ -130,7 +141,10 @@ export const isUnsettled = (row: WrittenRow): boolean =>
 const rests = ({ notBefore, state }: WrittenRow, now: number, isSame: boolean): boolean =>
   notBefore !== null && notBefore.getTime() > now && (state === 'Conflict' || isSame);
 
-/** Compares the wanted items with the rows; the steps are in order of their start. Rows whose outcome is unknown are left out. */
+/**
+ * Compares the wanted items with the rows; the steps are in order of their start, but those that have failed come last. Rows whose
+ * outcome is unknown are left out.
+ */
 export function compare(
   wanted: readonly WantedItem[],
   rows: readonly WrittenRow[],
@@ -145,7 +159,8 @@ export function compare(
     const isSame = row !== undefined && saysSame(row, one);
     if (row && (isUnsettled(row) || rests(row, now, isSame) || (row.state === 'Written' && isSame))) continue;
     const { bookingId, start, end, subject, isPrivate } = one;
-    const next: WrittenRow = { ...fresh, bookingId, ...row, ...settled, ...contentOf(one), state: 'Writing' };
+    const failures = isSame ? row.failures : 0;
+    const next: WrittenRow = { ...fresh, bookingId, ...row, ...settled, ...contentOf(one), failures, state: 'Writing' };
     const item = { origin: originOf(next, mandatorUid), start, end, subject, isPrivate };
     const { nativeId: id, changeKey } = next;
     steps.push({
@@ -165,7 +180,10 @@ export function compare(
       steps.push({ row: { ...row, ...settled, state: 'Deleting' }, write });
     }
   }
-  return { steps: steps.sort((one, other) => one.row.start.getTime() - other.row.start.getTime()), forgotten, over };
+  steps.sort(
+    ({ row: one }, { row: other }) => one.failures - other.failures || one.start.getTime() - other.start.getTime(),
+  );
+  return { steps, forgotten, over };
 }
 
 /** The most lost generations that a row remembers. */
@@ -185,6 +203,7 @@ export const adopt = (row: WrittenRow, generation: number): WrittenRow => ({
 const without = (row: WrittenRow): WrittenRow => ({
   ...adopt(row, row.generation + 1),
   state: 'Absent',
+  failures: 0,
   ...nowhere,
 });
 
@@ -193,12 +212,39 @@ export function after({ row }: PlannedWrite, outcome: WriteOutcome, now: number)
   switch (outcome.is) {
     case 'Done':
       if (row.state === 'Deleting') return without(row);
-      return { ...row, state: 'Written', nativeId: outcome.at?.id ?? null, changeKey: outcome.at?.changeKey ?? null };
-    case 'Refused':
-      return { ...row, state: 'Failed', reason: outcome.reason.slice(0, 500), notBefore: new Date(now + hourMs) };
+      return {
+        ...row,
+        state: 'Written',
+        nativeId: outcome.at?.id ?? null,
+        changeKey: outcome.at?.changeKey ?? null,
+        failures: 0,
+      };
+    case 'Refused': {
+      const notBefore = new Date(now + backOff(row.failures, pausesOfRefused));
+      return { ...row, state: 'Failed', reason: outcome.reason.slice(0, 500), notBefore, failures: row.failures + 1 };
+    }
+    case 'Failed':
+      return { ...row, failures: row.failures + 1 };
     default:
       return { ...row, state: 'Overruled' };
   }
+}
+
+/** Whether an item that was looked up after its write has failed stands there as it was asked for after all, or is gone. */
+export function isDone(asked: WrittenRow, found: WrittenRow): boolean {
+  if (asked.state === 'Deleting') return found.nativeId === null;
+  return found.state === 'Written' && asked.subjectHash === found.subjectHash && showsSame(asked, found);
+}
+
+/**
+ * The row of an item that was looked up after its write has failed.
+ * @param rests whether it rests by itself; otherwise its calendar does
+ */
+export function failed(asked: WrittenRow, found: WrittenRow, reason: string, rests: boolean, now: number): WrittenRow {
+  const { start, end, subjectHash, isPrivate, failures } = asked;
+  const pauseMs = rests ? backOff(failures - 1, pausesOfFailed) : 0;
+  const asIs = { ...found, start, end, subjectHash, isPrivate, failures };
+  return { ...asIs, state: 'Failed', reason: reason.slice(0, 500), notBefore: new Date(now + pauseMs) };
 }
 
 /** The row of an item that somebody has changed or deleted: it is put back, but only a few times a day. */
@@ -230,31 +276,12 @@ export function settle(
     // An item that was in doubt and is found counts as read, so that it is not missed again.
     const told = row.told || isDisputed;
     const next: WrittenRow = { ...row, ...contentOf(item), state: 'Written', nativeId, changeKey, told };
-    const isRight = wanted !== undefined && saysSame(next, wanted);
-    return isRight || !isDisputed || (row.state === 'Doubtful' && saysSame(row, item)) ? next : putBack(next, now);
+    if (wanted !== undefined && saysSame(next, wanted)) return { ...next, failures: 0 };
+    return !isDisputed || (row.state === 'Doubtful' && saysSame(row, item)) ? next : putBack(next, now);
   }
   if (row.state === 'Writing' && row.nativeId === null)
     return { ...(mayDouble ? adopt(row, row.generation + 1) : row), state: 'Absent' };
   // If the item was never known to stand there, nobody has deleted it.
   const isTaken = row.state === 'Overruled' || (row.state !== 'Deleting' && row.nativeId !== null);
   return wanted && isTaken ? putBack(without(row), now) : without(row);
-}
-
-/** A change that somebody has made to an item, which its booking may follow; null: the item was deleted. */
-export type Edit = { start: Date; end: Date; subject: string | undefined } | null;
-
-/** @returns undefined if nobody has changed the item, or the booking cannot follow: a change made here takes precedence */
-export function editOf(
-  row: WrittenRow,
-  found: { item: WrittenItem } | undefined,
-  wanted: WantedItem | undefined,
-): Edit | undefined {
-  if (row.state !== 'Doubtful' || !wanted?.mayFollow || !saysSame(row, wanted)) return undefined;
-  if (!found) return null;
-  const { start, end, subject } = found.item;
-  // We always write a subject, so an item without one is something else.
-  if (subject === '') return undefined;
-  const isRenamed = wanted.hasOwnSubject && subject !== wanted.subject;
-  const isMoved = start.getTime() !== wanted.start.getTime() || end.getTime() !== wanted.end.getTime();
-  return isRenamed || isMoved ? { start, end, subject: isRenamed ? subject : undefined } : undefined;
 }

@@ -107,6 +107,15 @@ describe('items of Exchange', () => {
     ]);
   });
 
+  test('of which the server fails at one: the others stand there; where it fails at all, it is a fault', async () => {
+    await server.fault({ fault: 'failed', face: 'Ews', operation: 'CreateItem' });
+    const outcomes = await write({ do: 'Create', item: item(25) }, { do: 'Create', item: item(26) });
+    expect(outcomes).toMatchObject([{ is: 'Failed', error: expect.any(ServerFault) }, { is: 'Done' }]);
+    expect(await find(item(25).origin, item(26).origin)).toMatchObject([{ item: item(26) }]);
+    await server.fault({ fault: 'failed', face: 'Ews', operation: 'CreateItem' });
+    expect(await faultOf(write({ do: 'Create', item: item(25) }))).toBe('Unreachable');
+  });
+
   test('whose answer was lost are found by their mark, as often as they stand there', async () => {
     await server.fault({ fault: 'reset', face: 'Ews', operation: 'CreateItem' });
     expect(await faultOf(write({ do: 'Create', item: item(30) }))).toBe('Unreachable');

@@ -515,6 +515,18 @@ describe('what is sent', () => {
     expect(await find('booking-9@x')).toMatchObject([{ item: lost }]);
   });
 
+  test('may fail alone: the others of its batch are told as done; where all fail, it is a fault', async () => {
+    await server.fault({ fault: 'failed', face: 'Graph', operation: '/events' });
+    const both = [1, 2].map((number): Write => ({ do: 'Create', item: item({ origin: `booking-${number}@x` }) }));
+    expect(await write(...both)).toMatchObject([
+      { is: 'Failed', error: expect.objectContaining({ message: expect.stringContaining('500') }) },
+      { is: 'Done' },
+    ]);
+    expect(await find('booking-1@x', 'booking-2@x')).toHaveLength(1);
+    await server.fault({ fault: 'failed', face: 'Graph', operation: '/events' });
+    expect(await faultOf(write(both[0]!))).toMatchObject({ fault: 'Unreachable', status: 500 });
+  });
+
   test('nothing is written where the application has no right to, or no mailbox is', async () => {
     await server.setRoom(room.mailbox, { isAccessible: false });
     expect(await faultOf(write({ do: 'Create', item: item() }))).toMatchObject({

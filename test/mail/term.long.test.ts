@@ -140,7 +140,7 @@ test.each(Object.entries(kinds))(
     const between = await startGoBetween(server.url);
     leaving.push(between.stop);
     const refuse = limit();
-    between.setFate(async ({ bytes }) => {
+    between.setFate(async ({ body: { length: bytes } }) => {
       const refusal = refuse();
       if (refusal) return refusal;
       await sleep(latencyMs(bytes));

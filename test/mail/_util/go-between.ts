@@ -7,8 +7,7 @@ export type Refusal = { status: number; headers?: Record<string, string>; body?:
 /** Refused; done without an answer; neither done nor answered; or done only after later requests, and never answered. */
 export type Fate = 'Passes' | 'NoAnswer' | 'NotDone' | 'Late' | Refusal;
 export type Asked = { method: string; path: string };
-/** `bytes`: of its body. */
-type Sized = Asked & { bytes: number };
+type Sent = Asked & { body: Buffer };
 /** What an answer says: how much was changed, and how much of it was refused for now. A batch of Graph is many requests. */
 type Told = { writes: number; throttled: number };
 
@@ -41,7 +40,7 @@ function read(asked: Asked, sent: Buffer, status: number, told: Buffer): Told {
 /** @param target the root of the mail server's URLs */
 export async function startGoBetween(target: string) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
-  let fateOf: (asked: Sized) => Fate | Promise<Fate> = () => 'Passes';
+  let fateOf: (asked: Sent) => Fate | Promise<Fate> = () => 'Passes';
   let passed: (asked: Asked) => unknown = () => {};
   /** What is late: it arrives after so many other requests. */
   let late: { after: number; send: () => Promise<unknown> }[] = [];
@@ -72,21 +71,22 @@ export async function startGoBetween(target: string) {
     const asked = { method: request.method ?? 'GET', path: request.url ?? '/' };
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const send = () => pass(asked, request.headers, Buffer.concat(chunks));
+    const body = Buffer.concat(chunks);
+    const send = () => pass(asked, request.headers, body);
     counts.requests += 1;
     await sendLate();
-    const fate = await fateOf({ ...asked, bytes: chunks.reduce((sum, { length }) => sum + length, 0) });
+    const fate = await fateOf({ ...asked, body });
     if (fate === 'Late') late.push({ after: 1 + (counts.requests % 7), send });
     if (fate === 'Late' || fate === 'NotDone') return void response.destroy();
     if (typeof fate === 'object') {
       counts.refused += 1;
       return void response.writeHead(fate.status, fate.headers).end(fate.body);
     }
-    const { status, headers, body } = await send();
+    const { status, headers, body: told } = await send();
     await passed(asked);
     if (fate === 'NoAnswer') return void response.destroy();
     delete headers['transfer-encoding'];
-    response.writeHead(status, { ...headers, 'content-length': body.length }).end(body);
+    response.writeHead(status, { ...headers, 'content-length': told.length }).end(told);
   }
 
   const server = http.createServer((request, response) => {

@@ -145,6 +145,8 @@ export function openEws(world: World, push: Push) {
   const perItem = (operation: string, elements: readonly Element[], act: (one: Element) => string[]) =>
     elements.map((one) => {
       try {
+        if (world.faults.hasFailed('Ews', operation))
+          throw new Refused('ErrorInternalServerError', 'An internal server error occurred. The operation failed.');
         return success(operation, ...act(one));
       } catch (error) {
         if (error instanceof Refused) return failure(operation, error);

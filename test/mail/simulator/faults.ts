@@ -4,7 +4,8 @@ export const requestFaults = ['busy', 'unavailable', 'reset'] as const;
 export const notificationFaults = ['drop', 'duplicate', 'delay', 'reorder', 'lostAnswer'] as const;
 export type RequestFault = (typeof requestFaults)[number];
 export type NotificationFault = (typeof notificationFaults)[number];
-type Fault = RequestFault | NotificationFault;
+/** `failed`: of one item of a request. */
+type Fault = RequestFault | NotificationFault | 'failed';
 export type Face = 'Ews' | 'Graph' | 'Google';
 
 export type Chances = { seed?: number; retryAfterSeconds?: number; delayMs?: number } & {
@@ -57,6 +58,7 @@ export function openFaults() {
     delayMs: () => chances.delayMs ?? 200,
     /** @param operation `Subscribe`, `GET /users/…` */
     ofRequest: (face: Face, operation: string) => requestFaults.find((fault) => take(fault, face, operation)),
+    hasFailed: (face: Face, operation: string) => take('failed', face, operation),
     ofNotification: (fault: NotificationFault, face: Face, operation = '') => take(fault, face, operation),
   };
 }

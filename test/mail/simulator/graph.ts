@@ -87,6 +87,7 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
         'retry-after': String(faults.retryAfterSeconds()),
       });
     if (planned === 'unavailable') return refusal(503, 'serviceNotAvailable', 'The service is not available.');
+    if (faults.hasFailed('Graph', operation)) return refusal(500, 'InternalServerError', 'Something went wrong.');
     const reply = await perform(call).catch((error: unknown) =>
       error instanceof SyntaxError
         ? refusal(400, 'BadRequest', 'Unable to read JSON request payload.')

@@ -13,7 +13,8 @@
  *     POST  /admin/appointments             {rooms, start, end, subject?, organizer?: {name, email}, sensitivity?, shownAs?,
  *                                           answer?, zone?, isWholeDay?, repeat?: {every, interval?, days?, count?, until?}}
  *                                           -> [{room, itemId, uid, isDeclined}]; no organizer: made in the room's calendar
- *     PATCH /admin/appointments/:id         id or UID; {start?, end?, subject?, sensitivity?, shownAs?, answer?, originalStart?}
+ *     PATCH /admin/appointments/:id         id or UID; {start?, end?, subject?, sensitivity?, shownAs?, answer?, originalStart?,
+ *                                           isWholeDay?, repeat?}
  *     POST  /admin/appointments/:id/cancel  {originalStart?}: it stays, cancelled
  *     POST  /admin/appointments/:id/delete  {originalStart?, soft?}: soft goes to the deleted items
  *     POST  /admin/appointments/:id/move    {room}
@@ -25,7 +26,8 @@
  *     POST  /admin/subscriptions/lifecycle  {id?, event}: Graph; subscriptionRemoved removes it too
  *     GET   /admin/google-key               the key of Google's service account
  *     PUT   /admin/faults                   chances from 0 to 1 of busy, unavailable, reset (requests), drop, duplicate, delay,
- *                                           reorder, lostAnswer (notifications); seed, retryAfterSeconds, delayMs
+ *                                           reorder, lostAnswer (notifications), failed (one item of a request); seed,
+ *                                           retryAfterSeconds, delayMs
  *     POST  /admin/faults                   {fault, times?, face?, operation?}: the next times for certain; DELETE clears all
  *     POST  /admin/clock/advance            {minutes?, seconds?, ms?}: what is due on the way happens; GET /admin/clock
  *     POST  /admin/quiesce                  {advance?, timeoutMs?} -> {pending}: no delivery is under way; `advance` moves the

@@ -707,7 +707,7 @@ export type MailSubscriptionState =
   | 'Replaced'
   | 'Suspect';
 
-/** Somebody changes or deletes it there again and again, or the mail server refuses it. */
+/** Somebody changes or deletes it there again and again, or the mail server refuses it or fails at it. */
 export type MailUnwrittenCause =
   | 'Changed'
   | 'Refused';
