@@ -154,7 +154,7 @@ export async function compare(from: Database, to: Database, tables: TenantTable[
   const difference = findDifference(here, there);
   if (difference)
     throw new Conflict(
-      `The copy is not the original: ${difference}. Give the move up ("--undo") and start it again; tell the makers.`,
+      `The copy is not the original: ${difference}. Abandon the move ("--undo"), start it again, and report this as a bug.`,
     );
   return Object.values(here).reduce((sum, { rows }) => sum + rows, 0);
 }

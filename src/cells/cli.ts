@@ -39,7 +39,7 @@ export const addCommands: AddCommands = (program, action) => {
   const example = (call: string) => `Example:\n  $ roomgate tenant ${call}`;
 
   ofTenant('export')
-    .description('write everything of a tenant into a file; it holds personal data, and no secret that can be read')
+    .description('write all data of a tenant to a file, which contains personal data, but no readable secrets')
     .argument('<file>', 'a new file')
     .addHelpText('after', example('export demo.tenant.gz --mandator demo'))
     .action(
@@ -52,7 +52,7 @@ export const addCommands: AddCommands = (program, action) => {
   group
     .command('import')
     .description(
-      'make the tenant of such a file, here where it is not; the Pepper must be that of where it was written',
+      'create the tenant of such a file, which must not exist here; the Pepper must be that of the installation that wrote the file',
     )
     .argument('<file>', 'a file that "tenant export" has written')
     .addHelpText('after', example('import demo.tenant.gz'))
@@ -64,7 +64,7 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   ofTenant('freeze')
-    .description('let nobody write for a tenant for some seconds; it is still read')
+    .description('stop the writes of a tenant for some seconds; reads continue')
     .option('--seconds <n>', 'until it ends by itself', readSeconds, 60)
     .addHelpText('after', example('freeze --mandator demo --seconds 60'))
     .action(
@@ -79,15 +79,12 @@ export const addCommands: AddCommands = (program, action) => {
 
   ofTenant('thaw')
     .description('end a freeze')
-    .option(
-      '--lost',
-      'the installation that the tenant has left for, or come from, is lost for good: it is served here',
-    )
+    .option('--lost', 'the other installation of a move is permanently lost: serve the tenant here')
     .addHelpText('after', example('thaw --mandator demo'))
     .action(
       action(async ({ context, print }, { mandator, lost = false }: TenantOption & { lost?: boolean }) => {
         await cells.directly(context, (db) => cells.thawTenant(db, mandator, { isLost: lost }));
-        print(`Tenant ${mandator} is written again.`, { Mandator: mandator });
+        print(`Tenant ${mandator} takes writes again.`, { Mandator: mandator });
       }),
     );
 
@@ -140,14 +137,14 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   ofTenant('delete')
-    .description('remove a tenant and everything that is of it, for good')
+    .description('remove a tenant with all of its data, permanently')
     .option('--yes', 'really')
     .addHelpText('after', example('delete --mandator demo --yes'))
     .action(
       action(async ({ context, print }, { mandator, yes }: TenantOption & { yes?: boolean }) => {
         if (!yes)
           throw new CommandFailed(
-            `This removes everything of ${mandator} for good: write it into a file first ("roomgate tenant export"), then repeat this with --yes.`,
+            `This permanently removes all data of ${mandator}: export it first ("roomgate tenant export"), then repeat this with --yes.`,
           );
         const { rows } = await cells.directly(context, (db) => cells.deleteTenant(db, mandator));
         print(`Tenant ${mandator} is removed: ${rows} rows.`, { Mandator: mandator, Rows: rows });

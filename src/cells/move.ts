@@ -90,7 +90,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
   } else if (place === 'Gone') {
     throw isBeingRemoved(code);
   } else if (place === 'Left') {
-    say('The tenant has left already; the move goes on.');
+    say('The tenant has already left; the move continues.');
     await compare(from, to, tables, tenant);
     await arrive(from, to, tenant);
     await move.route();

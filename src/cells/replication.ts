@@ -22,7 +22,7 @@ export async function checkPublisher(db: Database): Promise<void> {
   const { rows } = await sql<{ level: string }>`select current_setting('wal_level') as level`.execute(db);
   if (rows[0]?.level !== 'logical')
     throw new Conflict(
-      `The PostgreSQL that the tenant leaves has wal_level = ${rows[0]?.level}; set wal_level = logical in postgresql.conf, and start it again.`,
+      `The PostgreSQL that the tenant leaves has wal_level = ${rows[0]?.level}; set wal_level = logical in postgresql.conf, and restart it.`,
     );
 }
 
@@ -90,7 +90,7 @@ export async function subscribe(db: Database, mandatorId: number, from: string):
     .catch(({ message, detail = '' }: Error & { detail?: string }) => {
       const why = `${message}. ${detail}`.trim();
       throw new Conflict(
-        `The PostgreSQL of --to cannot follow that of --from (DatabaseUrl, if left out): ${why} When that is mended, run the same command again, or give the move up by --undo.`,
+        `The PostgreSQL of --to cannot follow that of --from (DatabaseUrl, if left out): ${why} When that is fixed, run the same command again, or abandon the move with --undo.`,
       );
     });
 }

@@ -148,8 +148,8 @@ export async function thaw(db: Database, code: string): Promise<void> {
   if (rest && rest.state !== 'Frozen')
     throw new Conflict(
       rest.state === 'Away'
-        ? `The tenant ${code} has left: start its move again, or give it up by "roomgate tenant move --undo", which looks where it is served.`
-        : `The tenant ${code} is coming from another installation: start its move there again, or give it up there.`,
+        ? `The tenant ${code} has left: start its move again, or abandon it with "roomgate tenant move --undo", which looks where the tenant is served.`
+        : `The tenant ${code} is coming from another installation: start its move there again, or abandon it there.`,
     );
   await sql`delete from resting_tenant where code = ${code} and state = 'Frozen'`.execute(db);
   await liftGuards(db);

@@ -60,7 +60,7 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
         throw new Conflict(`The tenant ${code} is written still; try again.`);
     } else if (rest.destination !== null)
       throw new Conflict(
-        `The tenant ${code} has left for another installation: finish that move, or give it up by "roomgate tenant move --undo", first.`,
+        `The tenant ${code} has left for another installation: first finish that move, or abandon it with "roomgate tenant move --undo".`,
       );
     // What an interrupted move may have left, in either direction.
     await unsubscribe(db, tenant.id);

@@ -13,7 +13,7 @@ export function credentialOf(config: Config, idpUrl: string, pin: string): Crede
 
 export function needsToken({ IdentityProvider: { Authority } }: Config): CommandFailed {
   return new CommandFailed(
-    `PINs are not taken here: get a token from ${Authority} and give it by --token or ROOMGATE_TOKEN.`,
+    `PINs are not accepted here: get a token from ${Authority} and give it by --token or ROOMGATE_TOKEN.`,
   );
 }
 

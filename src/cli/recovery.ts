@@ -44,13 +44,14 @@ const otherPepper =
 export function addRecovery(program: Command, parts: Parts): void {
   program
     .command('backup')
-    .description('write the whole database into a file, while it is used; it holds personal data, and no Pepper')
+    .description('write the whole database to a file while it is used; the file contains personal data, but no Pepper')
     .argument('<file>', 'a new file; "-" for standard output')
     .addHelpText('after', 'Example:\n  $ roomgate backup roomgate.backup')
     .action(async (file: string) => {
       const output = parts.output();
       const piped = file === '-';
-      if (piped && output.json) throw new InvalidInput('The backup goes to standard output, so that --json cannot.');
+      if (piped && output.json)
+        throw new InvalidInput('--json cannot be used while the backup goes to standard output.');
       const target = piped ? process.stdout : file;
       const { rows, pepper, isRight } = await parts.backup(parts.version, target, parts.hasRightPepper);
       const place = pepper ? `the file ${pepper}` : 'the setting Pepper';
@@ -64,7 +65,7 @@ export function addRecovery(program: Command, parts: Parts): void {
 
   program
     .command('restore')
-    .description('make the database that of a backup; nothing else may use it meanwhile')
+    .description('restore the database from a backup; nothing else may use it meanwhile')
     .argument('<file>', 'what "roomgate backup" has written, of this release or an earlier one')
     .option('--force', 'throw away what is in the database now')
     .option('--forget-pepper', 'the Pepper of the backup is lost: its PINs, tokens and other secrets count no more')

@@ -40,7 +40,7 @@ function describeDemo(context: Context, pin: string | undefined): string[] {
     ];
   return [
     `Demo tenant "demo", PIN: ${pin}`,
-    'Import a lesson (a second time its room is taken, and the batch fails with that):',
+    'Import a lesson (a second time the batch fails, as the room is taken):',
     `  ${exampleCall(context, pin, new Date())}`,
   ];
 }
@@ -51,7 +51,7 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
   const { resourceId, resourceName, locationId, locationName } = example;
   return [
     '',
-    'Door signs show a code when they are opened first; confirm it as this tells: ./roomgate display pair --help',
+    'Door signs show a code when they are first opened; to confirm it, see ./roomgate display pair --help',
     `  ${resourceName}: ${config.BaseUrl}/demo/door-sign/${resourceId}`,
     `  all of ${locationName}: ${config.BaseUrl}/demo/board/${locationId}`,
   ];

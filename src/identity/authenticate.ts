@@ -53,7 +53,7 @@ function identify(identity: Identity, credentials: Credentials): Promise<Viewer>
   if (headers.length > 1 || pins.length > 1) throw refuse('A call carries one credential');
   if ((headers[0] ?? '').length + (pins[0] ?? '').length > longestHeader) throw refuse('The credential is too long');
   const [header, pin] = chooseCredential(schemes, headers[0] ?? '', pins[0] ?? '');
-  if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not taken here');
+  if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not accepted here');
   if (pin) return viewerOfPin(identity, pin, address);
   const token = bearer.exec(header)?.[1];
   // Displays need no identity provider, so every mode takes their tokens.

@@ -69,7 +69,7 @@ const postSession: ZodOpenApiOperationObject = {
   responses: answers({
     201: plainAnswer('The session.', sessionRecord, sessionExample, 'Vary', 'Cache-Control', ...limits, 'Set-Cookie'),
     400: 'The body is no JSON.',
-    401: 'The PIN is not valid, or is one of another tenant; or PINs are not taken here.',
+    401: 'The PIN is not valid, or is one of another tenant; or PINs are not accepted here.',
     408: 'The body comes too slowly.',
     413: 'The body is larger than 4 KiB.',
     415: 'The body is not in UTF-8, plain or as gzip.',

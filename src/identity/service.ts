@@ -239,7 +239,7 @@ export async function signInByPin(
   mandator: string,
   { pin, ip }: { pin: string; ip: string },
 ): Promise<BegunSession> {
-  if (!takesPins(identity.context.config)) throw new NotAuthenticated('PINs are not taken here; sign in otherwise.');
+  if (!takesPins(identity.context.config)) throw new NotAuthenticated('PINs are not accepted here; sign in otherwise.');
   const { holder, throttledFor } = await identity.exchange(pin, consoleClient, normalizeAddress(ip));
   if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
   if (holder?.mandator !== mandator.toLowerCase())

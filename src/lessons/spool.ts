@@ -46,7 +46,7 @@ export async function openSpool(log: Log): Promise<Spool> {
         'large imports need a folder for temporary files with room in it; make some, or name another one in TMPDIR',
       );
       throw new Unavailable(
-        'The temporary folder of the server takes no large bodies. Tell its operator, whose log says why; send the same request again when that is mended.',
+        'The server cannot store large bodies in its temporary folder. Tell its operator, whose log says why, and send the same request again when that is fixed.',
       );
     }
   }

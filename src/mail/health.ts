@@ -69,7 +69,7 @@ function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
     return {
       level: 'warning',
       text: `has been read since ${since(new Date(reading.since))} and is not at its end, with ${reading.items} items so far`,
-      remedy: 'It goes on by itself: a large calendar on a slow mail server takes its time.',
+      remedy: 'Nothing needs to be done: reading a large calendar from a slow mail server takes time.',
     };
   if (olderThan(dirtySince, 5 * minuteMs))
     return {

@@ -28,7 +28,7 @@ type Links = {
 const texts = {
   en: {
     asks: 'What is the short name of your school or organization?',
-    remark: 'It stands in the addresses that you were given, and whoever looks after roomgate knows it.',
+    remark: 'It is part of the addresses that you were given; your administrator knows it.',
     go: 'To the console',
     programs: 'Programs call REST and GraphQL:',
   },

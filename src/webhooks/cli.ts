@@ -71,7 +71,7 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   ofTenant('change')
-    .description('change what a webhook is called, where it sends, or which events')
+    .description('change the name, the address or the events of a webhook')
     .argument('<id>', 'the id that list prints')
     .option('--url <url>', 'an https address')
     .option('--name <text>', 'what it is called')
@@ -81,7 +81,7 @@ export const addCommands: AddCommands = (program, action) => {
       action(async ({ context, print }, id: string, options: TenantOption & Partial<Written>) => {
         const { name: Name, url: Url, kinds } = options;
         if ([Name, Url, kinds].every((value) => value === undefined))
-          throw new CommandFailed('Give --url, --name or --kinds: what shall change.');
+          throw new CommandFailed('Nothing to change: give --url, --name or --kinds.');
         const act = await webhooks.openOffice(context.db, options.mandator);
         const sent = { ...(Name && { Name }), ...(Url && { Url }), ...(kinds && { Kinds: readKinds(kinds) }) };
         const wanted = toFields(readInput(wire.webhookChanges, sent));
@@ -116,13 +116,13 @@ export const addCommands: AddCommands = (program, action) => {
         const act = await webhooks.openOffice(context.db, mandator);
         const delivery = await webhooks.testWebhook(context, act, readId(id));
         const { status, fault, milliseconds } = delivery;
-        if (fault !== null) throw new CommandFailed(`The message was not taken: ${fault}.`);
-        print(`Taken in ${milliseconds} ms, with ${status}.`, wire.toDeliveryRecord(delivery));
+        if (fault !== null) throw new CommandFailed(`The receiver did not accept the message: ${fault}.`);
+        print(`Accepted in ${milliseconds} ms, with status ${status}.`, wire.toDeliveryRecord(delivery));
       }),
     );
 
   ofTenant('replay')
-    .description('send events again; all that the feed of changes keeps, unless a cursor says after which')
+    .description('send events again: those after a cursor, or all that the feed of changes keeps')
     .argument('<id>', 'the id that list prints')
     .option('--cursor <cursor>', 'that of a delivery or of the feed of changes, or now')
     .addHelpText('after', example('replay 3 --mandator demo --cursor now'))
@@ -155,7 +155,7 @@ export const addCommands: AddCommands = (program, action) => {
   ofTenant('deliveries')
     .description('list the latest deliveries with their answers')
     .argument('<id>', 'the id that list prints')
-    .option('--failed', 'only those that were not taken')
+    .option('--failed', 'only those that were not accepted')
     .addHelpText('after', example('deliveries 3 --mandator demo --failed'))
     .action(
       action(async ({ context: { db }, print }, id: string, options: TenantOption & { failed?: true }) => {
@@ -172,7 +172,7 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   ofTenant('delete')
-    .description('delete a webhook with what waits for it')
+    .description('delete a webhook with its waiting events')
     .argument('<id>', 'the id that list prints')
     .addHelpText('after', example('delete 3 --mandator demo'))
     .action(

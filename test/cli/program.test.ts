@@ -471,7 +471,7 @@ describe('import', () => {
       const { code, err } = await sign(external, ...args);
       expect(code).toBe(1);
       expect(err).toBe(
-        'PINs are not taken here: get a token from https://idp.example and give it by --token or ROOMGATE_TOKEN.\n',
+        'PINs are not accepted here: get a token from https://idp.example and give it by --token or ROOMGATE_TOKEN.\n',
       );
     });
   });

@@ -244,7 +244,7 @@ describe('with an identity provider of our own', () => {
     const response = await read(strict, { APIKEY: pin });
     expect(response.status).toBe(401);
     expect(challengeOf(response)).toBe('Bearer realm="roomgate"');
-    expect(await detailOf(response)).toMatch(/^The header APIKEY is not taken here; get a token/);
+    expect(await detailOf(response)).toMatch(/^The header APIKEY is not accepted here; get a token/);
   });
 
   test('and LegacyApiKeyEnabled, both ways are open, and a 401 names both', async () => {
