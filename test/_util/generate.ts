@@ -1,8 +1,6 @@
 /** The generated files: `npm run generate` writes them, `npm run check` compares them with what stands in the tree. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { generate as generateFromOperations, loadContext } from '@graphql-codegen/cli';
-import { generate as generateRowTypes, getDialect } from 'kysely-codegen';
 import { openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
 import { startTestPostgres } from './postgres.ts';
@@ -11,13 +9,17 @@ export const project = path.join(import.meta.dirname, '..', '..');
 
 type GeneratedFile = { file: string; text: string };
 
-/** What each generator makes of the present sources; `file` is relative to the project. In the order of their need. */
+/**
+ * What each generator makes of the present sources; `file` is relative to the project. In the order of their need. Each loads
+ * what only it needs: the other checks shall not wait for it, nor do tests need it, and an error in the schema must not stop them.
+ */
 export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
   async 'row types'() {
+    const { generate, getDialect } = await import('kysely-codegen');
     const server = await startTestPostgres();
     const db = openDatabase(server.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
     try {
-      const text = await generateRowTypes({
+      const text = await generate({
         db,
         dialect: getDialect('postgres', { dateParser: 'string' }),
         defaultSchemas: ['public'],
@@ -33,7 +35,6 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
   },
 
   async 'GraphQL schema'() {
-    // Only here: an error in the schema must not stop the other checks.
     const { printSchemaText } = await import('../../src/graphql/schema.ts');
     return [{ file: 'src/graphql/schema.graphql', text: printSchemaText() }];
   },
@@ -60,9 +61,10 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
   },
 
   async 'GraphQL operation types'() {
+    const { generate, loadContext } = await import('@graphql-codegen/cli');
     const context = await loadContext(path.join(project, 'codegen.yml'));
     context.updateConfig({ silent: true });
-    const files: { filename: string; content: string }[] = await generateFromOperations(context, false);
+    const files: { filename: string; content: string }[] = await generate(context, false);
     // The console imports the documents themselves; what else the preset makes would only be served.
     const isNeeded = (file: string) => !/^src\/.*\/(?:gql|index)\.ts$/.test(file);
     return files
