@@ -1,12 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { open, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { CommandFailed } from '../../src/cli/command.ts';
@@ -182,25 +178,6 @@ describe('exit code 78', () => {
       err: `${lines}\n`,
     });
   });
-});
-
-test('a reader that stops reading changes nothing: exit code 0, and no word of it', async () => {
-  const reader = spawn(process.execPath, [path.join(import.meta.dirname, '..', '..', 'src', 'main.js'), '--help']);
-  reader.stdout.destroy();
-  const [complaints, [code]] = await Promise.all([text(reader.stderr), once(reader, 'exit')]);
-  expect([code, complaints]).toEqual([0, '']);
-});
-
-test.each([
-  [[], 'Standard output cannot be written: no space left on device.\n'],
-  [['--json'], '{"Error":{"Code":"Failed","Message":"Standard output cannot be written: no space left on device."}}\n'],
-])('an output that cannot be written: exit code 1, and one line %j', async (args, told) => {
-  const full = await open('/dev/full', 'w');
-  const program = path.join(import.meta.dirname, '..', '..', 'src', 'main.js');
-  const writer = spawn(process.execPath, [program, '--help', ...args], { stdio: ['ignore', full.fd, 'pipe'] });
-  const [complaints, [code]] = await Promise.all([text(writer.stderr as Readable), once(writer, 'exit')]);
-  await full.close();
-  expect([code, complaints]).toEqual([1, told]);
 });
 
 describe('import', () => {

@@ -1,14 +1,11 @@
 /** Requests through PgBouncer in transaction mode, and the rest over direct connections. */
 import { execFile } from 'node:child_process';
-import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { mostConnections } from '../../src/db/connections.ts';
 import { type Database, isPooled, openDatabase } from '../../src/db/database.ts';
 import { diagnose } from '../../src/db/diagnosis.ts';
-import { scarcityOf } from '../../src/db/direct.ts';
 import { openNotifications } from '../../src/db/notifications.ts';
 import { lockClasses } from '../../src/flow/locks.ts';
 import { openLog } from '../../src/log.ts';
@@ -22,24 +19,6 @@ import { type Service, startService, testConfig } from '../_util/service.ts';
 
 const log = openLog('silent');
 const project = path.join(import.meta.dirname, '../..');
-
-test('docs/operating.md tells how many connections each role opens', () => {
-  const page = fs.readFileSync(path.join(project, 'docs/operating.md'), 'utf8');
-  for (const Role of ['Web', 'Worker', 'All'] as const) {
-    const [, told] = new RegExp(`^\\| \`${Role}\` \\|.*\\*\\*(\\d+)\\*\\* \\|$`, 'm').exec(page) ?? [];
-    expect([Role, Number(told)]).toEqual([Role, mostConnections({ Role, PooledDatabaseUrl: undefined }).direct]);
-    const { direct, pooled } = mostConnections({ Role, PooledDatabaseUrl: 'postgres://pool' });
-    expect(page).toContain(`| \`${Role}\` with \`PooledDatabaseUrl\` | ${pooled} | ${direct} |`);
-  }
-});
-
-test('too few connections are told of at the start', () => {
-  const all = { Role: 'All', PooledDatabaseUrl: undefined } as const;
-  expect(scarcityOf({ most: 100, free: 46 }, all)).toBeUndefined();
-  expect(scarcityOf({ most: 100, free: 45 }, all)).toBe(
-    'max_connections is 100, of which 45 are free; this process may need 46',
-  );
-});
 
 const pooled = hasPgBouncer ? describe : describe.skip;
 pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () => {
