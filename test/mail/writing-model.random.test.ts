@@ -200,6 +200,7 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
     }
     if (chance < 0.14) await editSomething();
     else if (chance < 0.15) life.end();
+    else if (chance < 0.17) return { status: 500 };
     return 'Passes';
   }
   async function passed(request: Asked): Promise<void> {
@@ -265,6 +266,8 @@ async function play(start: () => Promise<There>): Promise<Record<string, number>
   between.setFate();
   await between.arrive();
   await desk.tell();
+  // What has failed is tried again by itself.
+  await sql`update mail_writing set not_before = now() where state = 'Failed'`.execute(db);
   await desk.sweep();
   await comeToRest();
   const faults = await compareSides();
