@@ -1,7 +1,7 @@
 -- Tenants and their master data: every other table hangs below these, with the tenant in each key.
 create extension if not exists btree_gist;
 
--- How names are compared everywhere: trimmed, Unicode NFC, case-insensitively.
+-- The key by which names are compared everywhere: trimmed, Unicode NFC, case-insensitive.
 create function name_key(name text) returns text
   language sql immutable strict parallel safe
   return lower(normalize(btrim(name, E' \t\n\r\u00a0'), nfc));
@@ -55,7 +55,7 @@ create table resource (
 create index resource_location on resource (mandator_id, location_id);
 
 -- Opening hours are local clock times. `closes` may be 24:00; closes <= opens means the next day.
--- resource_id null = the location's own hours, which count for resources that have none themselves.
+-- resource_id null: the hours of the location, which apply to resources without hours of their own.
 create table opening_rule (
   mandator_id integer not null,
   id integer generated always as identity,

@@ -99,7 +99,7 @@ create table batch_job (
   primary key (mandator_id, batch_id, index),
   foreign key (mandator_id, batch_id) references batch on delete cascade deferrable initially deferred
 );
--- Written once, read once: compression would cost more than it saves.
+-- Each row is written once and read once: compression would cost more than it saves.
 alter table batch_job alter column body set storage external;
 
 create table batch_error (
@@ -134,7 +134,7 @@ create table lesson_job (
 );
 
 -- A lesson occupies its room through its booking; coupled lessons share one, a cancelled lesson (Entfaellt) has none.
--- Its resource is guarded through the booking: one more foreign key would cost an import a tenth of its speed.
+-- The booking guards its resource: one more foreign key would cost an import a tenth of its speed.
 create table lesson (
   mandator_id integer not null,
   job bigint not null,
@@ -160,7 +160,7 @@ create table lesson (
 );
 create index lesson_booking on lesson (mandator_id, booking_id);
 
--- What was answered to a request with an Idempotency-Key, for its 24 hours.
+-- The answers to requests with an Idempotency-Key, kept for 24 hours.
 create table idempotent_request (
   mandator_id integer not null,
   person_id integer not null,

@@ -1,4 +1,4 @@
--- Lessons can be changed and deleted: each has a booking of its own state, a job knows who sent it, and a batch what to do about conflicts.
+-- Lessons can be changed and deleted: each has a booking in the same state, a job records who sent it, and a batch what to do about conflicts.
 alter table batch
   add column on_conflict text not null default 'Fail' check (on_conflict in ('Fail', 'Skip', 'Displace'));
 -- Ended batches are kept for a time, then swept.
@@ -12,7 +12,7 @@ update lesson_job set created_by = batch.created_by, changed_at = lesson_job.cre
   from batch where batch.mandator_id = lesson_job.mandator_id and batch.id = lesson_job.batch_id;
 alter table lesson_job alter column created_by set not null;
 
--- A lesson is a booking of Kind Lesson, for ever the same one: where it is cancelled (Entfaellt), so is its booking.
+-- A lesson always keeps the same booking, of kind Lesson: if the lesson is cancelled (Entfaellt), so is its booking.
 alter table lesson drop constraint lesson_check1;
 create temporary table cancelled_lesson on commit drop as
   select mandator_id, job, lektion_id, nextval('booking_id_seq') as booking_id from lesson where booking_id is null;
@@ -28,7 +28,7 @@ alter table lesson alter column booking_id set not null;
 -- The timetable of a room.
 create index lesson_room on lesson (mandator_id, resource_id, beginn);
 
--- The jobs of a batch, by which it is found for as long as it is kept; their bodies until it has ended.
+-- The jobs of a batch, by which the batch is found for as long as it is kept; their bodies are kept until it has ended.
 alter table batch_job
   add column job_id text,
   alter column body drop not null;

@@ -1,4 +1,4 @@
--- What the limits per minute count, of all processes together. Nothing of it is worth keeping over a crash of the database.
+-- The counters of the limits per minute, shared by all processes. They need not survive a crash of the database.
 create unlogged table rate_count (
   window_start timestamptz not null,
   key text not null,

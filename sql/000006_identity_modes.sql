@@ -1,4 +1,4 @@
--- Whose credentials no longer count, or count again, is announced: credentials without a PIN of ours, and all of a tenant whose parameters change.
+-- Processes are notified whose credentials become invalid or valid again: those without a PIN of ours, and all of a tenant whose parameters change.
 create function notify_changed() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', tg_table_name || ':' || new.id);

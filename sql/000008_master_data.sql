@@ -1,10 +1,10 @@
--- Persons, resources and locations are managed over the API: each has a version for its ETag, a location may be retired as a resource may, and every change by an Admin is kept.
+-- Persons, resources and locations are managed over the API: each has a version for its ETag, locations can be retired like resources, and every change by an Admin is recorded.
 alter table location add column active boolean not null default true;
 alter table location add column version integer not null default 1;
 alter table resource add column version integer not null default 1;
 alter table person add column version integer not null default 1;
 
--- Whoever writes, an import of a tenant file too: what a client has read is then no longer the present version.
+-- Applies to all writers, including tenant files, as a client's version is outdated after any change.
 create function count_version() returns trigger language plpgsql as $$
 begin
   new.version := old.version + 1;
@@ -22,7 +22,7 @@ create trigger person_version before update on person for each row
     is distinct from (new.name, new.email, new.time_zone, new.role, new.active))
   execute function count_version();
 
--- What Admins have done over the API: for the operator, who reads it with SQL. Never holds a PIN.
+-- The acts of Admins over the API, for the operator to read with SQL. Never contains a PIN.
 create table audit (
   mandator_id integer not null,
   id bigint generated always as identity,

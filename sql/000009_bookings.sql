@@ -1,5 +1,5 @@
--- Bookings by people, not by imports alone: with setup and teardown, in series, checked in and released; and tokens for calendar programs.
--- A tenant's name in the UIDs of its bookings (RFC 5545): another installation must not make the same.
+-- Bookings by people as well as by imports: with setup and teardown, series, check-in and release; and tokens for calendar programs.
+-- Identifies the tenant in the UIDs of its bookings (RFC 5545), which no other installation may produce.
 alter table mandator add column uid uuid not null default gen_random_uuid();
 
 -- Minutes after its start by which a booking of this resource must be checked in, or else it is released; null: no check-in.
@@ -10,10 +10,10 @@ create trigger resource_version before update on resource for each row
     is distinct from (new.location_id, new.name, new.kind, new.capacity, new.equipment, new.mailbox, new.check_in_minutes, new.active))
   execute function count_version();
 
--- An id is nobody else's in any tenant: the exclusion constraint, and queries that read its index alone, count on that.
+-- Ids are unique across tenants: the exclusion constraint, and queries that read only its index, rely on that.
 alter table resource add constraint resource_id_alone unique (id);
 
--- How a series was expanded; its bookings then live on their own.
+-- How a series was expanded; afterwards its bookings are independent.
 create table booking_series (
   mandator_id integer not null references mandator on delete cascade,
   id bigint generated always as identity,
@@ -26,7 +26,7 @@ alter table booking
   add column description text,
   add column setup_minutes smallint not null default 0 check (setup_minutes between 0 and 1440),
   add column teardown_minutes smallint not null default 0 check (teardown_minutes between 0 and 1440),
-  -- Null for a lesson, whose teachers it knows itself.
+  -- Null for a lesson, which has its own teachers.
   add column organizer_id integer,
   add column series_id bigint,
   add column check_in_from timestamptz,
@@ -38,7 +38,7 @@ alter table booking
   add foreign key (mandator_id, organizer_id) references person on delete restrict,
   add foreign key (mandator_id, series_id) references booking_series on delete restrict;
 
--- A room's bookings in their order, whatever their status; the exclusion constraint's index holds those that occupy it.
+-- A room's bookings in order, whatever their status; the index of the exclusion constraint has only those that occupy it.
 create index booking_room on booking (mandator_id, resource_id, lower(occupied), id);
 create index booking_inactive on booking using gist (resource_id, occupied) where status in ('Cancelled', 'Released');
 create index booking_changed on booking (mandator_id, changed_at);
@@ -47,7 +47,7 @@ create index booking_of_series on booking (mandator_id, series_id) where series_
 create index booking_no_show on booking (check_in_until)
   where check_in_until is not null and checked_in_at is null and status in ('Confirmed', 'Tentative');
 
--- Calendar programs read a resource's feed with a token in the address, as the person who made it.
+-- Calendar programs read a resource's feed with a token in the address, with the rights of the person who made the token.
 create table calendar_token (
   mandator_id integer not null,
   id integer generated always as identity,

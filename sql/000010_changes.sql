@@ -1,27 +1,27 @@
--- The outbox: every change of a booking, batch, resource or location leaves a row in the transaction that makes it. Readers
--- follow positions, which are given after the commit: in the order of transactions alone, one that ends late would slip in unseen
--- before what has been read already.
+-- The outbox: every change of a booking, batch, resource or location adds a row in the same transaction. Readers follow positions,
+-- which are assigned after the commit: in the order of transaction ids, a transaction that commits late would appear, unnoticed,
+-- before rows that have been read already.
 create table change (
-  -- Without foreign key: checking it row by row would slow an import down, and no tenant is ever deleted.
+  -- No foreign key: checking it for each row would slow imports down, and no tenant is ever deleted.
   mandator_id integer not null,
   id bigint generated always as identity,
-  -- Its place in the feed of its tenant, counted from 1 without gaps; null until somebody reads.
+  -- Its position in the feed of its tenant, from 1 without gaps; null until the feed is read.
   position bigint,
   kind text not null check (kind in ('Booking', 'Batch', 'Resource', 'Location')),
   action text not null check (action in ('Created', 'Changed')),
   subject_id text not null,
-  -- Of a booking: its resource; one that moves leaves a row for each of the two.
+  -- The resource of a booking; a booking that moves adds a row for each of its two resources.
   resource_id integer,
   at timestamptz not null default now()
 );
 create unique index change_in_order on change (mandator_id, position) where position is not null;
 create index change_unplaced on change (mandator_id, id) where position is null;
 
--- The last position that is no longer kept: who is not past it must begin anew.
+-- The last position that is no longer kept: readers that are not past it must start over.
 alter table mandator add column changes_forgotten bigint not null default 0;
 
--- Gives positions to the changes of a tenant that have none, `most` at a time, so that a reader does not wait for a whole import.
--- One caller after another: whoever sees a position has seen, or can see, all before it.
+-- Assigns positions to the changes of a tenant that have none, at most `most` at a time, so that no reader waits for a whole import.
+-- Calls for a tenant run one after another: whoever sees a position can see all positions before it.
 create function place_changes(tenant integer, most integer) returns void language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(7004, tenant);
@@ -60,7 +60,7 @@ end $$;
 create trigger booking_changed after update on booking
   referencing old table as replaced new table as written for each statement execute function record_changed_bookings();
 
--- For resources and locations, by the table's name.
+-- For resources and locations; the kind is the name of the table.
 create function record_change() returns trigger language plpgsql as $$
 begin
   insert into change (mandator_id, kind, action, subject_id)
@@ -75,7 +75,7 @@ create trigger location_created after insert on location for each row execute fu
 create trigger location_changed after update on location for each row
   when (old.version <> new.version) execute function record_change();
 
--- Of a batch its states, not its progress; `notify_batch` tells those who watch.
+-- Only the states of a batch, not its progress, of which `notify_batch` notifies subscribers.
 create function record_batch() returns trigger language plpgsql as $$
 begin
   insert into change (mandator_id, kind, action, subject_id)

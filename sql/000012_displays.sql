@@ -1,8 +1,8 @@
--- Door signs: devices that are paired with a code, the rooms they show, and what tells their process that a room looks different now.
+-- Door signs: devices that are paired with a code, the rooms that they show, and notifications that a room looks different now.
 create table display (
   mandator_id integer not null,
   id integer generated always as identity,
-  -- As whom it books; of role Display, made with it. Its name is the display's.
+  -- The person as whom it books: of role Display and created with it. The name of that person is the name of the display.
   person_id integer not null,
   -- All active resources of the location, besides those of display_resource.
   location_id integer,
@@ -12,14 +12,14 @@ create table display (
   created_at timestamptz not null default now(),
   created_by integer not null,
   version integer not null default 1,
-  -- Moved on whenever it is heard of.
+  -- Extended whenever the display is heard from.
   expires_at timestamptz not null,
   revoked_at timestamptz,
   heard_at timestamptz,
-  -- When it will be heard of again if all is well.
+  -- When the display should be heard from next.
   due_at timestamptz,
   silent_since timestamptz,
-  -- What it last told of itself.
+  -- Its last report on itself.
   health jsonb,
   primary key (mandator_id, id),
   constraint display_id_alone unique (id),
@@ -42,8 +42,8 @@ create table display_resource (
 );
 create index display_resource_resource on display_resource (mandator_id, resource_id);
 
--- A device that waits for an Admin to confirm the code on its screen; its token counts from then on. The tenant is what the
--- device has called it: whether there is one shows when somebody confirms.
+-- A device that waits for an Admin to confirm the code on its screen, which makes its token valid. The tenant is stored as the device
+-- has named it: whether it exists is only checked at the confirmation.
 create table display_pairing (
   code text primary key,
   mandator text not null,
@@ -57,7 +57,7 @@ create trigger display_version before update on display for each row
   when ((old.location_id, old.may_book, old.privacy, old.revoked_at) is distinct from (new.location_id, new.may_book, new.privacy, new.revoked_at))
   execute function count_version();
 
--- What a display may do has changed, or whether it counts at all.
+-- The grant of a display has changed, or its token has become valid or invalid.
 create function notify_display() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', 'display:' || new.id);
@@ -74,7 +74,7 @@ end $$;
 create trigger display_rooms_changed after insert or update or delete on display_resource
   for each row execute function notify_display_rooms();
 
--- Displays of a whole location see the rooms that come; those that go say so themselves.
+-- Displays of a whole location are notified of new rooms; rooms that leave notify them by their own change.
 create function notify_location_displays() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', 'display:' || id) from display
@@ -85,7 +85,7 @@ create trigger resource_displays_created after insert on resource for each row e
 create trigger resource_displays_changed after update on resource for each row
   when (new.active and not old.active) execute function notify_location_displays();
 
--- The feed of changes tells of displays too: that one is paired, changed, revoked, silent, or back.
+-- The feed of changes also reports displays that are paired, changed, revoked, silent or back.
 alter table change drop constraint change_kind_check,
   add constraint change_kind_check check (kind in ('Booking', 'Batch', 'Resource', 'Location', 'Display'));
 create trigger display_created_change after insert on display for each row execute function record_change();
@@ -112,10 +112,10 @@ end $$;
 create trigger person_renamed after update of name on person
   for each row when (old.name <> new.name) execute function notify_name();
 
--- The room where a lesson was to be before its first change: that room's sign tells where it is now.
+-- The room of a lesson before its first change: the sign of that room shows where the lesson is now.
 alter table lesson add column origin_resource_id integer,
   add foreign key (mandator_id, origin_resource_id) references resource on delete set null (origin_resource_id);
--- Of what was changed before this, as far as a name tells: where two rooms have it, or none has it any more, it stays unknown.
+-- For earlier changes it is found by the room's name, and stays unknown if two rooms have that name, or none has it any more.
 update lesson set origin_resource_id = named.id
 from (select mandator_id, name, min(id) as id from resource group by mandator_id, name having count(*) = 1) as named
 where lesson.mandator_id = named.mandator_id and lesson.ursprung ->> 'RessourceName' = named.name;
@@ -128,7 +128,7 @@ create trigger lesson_origin before update on lesson for each row
   when (old.ursprung is null and new.ursprung is not null) execute function keep_origin();
 create index lesson_of_origin on lesson (mandator_id, origin_resource_id, ((ursprung ->> 'Beginn')))
   where origin_resource_id is not null;
--- By statement: an import may change all lessons that there are, of a few rooms.
+-- Per statement, not per row: an import may change all lessons, which are in few rooms.
 create function notify_origins() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', 'booking:' || mandator_id || ':' || origin_resource_id)
@@ -140,12 +140,12 @@ create trigger lesson_origin_changed after update on lesson
 create trigger lesson_origin_deleted after delete on lesson
   referencing old table as replaced for each statement execute function notify_origins();
 
--- What a display did last with a booking, so that who has tapped wrongly can take it back.
+-- The last act of a display on a booking, so that a mistaken tap can be undone.
 create table booking_undo (
   mandator_id integer not null,
   booking_id bigint not null,
   person_id integer not null,
-  -- The booking as that act has left it; any change since then makes it final.
+  -- The version of the booking after that act; any later change makes the act final.
   version integer not null,
   action text not null check (action in ('Booked', 'CheckedIn', 'Extended', 'Released')),
   -- What the booking occupied before it was extended.
@@ -153,7 +153,7 @@ create table booking_undo (
   -- What it was before it was released.
   status text check (status in ('Confirmed', 'Tentative')),
   at timestamptz not null default now(),
-  -- When it was taken back: again changes nothing then.
+  -- When it was undone: a second undo changes nothing.
   undone_at timestamptz,
   primary key (mandator_id, booking_id),
   check ((action = 'Extended') = (occupied is not null)),

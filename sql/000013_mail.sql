@@ -1,4 +1,4 @@
--- Mail servers: the calendars of rooms there, the subscriptions that push their changes, what was pushed, and which booking stands for which item.
+-- Mail servers: the calendars of their rooms, the subscriptions that push changes, what was pushed, and the booking of each item.
 
 -- A room's calendar on the mail server of its tenant, as the settings name it, and how far it has been read.
 create table mail_calendar (
@@ -7,25 +7,25 @@ create table mail_calendar (
   resource_id integer not null,
   kind text not null check (kind in ('Ews', 'Graph', 'CalDav')),
   mailbox text not null,
-  -- Where in the room's mailbox it was found: a folder or the address of a collection; null until it was looked for.
+  -- Where it was found in the room's mailbox: a folder, or the address of a collection; null until it was first looked up.
   address text,
-  -- The settings no longer name it: it is neither read nor subscribed, and its bookings that had not begun are cancelled.
+  -- Set when the settings no longer name it: it is neither read nor subscribed to, and its future bookings are cancelled.
   retired_at timestamptz,
-  -- Opaque, as the mail server gave it; null: all is to be read anew. What lies outside of the window is not read.
+  -- The opaque cursor of the mail server; null: everything is to be read again. Items outside the window are not read.
   cursor text,
   window_start timestamptz,
   window_end timestamptz,
-  -- Something has changed there since; null: as far as is known all is read. `dirty_by` tells who said so first.
+  -- Since when there are unread changes; null: none are known. `dirty_by` says who reported the first.
   dirty_since timestamptz,
   dirty_by text check (dirty_by in ('Push', 'Poll', 'Request')),
-  -- Counts whoever says so: who reads clears `dirty_since` only if nobody came meanwhile.
+  -- Counts these reports: a reader clears `dirty_since` only if no further report came meanwhile.
   marks bigint not null default 0,
-  -- For when its reading was last queued.
+  -- The time for which its reading was last queued.
   queued_for timestamptz,
-  -- The mail server, or what failed last, asks not to come before.
+  -- Not read before then, because of the mail server's wish or the last failure.
   not_before timestamptz,
   failures integer not null default 0,
-  -- Of the last reading that failed; null since one went well.
+  -- The error of the last reading; null if it succeeded.
   fault text check (fault in ('Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge')),
   fault_text text,
   read_at timestamptz,
@@ -72,14 +72,14 @@ begin
   end if;
 end $$;
 
--- The mail server's promise to notify us. Each attempt to get one is a row of its own: its id is part of the callback's secret.
+-- The mail server's promise to notify us. Each attempt to subscribe is a row of its own, whose id is part of the callback's secret.
 create table mail_subscription (
   mandator_id integer not null,
   id integer generated always as identity,
   -- Null: one for all calendars of the tenant, which the mail server's operator has set up (CalDav).
   calendar_id integer,
   kind text not null check (kind in ('Ews', 'Graph', 'CalDav')),
-  -- Whom it was asked of, and for which mailbox (null: all); once the settings name others it is of no use any more.
+  -- The server it was requested from, and the mailbox (null: all); it is obsolete once the settings name others.
   server_url text not null,
   mailbox text,
   state text not null default 'Provisioning' check (state in
@@ -90,19 +90,19 @@ create table mail_subscription (
   callback_url text not null,
   heartbeat_minutes integer,
   expires_at timestamptz,
-  -- When it is to be renewed (Graph), or another is to take its place (Ews); null: never.
+  -- When it is to be renewed (Graph) or replaced (Ews); null: never.
   renew_at timestamptz,
   created_at timestamptz not null default now(),
   -- Since when it is in its state.
   state_since timestamptz not null default now(),
-  -- When something came of it last: a notification, its handshake does not count.
+  -- When it last delivered a notification; its handshake does not count.
   seen_at timestamptz,
   watermark text,
-  -- When MailSubscriptionManagement looks at it next; of one that failed: when the next is asked for.
+  -- When MailSubscriptionManagement checks it next; of a failed one: when the next is requested.
   due_at timestamptz not null default now(),
-  -- Of attempts to renew or probe it that failed in a row.
+  -- Consecutive failed attempts to renew or probe it.
   failures integer not null default 0,
-  -- What the mail server did last when it did not do what it was asked for; and for people, why it is in its state.
+  -- The mail server's last failure; and the reason for its state, in words.
   fault text check (fault in ('Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge')),
   fault_text text,
   primary key (mandator_id, id),
@@ -110,8 +110,8 @@ create table mail_subscription (
   foreign key (mandator_id) references mandator on delete cascade,
   foreign key (mandator_id, calendar_id) references mail_calendar on delete cascade
 );
--- Two workers cannot both ask for one. The one that another is to take the place of stays until that is Active, so that
--- there is always one that pushes.
+-- Prevents two workers from requesting one at once. A subscription that is being replaced stays until its successor is Active, so that
+-- one always pushes.
 create unique index mail_subscription_coming on mail_subscription (mandator_id, coalesce(calendar_id, 0))
   where state in ('Provisioning', 'AwaitingFirstPush');
 create index mail_subscription_of_calendar on mail_subscription (mandator_id, calendar_id, id);
@@ -120,8 +120,7 @@ create index mail_subscription_due on mail_subscription (due_at)
 create index mail_subscription_ended on mail_subscription (mandator_id, state_since)
   where state in ('Dead', 'Failed', 'Replaced', 'Disabled');
 
--- When the subscriptions that a tenant's mail server holds for us were listed, to end those that we do not have: last, and
--- when this was last tried.
+-- When the subscriptions on a tenant's mail server were last listed, to end those that are unknown here, and when that was last tried.
 create table mail_server (
   mandator_id integer primary key references mandator on delete cascade,
   listed_at timestamptz,
@@ -174,25 +173,25 @@ create trigger mail_subscription_made after insert on mail_subscription
 create trigger mail_subscription_moved after update of state on mail_subscription for each row
   when (old.state <> new.state) execute function record_mail_subscription();
 
--- The inbox: every notification is here before it is answered, for 30 days. A hint only: nothing in it is believed. What it names
--- may be gone, so there are no foreign keys, each of which would cost a quarter of what it takes to record one.
+-- The inbox: every notification is stored before it is answered, for 30 days. It is only a hint and is not trusted. There are no
+-- foreign keys, as what it names may be gone, and each would add a quarter to the cost of storing it.
 create table mail_notification (
   id uuid primary key,
   received_at timestamptz not null default now(),
-  -- Null where it does not say whose it is, or not truly.
+  -- Null if it names no subscription, or cannot prove that it belongs to it.
   mandator_id integer,
   subscription_id integer,
   dialect text not null check (dialect in ('Ews', 'Graph', 'Jmap', 'Unknown')),
   kind text not null check (kind in ('Change', 'Status', 'Lifecycle', 'Fault', 'Handshake', 'Unknown')),
   verdict text not null check (verdict in ('Accepted', 'Duplicate', 'Rejected', 'Unrecognised', 'Handshake')),
-  -- The same of a subscription when it is the same notification.
+  -- Equal for repetitions of the same notification of a subscription.
   dedupe_key bytea,
   -- What the sender calls the subscription.
   external_id text,
   content_type text,
   address text not null,
   request_id text not null,
-  -- As it came, of several in one with the first alone; of what is not accepted the first KiB.
+  -- The body as received, stored only with the first of several notifications; of rejected ones the first KiB.
   body bytea not null,
   body_bytes integer not null,
   body_hash bytea not null
@@ -202,7 +201,7 @@ create index mail_notification_age on mail_notification (received_at);
 create index mail_notification_refused on mail_notification (received_at) where verdict in ('Rejected', 'Unrecognised', 'Handshake');
 create index mail_notification_unknown on mail_notification (external_id, received_at) where verdict = 'Rejected';
 
--- An item of a calendar, of a series each occurrence: which booking stands for it, or why none does.
+-- An item of a calendar, or an occurrence of a series: its booking, or why it has none.
 create table mail_item (
   mandator_id integer not null,
   id bigint generated always as identity,
@@ -215,7 +214,7 @@ create table mail_item (
   item_id text not null,
   -- RFC 5545; shared by a series.
   uid text,
-  -- Of all that we take over from it: equal means that nothing has changed.
+  -- Hash of everything that a booking takes from it: if equal, nothing has changed.
   content_hash bytea not null,
   -- `Passed over`: shown as free, declined, or our own.
   state text not null check (state in ('Booked', 'Conflict', 'PassedOver', 'Unreadable', 'Gone')),

@@ -1,2 +1,2 @@
--- Each start of a batch gets a number, so that a process which was frozen meanwhile writes nothing about a batch that another has started.
+-- Each start of a batch gets a number, so that a process that was frozen writes nothing about a batch that another process has started since.
 alter table batch add column fence integer not null default 0;

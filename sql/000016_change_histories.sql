@@ -1,5 +1,5 @@
--- A cursor of the feed proves that it is of this history by when the change at its position was made: a database that is
--- restored from a backup gives the positions behind it again, to other changes.
+-- A cursor of the feed contains the time of the change at its position, which proves that it belongs to this history: a database that
+-- was restored from a backup assigns later positions again, to other changes.
 alter table mandator add column changes_forgotten_at timestamptz;
 
 -- Of a time only what is a date-time of ISO 8601 with a year of four digits, in UTC too: a Date of JavaScript ends before

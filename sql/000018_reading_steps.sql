@@ -1,17 +1,17 @@
--- A reading that ends its process, or takes long: who reads is noted before it begins, and what was read so far is kept.
+-- Readings that crash their process or take long: the reader is recorded before it begins, and partial results are kept.
 
 alter table mail_calendar
-  -- Since when somebody reads it; null: nobody does. Whoever dies at it leaves this as it is.
+  -- Since when it is being read; null: it is not. A reader that dies leaves this set.
   add column reading_since timestamptz,
-  -- How many have died at it in a row.
+  -- How many readers died in a row.
   add column deaths integer not null default 0,
-  -- Where a reading of several steps goes on, opaque; null: none is under way. What it has brought so far is in mail_reading_page.
+  -- Where a reading of several steps continues, opaque; null: none is under way. Its results so far are in mail_reading_page.
   add column continuation text,
   add column continuation_since timestamptz,
   add column continuation_items integer not null default 0,
   add check ((continuation is null) = (continuation_since is null));
 
--- What a reading that is not at its end has brought, in the order in which it came.
+-- The results of an unfinished reading, in order.
 create table mail_reading_page (
   mandator_id integer not null,
   calendar_id integer not null,

@@ -1,2 +1,2 @@
--- Items that cannot be read are told of, and never end by themselves.
+-- Items that cannot be read are reported for as long as they exist.
 create index mail_item_unreadable on mail_item (mandator_id, calendar_id) where state = 'Unreadable';

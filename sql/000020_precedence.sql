@@ -1,4 +1,4 @@
--- Of two items at one time the answer of the room decides.
+-- If two items are at the same time, the room's response decides.
 
--- Who comes first: 0 the room has accepted it or has made it itself, 1 tentatively, 2 it has not answered; null: not read since this is kept.
+-- The precedence: 0 if the room has accepted or created it, 1 tentatively, 2 if it has not responded; null: not read since this column exists.
 alter table mail_item add column precedence smallint check (precedence between 0 and 2);

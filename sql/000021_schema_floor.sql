@@ -1,6 +1,6 @@
--- Which releases can run on this schema: those that know the migration that is named here, and are not harmed by later ones.
+-- Which releases can run on this schema: those that know the migration named here; later migrations do not harm them.
 
--- One row. A migration that an older release cannot live with (it renames, drops or narrows something) puts its own name here.
+-- One row. A migration that breaks older releases (it renames, drops or narrows something) writes its own name here.
 create table schema_floor (
   one boolean primary key default true check (one),
   migration text not null

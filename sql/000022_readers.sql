@@ -1,4 +1,4 @@
--- A death at a calendar is counted for the very worker that was reading it, and taken back when that worker turns out to live.
+-- A death during a reading is counted for the worker that was reading, and taken back if that worker turns out to be alive.
 
 alter table mail_calendar
   -- The runner that reads it, as leases name it; null beside `reading_since`: one of an older release.

@@ -1,4 +1,4 @@
--- What a mail server answered is kept as data beside its words, and both rooms that see it answer again end the waits of its calendars.
+-- The mail server's answer is stored as data beside its text, and whoever sees the server answer again ends the waits of its calendars.
 
 alter table mail_calendar
   -- The HTTP status of the answer behind `fault`; null where there was no answer.
@@ -6,7 +6,7 @@ alter table mail_calendar
   -- Nothing is asked before, as the mail server wishes or as it has refused the account; null: it depends on `not_before` alone.
   add column fault_until timestamptz;
 
--- Calendars of a tenant that wait after a fault are read now, all but one that has shown that it has passed; waits for nobody.
+-- Queues the reading of a tenant's calendars that wait after a fault, except the one that showed its end; waits for no lock.
 create function release_mail_calendars(mandator integer, except_calendar integer, passed_fault text) returns void
 language plpgsql as $$
 declare

@@ -1,3 +1,3 @@
--- A lesson that equals a booking of who sends it may take that booking over, where the batch says so.
+-- A lesson may take over an equal booking of its sender, if the batch asks for that.
 
 alter table batch add column take_over boolean not null default false;

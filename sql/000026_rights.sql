@@ -105,5 +105,5 @@ create trigger resource_policy_created after insert on resource for each row
 create trigger resource_policy_changed after update of policy_id on resource for each row
   when (old.policy_id is distinct from new.policy_id) execute function notify_sight();
 
--- An older release would show and book what a policy closes.
+-- An older release would show and book rooms that a policy hides or closes.
 update schema_floor set migration = '000026_rights';

@@ -1,4 +1,4 @@
--- What the operator does with a tenant file is audited like the acts of Admins over the API: there is then no person.
+-- Changes by tenant files are audited like the acts of Admins over the API, but without a person.
 alter table audit
   alter column person_id drop not null,
   -- The person, who may be null, led to the tenant before.

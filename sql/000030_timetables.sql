@@ -1,4 +1,4 @@
--- Everybody has a timetable of their own: lessons name their teachers, so a person knows by which name.
+-- Every person has a timetable: the person's TeacherCode is the name by which lessons refer to the person.
 
 alter table person add column teacher_code text;
 create unique index person_teacher_code on person (mandator_id, name_key(teacher_code));

@@ -1,9 +1,9 @@
--- An Admin reads the audit without looking anything up: what each act was about, by noun and name, and which members it changed, from what to what.
+-- The audit can be read without further look-ups: each act has the noun and name of its subject, and each changed member before and after.
 
--- Null only for what a release before this one writes.
+-- Null only in rows that an older release writes.
 alter table audit
   add column subject text,
-  -- Null for what is about a person: its name is that of the person, who may be forgotten.
+  -- Null if the subject is a person, whose name is not copied, as the person may be erased.
   add column subject_name text,
   add column about_person_id integer,
   -- [{"member", "from", "to"}], each value as text.

@@ -1,2 +1,2 @@
--- The resources of a policy are found by it: when callers are read whom it hides them from, and when it is deleted.
+-- An index to find the resources of a policy: when the rights of callers are read, and when the policy is deleted.
 create index resource_of_policy on resource (mandator_id, policy_id) where policy_id is not null;

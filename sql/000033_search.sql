@@ -9,14 +9,14 @@ create function search_key(texts text[]) returns text
       'øłđħı', 'oldhi'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'),
     '[\s!-/:-@\[-`{-~\u00a1-\u00bf\u2010-\u2027\u2044]+', ' ', 'g'));
 
--- What matches each word of a search by a beginning: `search_key(array[name]) like all (search_patterns('al ein'))`.
+-- The patterns that match words by their beginnings: `search_key(array[name]) like all (search_patterns('al ein'))`.
 create function search_patterns(search text) returns text[]
   language sql immutable strict parallel safe
   return array(
     select '% ' || word || '%' from unnest(string_to_array(btrim(search_key(array[search])), ' ')) as word
   );
 
--- One list of a tenant is short enough to be read through: no index.
+-- The lists of a tenant are short enough to be scanned without an index.
 alter table location add column search_key text not null generated always as (search_key(array[name])) stored;
 alter table resource add column search_key text not null
   generated always as (search_key(array[name, kind] || equipment)) stored;

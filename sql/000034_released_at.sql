@@ -1,4 +1,4 @@
--- Figures of use need the instant of a release, which no later change of the booking may move.
+-- Usage figures need the time of a release, which later changes of the booking do not alter.
 alter table booking add column released_at timestamptz;
 
 -- Bookings that were released before this migration have none: `changed_at` is theirs.

@@ -1,5 +1,5 @@
--- Bookings and lessons are found by their content without reading all years: by terms, which are what can be asked for, each after
--- the tenant and the thirty days in which the booking begins.
+-- Bookings and lessons are found by their content without reading all years: by search terms, each prefixed with the tenant and the
+-- thirty-day period in which the booking begins.
 
 -- Terms of two lists of names, a name and texts: 'k', 'l' and 'f' with whole names, as names are compared everywhere; 'w' with
 -- the words of all, in 500 characters. Of each list a tsvector has room for half a megabyte.

@@ -26,7 +26,7 @@ create table holiday_calendar (
   foreign key (mandator_id, location_id) references location on delete cascade
 );
 create index holiday_calendar_due on holiday_calendar (due_at) where due_at is not null;
--- Readings are no changes of the record.
+-- Readings do not change the version of the record.
 create trigger holiday_calendar_version before update on holiday_calendar for each row
   when ((old.location_id, old.name, old.closes, old.url) is distinct from (new.location_id, new.name, new.closes, new.url))
   execute function count_version();

@@ -1,4 +1,4 @@
--- Who watches over the displays hears of what a display tells of itself, as it hears of silence and of changes.
+-- Subscribers to displays are notified of the displays' reports on themselves, as they are of silence and of changes.
 create function notify_of_tenant() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', tg_table_name || ':' || new.mandator_id || ':' || new.id);

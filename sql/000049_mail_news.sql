@@ -1,4 +1,4 @@
--- Who watches over the calendars of mail servers hears when one is read, waits, cannot be read, comes or goes.
+-- Subscribers to mail calendars are notified when one is read, waits, cannot be read, is added or removed.
 create trigger mail_calendar_found after insert on mail_calendar for each row execute function notify_of_tenant();
 create trigger mail_calendar_told after update on mail_calendar for each row
   when ((old.read_at, old.fault, old.fault_text, old.not_before, old.retired_at, old.continuation_items, old.dirty_since is null)

@@ -1,4 +1,4 @@
--- People report at a door sign what is wrong with its room, and Admins settle it.
+-- Problems of rooms, which people report at door signs and Admins settle.
 create table room_problem (
   mandator_id integer not null,
   id integer generated always as identity,

@@ -1,4 +1,4 @@
--- A batch may be the whole truth of its source: jobs of this Quelle that it does not list are deleted, but for what begins before a day.
+-- A batch may be complete for its source: jobs of this Quelle that it does not list are deleted, except lessons before a given day.
 alter table batch
   add column replaces_quelle text check (length(replaces_quelle) <= 200),
   add column replaces_since timestamptz,

@@ -1,2 +1,2 @@
--- Where in the file of a timetable an error stands.
+-- The line and column of an error in a timetable file.
 alter table batch_error add column line integer check (line > 0);

@@ -1,4 +1,4 @@
--- What a change has brought about, for events that leave the house: who reads a record later sees only how it is then.
+-- What a change means, for webhooks: the record itself, when it is read later, only shows its state at that time.
 alter table change
   -- Of a booking `Cancelled`, `Released` or, for the resource that it has left, `Left`; of a batch its new state; of a display
   -- `Silent` or `Back`. Null: nothing of these.

@@ -1,4 +1,4 @@
--- Webhooks: where events of a tenant are sent, how far each has come in the feed of changes, and what is waiting there.
+-- Webhooks: where events of a tenant are sent, how far each has got in the feed of changes, and which events wait.
 
 create table webhook (
   mandator_id integer not null references mandator on delete cascade,
@@ -10,13 +10,13 @@ create table webhook (
   kinds text[] not null,
   -- Encrypted with a key of the Pepper.
   secret bytea not null,
-  -- The secret before, which signs beside the new one until then.
+  -- The previous secret, which also signs until then.
   former_secret bytea,
   former_until timestamptz,
   -- The place in the feed up to which all has been sent, or waits in webhook_event; null: the oldest that is kept.
   seen_position bigint,
   seen_micros bigint,
-  -- Counts what moves the place: a worker whose round was overtaken writes nothing.
+  -- Counts changes of the place: a worker whose round was overtaken writes nothing.
   rounds bigint not null default 0,
   -- Nothing is sent before.
   due_at timestamptz not null default now(),
@@ -36,13 +36,13 @@ create table webhook (
   primary key (mandator_id, id),
   constraint webhook_name unique (mandator_id, name_key)
 );
--- How deliveries go is no change of the record.
+-- Deliveries do not change the version of the record.
 create trigger webhook_version before update on webhook for each row
   when ((old.name, old.url, old.kinds, old.secret, old.disabled_at) is distinct from
     (new.name, new.url, new.kinds, new.secret, new.disabled_at))
   execute function count_version();
 
--- Events up to the place of their webhook that have not been taken: those that failed, and those that come after them.
+-- Events before the place of their webhook that were not accepted yet: failed ones, and those that wait behind them.
 create table webhook_event (
   mandator_id integer not null,
   webhook_id integer not null,

@@ -1,4 +1,4 @@
--- Two further kinds of calendars: those of Google, and those that are published as iCalendar at an address.
+-- Two more kinds of calendars: Google calendars, and those published as iCalendar at a URL.
 -- An older release does not know these kinds.
 update schema_floor set migration = '000065_calendar_kinds';
 

@@ -1,4 +1,4 @@
--- The channels by which Google tells of changes are subscriptions.
+-- The channels through which Google reports changes are subscriptions.
 -- An older release does not know this kind.
 update schema_floor set migration = '000065_google_channels';
 

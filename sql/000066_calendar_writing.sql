@@ -1,4 +1,4 @@
--- Whether what is booked stands in a room's calendar on its mail server, and whose word counts there; null: as the tenant's
+-- Whether bookings are written into a room's calendar on its mail server, and whether edits there count; null: as the tenant's
 -- parameters CalendarWriting and CalendarEdits say.
 alter table resource
   add column calendar_writing text check (calendar_writing in ('Off', 'Busy', 'Full')),

@@ -1,4 +1,4 @@
--- What is written into the calendars of rooms: of each booking, what stands there as far as is known.
+-- The items written into the calendars of rooms: for each booking, its item there as far as is known.
 create table mail_writing (
   mandator_id integer not null,
   calendar_id integer not null,

@@ -1,4 +1,4 @@
--- What is booked is written into the calendar of its room within seconds: the job comes with the booking.
+-- Bookings are written into the calendars of their rooms within seconds: the job is queued with the booking.
 create or replace function record_new_bookings() returns trigger language plpgsql as $$
 begin
   insert into change (mandator_id, kind, action, subject_id, resource_id)

@@ -1,11 +1,11 @@
--- A tenant that is moved to another installation rests: for seconds nothing of it is written where it was, and nothing at all
--- where it comes to. The guard holds whoever writes, and costs nothing while no tenant rests: its triggers are made for a move.
+-- A tenant that moves to another installation rests: for some seconds it cannot be written at its origin, and not at all at its
+-- destination. The guard refuses writers, and costs nothing while no tenant rests: its triggers are created for each move.
 create table resting_tenant (
   mandator_id integer primary key,
   code text not null unique,
   -- Coming: its rows arrive here. Frozen: it is read here, not written. Away: it is served elsewhere, or will be.
   state text not null check (state in ('Coming', 'Frozen', 'Away')),
-  -- When the rest ends by itself, so that a mover that dies leaves a tenant that is written again; null: by the mover alone.
+  -- When the rest ends by itself, so that the tenant can be written again if the mover dies; null: only the mover ends it.
   until timestamptz check ((until is null) = (state <> 'Frozen')),
   -- Of a tenant that is Away: the installation that it left for; null while it is being removed for good.
   destination text check (destination is null or state = 'Away')

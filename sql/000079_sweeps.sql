@@ -1,4 +1,4 @@
--- What is forgotten in the course of time is forgotten by one worker at a time: when a sweep may begin again, whoever runs it.
+-- Old rows are deleted by one worker at a time: when each sweep may begin again, on any worker.
 create table sweep_run (
   name text primary key,
   next_at timestamptz not null

@@ -1,4 +1,4 @@
--- How the timetable files of a source are read is said once: what it is called, and the members of a request that say it.
+-- Profiles store how the timetable files of a source are read: a name, and the members of a request.
 
 create table timetable_profile (
   mandator_id integer not null references mandator on delete cascade,

@@ -1,5 +1,5 @@
--- Who watches over the calendars of mail servers hears too when one cannot be written, and when an item does not stand there as it
--- is booked, or does again.
+-- Subscribers to mail calendars are also notified when one cannot be written, and when an item there differs from its booking, or no
+-- longer does.
 create or replace trigger mail_calendar_told after update on mail_calendar for each row
   when ((old.read_at, old.fault, old.fault_text, old.not_before, old.retired_at, old.continuation_items, old.dirty_since is null, old.writing_fault)
     is distinct from (new.read_at, new.fault, new.fault_text, new.not_before, new.retired_at, new.continuation_items, new.dirty_since is null, new.writing_fault))

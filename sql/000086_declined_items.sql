@@ -1,5 +1,5 @@
--- Whether items of a room's calendar on its mail server are declined there while their room is taken here; null: as the tenant's
--- parameter DeclineConflicts says.
+-- Whether items of a room's calendar are declined on its mail server if the room is taken here; null: as the tenant's parameter
+-- DeclineConflicts says.
 alter table resource add column decline_conflicts boolean;
 create or replace trigger resource_version before update on resource for each row
   when ((old.location_id, old.name, old.kind, old.capacity, old.equipment, old.mailbox, old.check_in_minutes, old.policy_id, old.active,
@@ -46,7 +46,7 @@ end $$;
 create trigger mail_item_booked after update on mail_item for each row
   when (new.state = 'Booked' and old.state <> 'Booked') execute function forget_decline();
 
--- Who watches over calendars hears that an organizer was told.
+-- Subscribers to mail calendars are notified when an organizer has been told.
 create function notify_of_decline() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', 'mail_calendar:' || new.mandator_id || ':' || new.calendar_id);

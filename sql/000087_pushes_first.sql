@@ -1,4 +1,4 @@
--- A calendar that is to be read anyway and of which a change is told then counts as told: it is read before those that nobody waits for.
+-- A reported change gives priority to a calendar that is queued already: it is read before those without reported changes.
 create or replace function mark_mail_calendars(calendars integer[], by text, spread integer default 0) returns void language plpgsql as $$
 declare
   queued record;

@@ -1,5 +1,5 @@
--- A calendar that is to be read soon because a change was told is not put off by what marks all calendars over some time; one that
--- rests comes when its rest ends, without a further pause in which more might be told.
+-- A calendar that is to be read soon because of a reported change is not delayed by the regular marking of all calendars; one that
+-- rests is read when its rest ends, without a further pause to collect reports.
 create or replace function mark_mail_calendars(calendars integer[], by text, spread integer default 0) returns void language plpgsql as $$
 declare
   queued record;

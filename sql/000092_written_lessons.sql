@@ -1,2 +1,2 @@
--- A batch tells how many lessons it has changed, moved to another room or time, and removed: of an update, what is new says little.
+-- A batch counts the lessons that it has changed, moved and removed, as the number of new lessons says little about an update.
 alter table batch add column changed_count integer, add column moved_count integer, add column removed_count integer;

@@ -1,4 +1,4 @@
--- A calendar of which change after change is told, such as one that is being written, is read after a second and a half, not after three.
+-- A calendar with a stream of reported changes, such as one that is being written, is read after 1.5 seconds instead of 3.
 create or replace function mark_mail_calendars(calendars integer[], by text, spread integer default 0) returns void language plpgsql as $$
 declare
   queued record;

@@ -1,2 +1,2 @@
--- An item that the mail server refuses, or at which it fails, is tried again after pauses that grow: how often that was in a row.
+-- An item that the mail server refuses, or fails at, is retried after growing pauses: the number of consecutive failures.
 alter table mail_writing add column failures integer not null default 0;
