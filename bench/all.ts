@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --all`: every bench but the soak in turn, each as its own command runs it, and at the end one table of what they
- * compared: each side with its ratio to the yardstick of the same run, and its CPU. What else each measured stands above.
+ * `npm run bench -- --all`: runs every bench except the soak in turn, and ends with one table of all comparisons: each side with its CPU
+ * and its ratio to the yardstick of the same run. The other measurements of each bench are printed above.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ if (names.length === 0) command.error('error: name the benches, or --all');
 
 type Row = [side: string, cpu: string, ratio: string];
 
-/** The sides of a table: of its figures the CPU and the ratio, which every bench has under headings that begin so. */
+/** The sides of a table, with the CPU and the ratio of each, which all benches print under headings that begin with these words. */
 function sidesOf(bench: string, { what, headings, rows }: Table): Row[] {
   const figure = (row: readonly string[], begin: RegExp) => {
     const at = headings.findIndex((heading) => begin.test(heading));

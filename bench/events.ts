@@ -1,7 +1,7 @@
 /**
- * `npm run bench:events`: how long it takes until a receiver at rest knows a booking; bookings per second of which a webhook is
- * told, beside a client that reads the same changes in the feed and then each of the bookings, as it would have to without
- * webhooks; alone, and beside a receiver that never answers.
+ * `npm run bench:events`: how soon an idle receiver learns of a booking; and the bookings per second that a webhook reports, beside a
+ * client that reads the same changes in the feed and then each booking, as it would have to without webhooks; alone, and beside a
+ * receiver that never answers.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,7 +52,7 @@ async function addWebhook(name: string, path: string): Promise<void> {
   await createWebhook({ db, config }, act, { name, url: `${origin}${path}`, kinds: ['BookingCreated'] });
 }
 
-/** `first`: seconds until the receiver knew the first; `seconds`: from then until it knew all. */
+/** `first`: seconds until the receiver knew the first booking; `seconds`: from then until it knew all. */
 type Measured = { first: number; seconds: number; cpu: number };
 
 /** @param known how many the receiver knows */
@@ -68,7 +68,7 @@ async function measure(known: () => number, work: () => Promise<unknown>): Promi
   return { first: (first - begin) / 1_000, seconds, cpu: (await bench.cpu()) - before };
 }
 
-/** By webhooks, of which one answers. */
+/** By webhooks, only one of which answers. */
 async function tell(paths: readonly string[]): Promise<Measured> {
   await forget();
   received = 0;
@@ -86,7 +86,7 @@ async function tellOneByOne(): Promise<number[]> {
   await addWebhook('single', '/');
   const found: number[] = [];
   for (let number = 0; number < single; number++) {
-    // The worker is at rest, and at any point of its own intervals.
+    // The worker is idle, at an arbitrary point of its intervals.
     await sleep(options.smoke ? 0 : 1_000 + Math.random() * 3_000);
     const begin = performance.now();
     await insertBookings(db, mandatorId, tenant.resources[0]!.id, { first: number });
@@ -96,7 +96,7 @@ async function tellOneByOne(): Promise<number[]> {
   return found.toSorted((a, b) => a - b);
 }
 
-/** By a client that asks the feed, and then for each booking. */
+/** By a client that reads the feed, and then each booking. */
 async function follow(): Promise<Measured> {
   await forget();
   let { NextCursor: cursor } = await api('/changes?Cursor=now');
@@ -105,7 +105,7 @@ async function follow(): Promise<Measured> {
     while (read < events) {
       const { Items, NextCursor } = await api(`/changes?Limit=100&Cursor=${cursor}`);
       cursor = NextCursor;
-      // As many at a time as a webhook has under way.
+      // As many concurrent requests as a webhook makes.
       for (let from = 0; from < Items.length; from += 5) {
         const some = Items.slice(from, from + 5);
         await Promise.all(some.map(({ Id }) => api(`/bookings/${Id}`)));
@@ -128,7 +128,7 @@ try {
     'beside one that hangs': () => tell(['/', '/never']),
   };
   const measured = Object.entries(sides).map(([name, run]) => ({ name, run, found: [] as Measured[] }));
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++)
     for (const { run, found } of measured) {
       const one = await run();

@@ -22,7 +22,7 @@ const { huge, tenants, lessons, alone } = options;
 const bench = await openBench(4, options);
 const { db, url } = bench;
 
-/** As a careful client sends: again, under the same key, while the server is busy. @returns the BatchId */
+/** Sends like a careful client: again, with the same key, while the server is busy. @returns the BatchId */
 async function send(client: LessonClient, jobs: Job[]): Promise<string> {
   const body = JSON.stringify(jobs);
   for (const key = { 'Idempotency-Key': randomUUID() }; ; await sleep(500)) {
@@ -31,14 +31,14 @@ async function send(client: LessonClient, jobs: Job[]): Promise<string> {
   }
 }
 
-/** @throws when it has not ended well */
+/** @throws if it has failed */
 async function end(client: LessonClient, id: string): Promise<void> {
   let batch: BatchRecord | undefined;
   while (!(batch = await client.end(id).catch(() => undefined)));
   if (batch.ImportStatus !== 'LessonsCreated') throw new Error(String(batch.ErrorMessages));
 }
 
-/** Sends one-lesson batches one after the other, one at the least. @returns what they took, beginning with the shortest */
+/** Sends one-lesson batches one after the other, at least one. @returns their durations, sorted */
 async function sendSmall(client: LessonClient, goesOn: (sent: number) => boolean) {
   const times: number[] = [];
   do {

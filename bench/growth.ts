@@ -1,7 +1,7 @@
 /**
- * `npm run bench:growth`: what a tenant waits for in a database of its own, and beside 99 and 999 neighbours that are all alike.
- * There is a database, a Web and a Worker process for each; they are measured in turns, so that what else a machine does is the same
- * for all. `--bookings=20000` makes 20 million bookings, for which it needs 15 GB of disk.
+ * `npm run bench:growth`: the waiting times of a tenant in a database of its own, and beside 99 and 999 identical neighbours. Each case
+ * has a database, a Web and a Worker process; they are measured in turns, so that other load on the machine affects all of them
+ * equally. `--bookings=20000` makes 20 million bookings, for which it needs 15 GB of disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -55,7 +55,7 @@ const get = (name: string, path: (site: Site, n: number) => string): Case => ({
   ask: async (site, n) => void (await call(site, path(site, n))),
 });
 const roomOf = ({ bench }: Site, n: number) => bench.tenant.resources[n % rooms]?.id ?? 0;
-/** The tenant's bookings that lie beside one another at the beginning of the table have these ids. */
+/** The ids of the tenant's bookings that are adjacent at the beginning of the table. */
 const idOf = (n: number) => 1 + ((n * 7) % Math.min(1_000, bookings));
 const inDays = (length: number) => `From=${iso(middle)}&To=${iso(middle + length * 24 * hour)}`;
 
@@ -92,7 +92,7 @@ const cases: Case[] = [
 const imports: Case = {
   name: `import of ${options.lessons} lessons`,
   async ask(site) {
-    // Years after what is stored, each time some.
+    // Some each time, years after the stored ones.
     const from = middle + (10 + 3 * site.imported++) * 365 * 24 * hour;
     const jobs = makeJobs(options.lessons, { rooms: site.bench.rooms, from: from - (from % (7 * 24 * hour)) });
     const named = jobs.map((job) => ({ ...job, JobID: `${job.JobID} ${site.imported}` }));
@@ -100,14 +100,14 @@ const imports: Case = {
   },
 };
 
-/** Of one thing, in one database: milliseconds of each round, and microseconds of PostgreSQL's CPU for each answer. */
+/** For one measurement in one database: milliseconds of each round, and microseconds of PostgreSQL's CPU per answer. */
 type Figures = { ms: number[]; cpu: number[] };
 
-/** @param most answers of a round */
+/** @param most the answers of a round */
 async function measure(sites: readonly Site[], { name, ask }: Case, most = Number.POSITIVE_INFINITY) {
   const figures = new Map(sites.map((site): [Site, Figures] => [site, { ms: [], cpu: [] }]));
   let n = 0;
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= options.rounds; round++)
     for (const site of sites.toSorted(() => Math.random() - 0.5)) {
       const waits: number[] = [];
@@ -143,12 +143,12 @@ function report(what: string, measured: readonly Measured[], unit: { name: strin
       [`ratio to ${few}, ${unit.name}`]: 2,
       'us CPU ratio': 2,
     },
-    // Less than that is a tick of the clock among many answers.
+    // Less than that is a tick of the clock, divided by many answers.
     measured.map(({ name, ms, cpu }) => [name, ...ms, cpu[0] ?? 0, cpu.at(-1) ?? 0, growth(ms, 0.01), growth(cpu, 20)]),
   );
 }
 
-/** What a sweep does in each round, with what it asks first. */
+/** The work of a sweep in each round, with the query that it begins with. */
 const sweepCases = (contexts: Map<Site, SweepContext>): Case[] =>
   allSweeps
     .filter(({ follows }) => !follows)
@@ -164,7 +164,7 @@ const sweepCases = (contexts: Map<Site, SweepContext>): Case[] =>
       },
     }));
 
-/** A change in each tenant, and how long the worker takes until the feeds of all tell of it. */
+/** Makes a change in each tenant, and measures how long the worker takes until it is in all feeds. */
 const placing: Case = {
   name: 'a change of each tenant has its place',
   async ask({ bench }) {
@@ -179,7 +179,7 @@ const placing: Case = {
   },
 };
 
-/** Transactions of the processes while nobody asks for anything, by what PostgreSQL counts. */
+/** Transactions of idle processes, as PostgreSQL counts them. */
 async function watchIdle({ bench }: Site): Promise<{ transactions: number; cpu: number }> {
   const count = async () => {
     const { rows } = await bench.client.query<{ n: number }>(
@@ -187,7 +187,7 @@ async function watchIdle({ bench }: Site): Promise<{ transactions: number; cpu: 
     );
     return rows[0]?.n ?? 0;
   };
-  // A connection tells the statistics what it has done after some seconds.
+  // Connections report their statistics with a delay of some seconds.
   if (!options.smoke) await sleep(12_000);
   const [before, cpu] = [await count(), await bench.cpu()];
   await sleep(options.idle * 1_000);

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:import`: lessons per second of the whole way, POST to LessonsCreated over HTTP with a web and a worker
- * process, beside COPY of the very same rows into tables with the same constraints, in one run and in turns.
+ * `npm run bench:import`: lessons per second from end to end, POST to LessonsCreated over HTTP with a web and a worker
+ * process, beside COPY of the same rows into tables with the same constraints, in turns within one run.
  *
- * Prints per size the medians of the rounds and their ratio, what both cost, the time to the 202, the longest stop of the
- * web process's event loop and how much its memory grew.
+ * Prints for each size the medians of the rounds and their ratio, the cost of both, the time to the 202, the longest delay of the
+ * web process's event loop, and the growth of its memory.
  */
 import fs from 'node:fs';
 import { Readable } from 'node:stream';
@@ -31,7 +31,7 @@ await client.query(`
 
 const residentBytes = (pid: number) => Number(fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
 
-/** The longest stop of the event loop since the last call, in milliseconds. */
+/** The longest delay of the event loop since the last call, in milliseconds. */
 async function longestStop(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return 1_000 * Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]);
@@ -104,7 +104,7 @@ type Round = Awaited<ReturnType<typeof importOverHttp>> & Awaited<ReturnType<typ
 async function compare(size: number): Promise<[string, ...number[]]> {
   const body = Buffer.from(JSON.stringify(makeJobs(size, { rooms, from: term })));
   const results: Round[] = [];
-  // The first round warms both sides up: its times do not count, what it costs the web process does.
+  // The first round is a warm-up of both sides: its times do not count, but its cost for the web process does.
   let stop = 0;
   let grown = 0;
   for (let round = 0; round <= options.rounds; round++) {

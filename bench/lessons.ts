@@ -1,7 +1,7 @@
 /**
  * `npm run bench:lessons`: lessons per second of an update that moves every lesson to another room, and of a delete, beside
- * the create of the same lessons in the same run, POST to LessonsCreated over HTTP with a web and a worker process. Then
- * what the reads cost in a database that is full: their plans by EXPLAIN ANALYZE.
+ * the creation of the same lessons in the same run, POST to LessonsCreated over HTTP with a web and a worker process. Then the cost
+ * of reads in a full database, with their plans by EXPLAIN ANALYZE.
  */
 import type { CompiledQuery } from 'kysely';
 import type { Viewer } from '../src/context.ts';
@@ -28,7 +28,7 @@ const bench = await openBench(500, options);
 const encode = (jobs: unknown) => Buffer.from(JSON.stringify(jobs));
 const created = makeJobs(lessons, { rooms: bench.rooms, from: term });
 const nextRoom = new Map(bench.rooms.map((room, at) => [room, bench.rooms[(at + 1) % bench.rooms.length]]));
-/** Every lesson takes the place of the one in the next room: nothing is free before all have moved. */
+/** Every lesson moves to the room of the next one: no room is free until all have moved. */
 const updated = created.map(({ JobID, LektionList }) => ({
   JobID,
   LektionList: LektionList.map(({ LektionId, RessourceName }) => ({
@@ -51,7 +51,7 @@ async function run(operation: 'create' | 'update' | 'delete', jobs: unknown): Pr
 
 async function compareOperations(): Promise<void> {
   const results: { create: Cost; update: Cost; remove: Cost }[] = [];
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++) {
     await bench.forget();
     const create = await run('create', created);

@@ -1,10 +1,10 @@
 /**
- * `npm run bench:read`: requests per second of the reads over REST and GraphQL, as a Web process with its settings as they
- * are serves them to 32 authenticated connections, beside a bare node:http server that runs the same SQL as a prepared
- * statement, in one run and in turns; where it can answer the same also PostGraphile 5 on the same tables. Before that, each
- * query's plan. Where that SQL gives less than the answer has, one more bare server sends the same content. The ratio of rates is
- * that of this machine, where a server of one thread may wait for others; that of the CPU of all who work for an answer is
- * steadier. What takes several requests of REST counts as one, with the CPU of all.
+ * `npm run bench:read`: requests per second of reads over REST and GraphQL, from a Web process with default settings and 32
+ * authenticated connections, beside a bare node:http server that runs the same SQL as a prepared statement, in turns within one run;
+ * also beside PostGraphile 5 on the same tables, where it can give the same answer. The plan of each query is printed first. If that SQL
+ * returns less than the answer contains, another bare server sends the same content. The ratio of rates depends on this machine, where a
+ * single-threaded server may wait for others; the ratio of the total CPU per answer is steadier. An answer that takes several requests
+ * over REST counts as one, with the CPU of all.
  */
 import { type ChildProcess, execFile } from 'node:child_process';
 import fs from 'node:fs';
@@ -44,12 +44,12 @@ const options = readOptions(
 );
 const { stored } = options;
 
-/** The SQL with which a bare server answers a request, and how the others are asked for the same. */
+/** The SQL with which a bare server answers a request, and the equivalent requests to the others. */
 type Asked = {
   statement: CompiledQuery;
-  /** Another, with which a bare server sends what the first way over REST does. */
+  /** Other SQL, with which a bare server sends the same content as the first way over REST. */
   whole?: CompiledQuery;
-  /** By ways to read the same over REST: the addresses of all requests that it takes. */
+  /** The ways to read the same over REST, each with the addresses of its requests. */
   rest: Record<string, string[]>;
   variables: object;
   postgraphile?: object;
@@ -65,7 +65,7 @@ type Case = {
 
 type Server = { port: number; process: ChildProcess };
 type Servers = { bare: Server; product: Server; peer: Server | undefined };
-/** `each`: how many of its requests make one answer. */
+/** `each`: how many requests make one answer. */
 type Side = Server & { name: string; requests: string[]; each: number };
 
 const bench = await openBench(options.rooms, options, {
@@ -85,7 +85,7 @@ const viewer = {
 const day = 86_400_000;
 const { first, days } = daysOf(stored, resources.length);
 
-/** A window of `length` days in which there are bookings. */
+/** A window of `length` days with bookings. */
 function windowOf(length: number, random: (below: number) => number): { from: Date; to: Date } {
   const from = first + random(days - length) * day;
   return { from: new Date(from), to: new Date(from + length * day) };
@@ -94,17 +94,17 @@ function windowOf(length: number, random: (below: number) => number): { from: Da
 const textOf = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
 const inAddress = ({ from, to }: { from: Date; to: Date }) => `From=${textOf(from)}&To=${textOf(to)}`;
 
-/** How many rooms a plan shows. */
+/** The rooms of a plan. */
 const shown = 50;
 
-/** Three parts of a day, with a slot of the stored bookings each: the lessons of 600 rooms fill no more than a page each. */
+/** Three parts of a day, each with one slot of the stored bookings, so that the lessons of 600 rooms fit on one page per part. */
 const thirdsOf = ({ from }: { from: Date }) =>
   [0, 10, 13].map((hour, at, hours) => ({
     from: new Date(from.getTime() + hour * 3_600_000),
     to: new Date(from.getTime() + (hours[at + 1] ?? 24) * 3_600_000),
   }));
 
-/** The busy times of all rooms, as one would read them who writes them as they come. */
+/** The busy times of all rooms, unprocessed. */
 const selectBusy = ({ from, to }: { from: Date; to: Date }) => sql`
   select room.id as "resourceId", room.name as "resourceName", room.location_id as "locationId",
     location.time_zone as "timeZone", room.capacity, busy.occupied
@@ -126,7 +126,7 @@ const spansOf = (ranges: ReturnType<typeof sql>) => sql`(
   select coalesce(json_agg(json_build_object('Start', ${instantText('lower')}, 'End', ${instantText('upper')})), '[]')
   from unnest(${ranges}) as span)`;
 
-/** The same content as the answer of REST, by PostgreSQL: the free times, too, and each instant written out. */
+/** The same content as the answer of REST, made by PostgreSQL: including free times and formatted instants. */
 const selectAvailability = ({ from, to }: { from: Date; to: Date }) => sql`
   with asked as materialized (select ${mandatorId}::integer as tenant, ${from}::timestamptz as since, ${to}::timestamptz as until),
   place as materialized (
@@ -158,7 +158,7 @@ const cases: Case[] = [
     name: 'booking by id',
     ask(random) {
       const id = random(stored) + 1;
-      // By an id that it knows the planner has nothing to join, which is the faster statement for one.
+      // For a known id the planner has nothing to join, which is faster for one.
       const asked = sql`(select ${mandatorId}::integer as "askedMandator", ${id}::bigint as "askedId", 1 as position) as asked`;
       return {
         statement: selectStored(asked).compile(db),
@@ -252,7 +252,7 @@ const cases: Case[] = [
   },
 ];
 
-/** PostGraphile has no windows of its own: it is told in SQL. */
+/** PostGraphile has no time windows, so they are given in SQL. */
 const addNextBookings = `create function resource_next_bookings(resource resource, since timestamptz, until timestamptz)
   returns setof booking language sql stable as $$
     select * from booking
@@ -264,7 +264,7 @@ async function startServer(program: string, env: Record<string, string>): Promis
   return { port: await answerOf<number>(child), process: child };
 }
 
-/** It needs another major version of graphql, so it cannot be a dependency; what is installed once stays. */
+/** It needs another major version of graphql, so it cannot be a dependency; it is installed once and kept. */
 async function startPostGraphile() {
   const folder = path.join(dataDirectory(path.join(import.meta.dirname, '..')), 'bench-postgraphile');
   fs.mkdirSync(folder, { recursive: true });
@@ -289,14 +289,14 @@ async function explain({ name, ask }: Case): Promise<void> {
   if (/Seq Scan on (booking|lesson)/.test(plan)) throw new Error(`${name}: reads the whole table`);
 }
 
-/** `all`: the microseconds of CPU of the server, of PostgreSQL and of who asks. */
+/** `all`: the microseconds of CPU of the server, PostgreSQL and the client. */
 type Figures = { rate: number; cpu: number; all: number; turn: number };
 
-/** Of each side, round by round: requests per second, microseconds of CPU per request, and the longest turn of the event loop. */
+/** For each side and round: requests per second, microseconds of CPU per request, and the longest turn of the event loop. */
 async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side, Figures[]>> {
   const figures = new Map<Side, Figures[]>(sides.map((side) => [side, []]));
   const { connections } = options;
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= options.rounds; round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const { port, requests } = side;
@@ -332,7 +332,7 @@ function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): voi
         median(own.map(({ all }) => all)),
         Math.max(...own.map(({ turn }) => turn)),
         median(own.map(({ rate }, round) => rate / (base[round]?.rate ?? 1))),
-        // Less than a tick of the clock is none.
+        // Less than a tick of the clock counts as none.
         Math.max(1, median(base.map(({ all }) => all))) / Math.max(1, median(own.map(({ all }) => all))),
       ];
     }),
@@ -342,7 +342,7 @@ function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): voi
 const pathOf = (name: string) => name.replaceAll(' ', '-');
 const wholeOf = (name: string) => pathOf(`${name} whole`);
 
-/** @throws when what is compared as the same is not */
+/** @throws if the compared answers differ */
 async function compareContent({ name, ask }: Case, { bare, product }: Servers): Promise<void> {
   const { whole, rest } = ask(() => 1);
   if (!whole) return;
@@ -405,7 +405,7 @@ function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, pe
 try {
   await storeBookings(bench, stored);
   await bench.client.query(addNextBookings);
-  // Of a small table a whole reading is the cheaper plan: without those, one is left only where no index will do.
+  // For a small table a sequential scan is cheaper: with those disabled, one remains only where no index fits.
   if (options.smoke) await bench.client.query('set enable_seqscan = off');
   for (const one of cases) await explain(one);
   const chosen = cases.filter(({ name }) => name.includes(options.only));

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:signs`: door signs over SSE, each with a token of its own, on one Web process with its settings as they
- * are. Every room changes once a second by one UPDATE; told is how long a frame takes from before that statement is sent,
- * which of them were lost, and what a sign costs, beside a bare node:http server with the same readers in the same run.
- * Then some signs stop reading; then the Web process is killed and started again, and all signs come back.
+ * `npm run bench:signs`: door signs over SSE, each with its own token, on one Web process with default settings. One UPDATE changes
+ * every room once a second. Reports how long frames take, measured from before that statement is sent, how many are lost, and the cost
+ * of a sign, beside a bare node:http server with the same readers in the same run. Then some signs stop reading; then the Web process is
+ * killed and restarted, and all signs reconnect.
  */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
@@ -36,10 +36,10 @@ const options = readOptions(
       : undefined,
 );
 const { signs: signCount, rooms: roomCount, seconds, stalled: stalledCount } = options;
-/** What a server does before it is measured. */
+/** The work of a server before it is measured. */
 const warmUp = Math.min(3, seconds);
 
-/** Of the process that reads and of the one that serves; this one has inherited it too. */
+/** Inherited by the reading and the serving process, and by this one. */
 function checkOpenFiles(): void {
   const allowed = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim();
   const needed = signCount + 500;
@@ -51,7 +51,7 @@ function checkOpenFiles(): void {
 }
 checkOpenFiles();
 
-/** A process that collects its garbage when it gets SIGUSR2, so that what is in use can be told from what once was. */
+/** A process that collects its garbage on SIGUSR2, to distinguish memory in use from garbage. */
 const collecting = [
   '--expose-gc',
   `--import=data:text/javascript,process.on('SIGUSR2',()=>gc({type:'major',execution:'sync',flavor:'last-resort'}))`,
@@ -73,7 +73,7 @@ function tell<T = number>(order: Order): Promise<T> {
 
 /** Resident kilobytes, without garbage. */
 async function usedMemoryOf(pid: number): Promise<number> {
-  // What the first time has left empty is given back to the system the second time.
+  // Pages that the first collection has emptied are returned to the system by the second.
   for (let time = options.smoke ? 1 : 0; time < 2; time++) {
     process.kill(pid, 'SIGUSR2');
     await sleep(options.smoke ? 100 : 1_500);
@@ -89,7 +89,7 @@ async function metric(name: string): Promise<number> {
 const countStuck = async () =>
   (await metric('roomgate_streams_stalled')) + (await metric('roomgate_streams_cut_total'));
 
-/** How many readers have not seen the last change of their room; waits until there are none. @returns seconds, too */
+/** Waits until all readers have seen the last change of their room. @returns the seconds, and how many have not */
 async function waitForAll(timeout: number): Promise<{ behind: number; took: number }> {
   const started = performance.now();
   for (;;) {
@@ -129,7 +129,7 @@ async function readFrames(pid: number): Promise<Omit<Figures, 'memory'>> {
   return { ...report, behind, cpu: spent / report.frames };
 }
 
-/** What a server does with all signs, and what it needs for them beyond one for each room. */
+/** The work of a server with all signs, and what it needs for them beyond one sign for each room. */
 async function measure(pid: number, asked: Asked, signs: Sign[]): Promise<Figures> {
   await open(
     asked,
@@ -177,7 +177,7 @@ const product: Asked = {
   query: documents.sign.stream,
 };
 
-/** Between two processes of one machine the system buffers megabytes, which plans alone would take minutes to fill. */
+/** The system buffers megabytes between two local processes, which plans alone would take minutes to fill. */
 const columns = 'bookingId kind from to start end subject organizer classes teachers';
 const bulky = `subscription ($id: ID!, $after: String) { frame: display(resourceId: $id, after: $after) {
   ... on DisplaySnapshot { cursor ${Array.from({ length: 12 }, (_, n) => `a${n}: schedule { ${columns} }`).join(' ')} } } }`;
@@ -192,7 +192,7 @@ async function stall(signs: Sign[]): Promise<void> {
   const started = performance.now();
   const theirRooms = [...new Set(stalled.map(({ room }) => room))];
   const since = () => (performance.now() - started) / 1_000;
-  // Whoever was cut meanwhile was stuck before.
+  // Those who were disconnected meanwhile were stuck before.
   for (let stuck = 0; stuck < stalledCount; stuck = await countStuck()) {
     if (since() > 90) throw new Error(`${stuck} of ${stalledCount} are stuck after 90 s`);
     await changeRooms(theirRooms, 1, 25);

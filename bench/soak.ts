@@ -1,8 +1,7 @@
 /**
- * `npm run bench:soak`: a day in an hour. Door signs that are told of changes, people who read, a timetable that is imported
- * and deleted every minute, and a storm of a mail server's notifications in every period, all at once on one Web and one Worker process.
- * Told is for each period how long reads and frames took, the longest turn of each event loop, and the memory of the processes
- * beside that of half-time.
+ * `npm run bench:soak`: a day in an hour. Door signs receive changes, people read, a timetable is imported and deleted every minute,
+ * and a mail server sends a storm of notifications in every period, all at once on one Web and one Worker process. Reports for each
+ * period the latency of reads and frames, the longest turn of each event loop, and the memory of the processes beside that of half-time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { documents } from '../src/web/display/frames.ts';
@@ -58,7 +57,7 @@ function tell<T = number>(order: Order): Promise<T> {
   return answerOf<T>(readers!);
 }
 
-/** What people ask for: a room, its week, its booking, when rooms are free, and a plan over GraphQL. */
+/** What people read: a room, its week, its booking, the availability of rooms, and a plan over GraphQL. */
 function readsOf(): string[] {
   const { get, post } = requestsOf(bench.token);
   const week = `From=${new Date(term).toISOString()}&To=${new Date(term + 7 * 86_400_000).toISOString()}`;
@@ -76,7 +75,7 @@ function readsOf(): string[] {
   ]);
 }
 
-/** Imports a timetable in the place of the one before, again and again. @returns how many imports there were */
+/** Imports a timetable in place of the previous one, again and again. @returns the number of imports */
 async function importAgain(isOver: () => boolean): Promise<number> {
   const jobs = makeJobs(options.lessons, { rooms: bench.rooms, from: term });
   const encode = (body: unknown) => Buffer.from(JSON.stringify(body));
@@ -94,7 +93,7 @@ type Period = {
   waits: number[];
   frames: Report;
   turns: number[];
-  /** Kilobytes of each process, each the median of the period. */
+  /** The median kilobytes of each process in the period. */
   memory: number[];
   cpu: number;
 };

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:standby`: reads over REST and GraphQL by a Web process that knows the primary alone, and by one that has a hot
- * standby (`ReadDatabaseUrl`), in one run and in turns. Where all are on one machine of few cores a second server adds nothing to
- * the rate; what it takes from the primary is seen by the CPU of each.
+ * `npm run bench:standby`: reads over REST and GraphQL by a Web process with the primary alone, and by one with a hot standby
+ * (`ReadDatabaseUrl`), in turns within one run. On one machine with few cores a second server does not increase the rate; the CPU of each
+ * shows the load that it takes off the primary.
  */
 import type { ChildProcess } from 'node:child_process';
 import pg from 'pg';
@@ -81,10 +81,10 @@ cases['all of them, mixed'] = Array.from({ length: options.requests }, (_, at) =
 ).flat();
 
 type Side = { name: string; port: number; process: ChildProcess };
-/** Reads per second, and the microseconds of CPU of each for a read. */
+/** Reads per second, and the microseconds of CPU of each server per read. */
 type Figures = { rate: number; primary: number; standby: number; web: number };
 
-/** Reads of a Web process by where they were answered. */
+/** Reads of a Web process, by the server that answered them. */
 async function readsOf({ port }: Side): Promise<Record<string, number>> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const counted = text.matchAll(/^roomgate_reads_total\{answered="(\w+)"\} (\d+)/gm);
@@ -97,7 +97,7 @@ await follower.connect();
 async function measure(generator: ChildProcess, requests: string[], sides: readonly Side[]) {
   const figures = new Map<Side, Figures[]>(sides.map((side) => [side, []]));
   const { connections } = options;
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= options.rounds; round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const spent = async () => ({
@@ -137,7 +137,7 @@ try {
         middle(side, 'primary'),
         middle(side, 'standby'),
         middle(side, 'web'),
-        // Less than a tick of the clock is none.
+        // Less than a tick of the clock counts as none.
         Math.max(1, middle(alone, 'primary')) / Math.max(1, middle(side, 'primary')),
       ]),
     );

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:uploads`: how long a large import takes from its first byte to the 202, alone and beside slow uploads of
- * another tenant that bring 40 KB a second each.
+ * another tenant at 40 KB a second each.
  */
 import { once } from 'node:events';
 import net from 'node:net';
@@ -24,7 +24,7 @@ const bench = await openBench(500, options, {
 });
 const { db, url, rooms, token } = bench;
 
-/** The lessons, made as long as wanted by the remarks of their jobs. */
+/** The lessons, padded to the wanted size with remarks of their jobs. */
 function makeBody(): string {
   const jobs = makeJobs(lessons, { rooms, from: term });
   const missing = mebibytes * 2 ** 20 - JSON.stringify(jobs).length;
@@ -32,7 +32,7 @@ function makeBody(): string {
   return JSON.stringify(jobs.map((job) => ({ ...job, Bemerkung })));
 }
 
-/** An upload that never ends by itself, and what is answered to it. */
+/** An upload that never ends by itself, and its answer. */
 async function beginSlow(body: string) {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:webhook`: notifications per second that are stored, have queued the reading of their calendar and are
- * answered, by a Web process with its limits raised, beside a bare node:http server that does one INSERT per POST, in
- * one run and in turns. Then, with a worker and a mail server: how often a mailbox is read after 500 notifications in two
- * seconds, and how long 1,000 a second wait for their answers while clients read bookings.
+ * `npm run bench:webhook`: notifications per second that a Web process with raised limits stores, queues a reading for and answers,
+ * beside a bare node:http server that does one INSERT per POST, in turns within one run. Then, with a worker and a mail server: how
+ * often a mailbox is read after 500 notifications in two seconds, and how long 1,000 a second wait for their answers while clients read
+ * bookings.
  */
 import { startMailServer } from '../test/mail/_util/mail-server.ts';
 import { cpuOf, cpuOfPostgres, median, quantile, say, show } from './_util/figures.ts';
@@ -38,12 +38,12 @@ const { countOf, settle, subscribe, requestsOf } = openMailboxes(bench, mailServ
 
 type Side = { name: string; port: number; pid: number; requests: string[]; table: string };
 
-/** Notifications per second of the sides, in turns; each has stored what it has answered. */
+/** Notifications per second of each side, in turns; each stores what it answers. */
 async function compare(name: string, sides: Side[], connections: number): Promise<void> {
   const rates = new Map<Side, number[]>(sides.map((side) => [side, []]));
   const costs = new Map<Side, number[]>(sides.map((side) => [side, []]));
   const databaseCosts = new Map<Side, number[]>(sides.map((side) => [side, []]));
-  // The first round warms up.
+  // The first round is a warm-up.
   for (let round = 0; round <= options.rounds; round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const { port, pid, requests, table } = side;
@@ -85,7 +85,7 @@ async function compare(name: string, sides: Side[], connections: number): Promis
 
 const port = Number(new URL(bench.url).port);
 
-/** Without the worker's readings, which both sides would pay for: no calendar may be read yet. */
+/** Keeps the worker from reading calendars, which would slow down both sides. */
 async function compareWithBare(subscriptions: { id: number }[]): Promise<void> {
   await client.query(`
     create table bare_notification (id uuid primary key, received_at timestamptz not null default now(), content_type text,
@@ -129,7 +129,7 @@ async function countReadings(subscriptions: { id: number; calendarId: number }[]
       ])
     ).rows[0]?.n ?? 0;
   await settle();
-  // What was sent before has the same watermarks.
+  // Earlier notifications have the same watermarks.
   await client.query('truncate mail_notification');
   const before = await readings();
   const { answers, waits = [] } = await load(generator, {

@@ -5,7 +5,7 @@ import type pg from 'pg';
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 export const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-/** The value that `part` of the sorted ones do not exceed. */
+/** The quantile `part` of the sorted values. */
 export const quantile = (sorted: readonly number[], part: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number;
 
@@ -31,7 +31,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Microseconds that a process has spent, with those that it has started (setting `Processes`). */
+/** CPU microseconds of a process and those that it has started (setting `Processes`). */
 export const cpuOf = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + cpuOf(child), spent(statOf(pid), 2));
 
@@ -39,7 +39,7 @@ export const cpuOf = (pid: number): number =>
 export const memoryOf = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
-/** Microseconds that a PostgreSQL server of this machine has spent, with those of its connections that have ended. */
+/** CPU microseconds of a local PostgreSQL server, including ended connections. */
 export async function cpuOfPostgres(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const server = statOf(rows[0]?.pid ?? 0)?.[1];
@@ -56,14 +56,14 @@ export function print(table: readonly (readonly string[])[]): void {
     say([first.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart((widths[at + 1] ?? 0) + 2))].join(''));
 }
 
-/** What a bench has compared; the first cell of each row names a side. */
+/** The comparison of a bench; the first cell of each row names a side. */
 export type Table = { what: string; headings: string[]; rows: string[][] };
 
 /**
  * Prints a table, and sends it to the process that started this one to collect them, if there is one.
  * @param what the heading of its first column, which names the rows
  * @param columns digits behind the point by heading
- * @throws when a figure is none: whoever reads the table relies on all of them
+ * @throws if a figure is not a number: readers of the table rely on all of them
  */
 export function show(
   what: string,

@@ -21,7 +21,7 @@ export const watchingLoop = `--import=${path.join(import.meta.dirname, 'loop.ts'
 /** The next Monday four weeks from now, 09:00 UTC, in milliseconds: nothing is past, and opening hours are looked at. */
 export const term = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000 + 9 * 3_600_000;
 
-/** What is started ends with this process, however it ends. */
+/** Started processes end with this one, however it ends. */
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -47,7 +47,7 @@ async function startProcess(
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['src/main.js', 'serve'], {
     cwd: project,
-    // Only what goes wrong is for the reader of the bench.
+    // Readers of the bench need only errors.
     stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit', 'ipc'],
     env: {
       ...process.env,
@@ -56,7 +56,7 @@ async function startProcess(
       DatabaseUrl: databaseUrl,
       Pepper: pepper,
       LogLevel: 'warn',
-      // Of the Web process, in the Worker too: mail servers are told so.
+      // The address of the Web process, also in the Worker, which gives it to mail servers.
       IdpUrl: url,
       Limits__JobBodyBytes: String(1024 ** 3),
       Limits__JobsPerBatch: '1000000',
@@ -73,8 +73,8 @@ async function startProcess(
 }
 
 /**
- * A database of the migrated schema. The server keeps its data on a disk and through a loss of power, as one that matters
- * does; with --smoke it is that of the tests, if they run this bench the very one.
+ * A database with the migrated schema. As in production, the server stores its data durably on a disk; with --smoke it is a server
+ * of the tests, the very one of a test that runs this bench.
  */
 async function openBenchDatabase(smoke: boolean, opened: AsyncDisposableStack): Promise<string> {
   if (!process.env['ROOMGATE_TEST_TEMPLATE']) {
@@ -94,7 +94,7 @@ type Site = { client: pg.Client; tenant: Awaited<ReturnType<typeof makeTenant>>;
 
 /**
  * @param roomCount how many rooms the tenant has
- * @param options.smoke whether nothing is measured
+ * @param options.smoke true if nothing is measured
  * @param options.fill what else is stored before the processes start
  * @param options.onServer a migrated database, on a server of the bench's own
  * @param settings of the processes, written like the environment
@@ -106,7 +106,7 @@ export async function openBench(
 ) {
   await using opening = new AsyncDisposableStack();
   const databaseUrl = onServer ?? (await openBenchDatabase(smoke, opening));
-  // Who asks gets what goes wrong.
+  // Errors go to the caller.
   const db = openDatabase(databaseUrl, { max: 2, log: openLog('silent'), statementTimeout: 0 });
   opening.defer(() => db.destroy());
   const client = new pg.Client(databaseUrl);
@@ -122,7 +122,7 @@ export async function openBench(
   await fill?.({ client, tenant, rooms });
   const webPort = await freePort();
   const url = `http://127.0.0.1:${webPort}`;
-  // With --smoke one process is both: most of what a bench costs then is the start of processes.
+  // With --smoke one process has both roles, as starting processes takes most of the time then.
   const startWeb = () => startProcess(databaseUrl, smoke ? 'All' : 'Web', webPort, url, settings);
   opening.defer(async () => {
     await Promise.all([...children].map((child) => end(child, 'SIGTERM')));
@@ -162,7 +162,7 @@ export async function openBench(
     get webProcess() {
       return web.pid as number;
     },
-    /** Microseconds that the service has spent: its processes, and PostgreSQL. */
+    /** CPU microseconds of the service: its processes, and PostgreSQL. */
     async cpu(): Promise<number> {
       const own = [web, worker].reduce((sum, child) => sum + (child?.pid ? cpuOf(child.pid) : 0), 0);
       return own + (await cpuOfPostgres(client));
@@ -177,7 +177,7 @@ export async function openBench(
       const port = await freePort();
       return { port, process: await startProcess(databaseUrl, 'Web', port, url, { ...settings, ...further }) };
     },
-    /** Ends the Web process as a crash does, and starts another one at the same address, after what is done meanwhile. */
+    /** Kills the Web process, and starts another at the same address once `meanwhile` is done. */
     async crashWeb(meanwhile: () => Promise<void>): Promise<void> {
       await end(web, 'SIGKILL');
       await meanwhile();
@@ -192,7 +192,7 @@ export async function openBench(
       });
       return ((await answer.json()) as { BatchId: string }).BatchId;
     },
-    /** Waits until a batch has ended well. @throws when it has not, or with another number of lessons */
+    /** Waits until a batch has succeeded. @throws if it has failed, or has another number of lessons */
     async end(batchId: string, lessons: number): Promise<void> {
       for (;;) {
         const read = await fetch(`${url}/school/api/v2.0/jobs/batches/${batchId}?WaitSeconds=30`, {
@@ -209,9 +209,9 @@ export async function openBench(
         return;
       }
     },
-    /** Removes all bookings and batches, with whatever refers to them. */
+    /** Removes all bookings and batches, and everything that refers to them. */
     forget: () => client.query('truncate booking, lesson_job, batch_job, batch_error cascade'),
-    /** Does what PostgreSQL would do in the background, so that it does not do it while something is measured. */
+    /** Does the background work of PostgreSQL now, so that it does not happen during a measurement. */
     async settle(): Promise<void> {
       if (smoke) return;
       await client.query('vacuum analyze');
@@ -221,7 +221,7 @@ export async function openBench(
   };
 }
 
-/** What a program of the bench says next. @throws when it ends instead */
+/** The next message of a program of the bench. @throws if the program ends instead */
 export function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const onExit = () => reject(new Error('A process of the bench has ended.'));
@@ -239,7 +239,7 @@ export async function longestTurnOf(child: ChildProcess): Promise<number> {
   return await answerOf<number>(child);
 }
 
-/** @throws when a request is not answered well */
+/** @throws if a request fails */
 export async function load(generator: ChildProcess, run: Run): Promise<Outcome> {
   generator.send(run);
   const outcome = await answerOf<Outcome>(generator);

@@ -1,4 +1,4 @@
-/** A load generator in a process of its own: for each message one run of keep-alive connections, each asking again once it has its answer. */
+/** A load generator in a process of its own: each message starts a run of keep-alive connections, which send the next request after each answer. */
 import net from 'node:net';
 
 export type Run = {
@@ -19,7 +19,7 @@ export type Outcome = {
   waits?: number[];
 };
 
-/** Of all runs, so that nothing is sent twice. */
+/** Counts over all runs, so that nothing is sent twice. */
 let numbers = 0;
 
 /** Reads one answer from its parts; true with the last one. */
@@ -43,7 +43,7 @@ function readAnswer(): (part: string) => boolean {
   };
 }
 
-/** Ends when the time is over and all has been answered: nothing is left for the server to do in the time of another. */
+/** Ends when the time is over and everything is answered, so that no work remains for the next measurement. */
 function run({ port, requests, connections, milliseconds, numbered, perSecond }: Run): Promise<Outcome> {
   return new Promise((resolve) => {
     const started = performance.now();
@@ -95,7 +95,7 @@ function run({ port, requests, connections, milliseconds, numbered, perSecond }:
       }
       socket.on('connect', () => (perSecond === undefined ? ask() : idle.push(ask)));
       socket.on('data', (part: string) => {
-        // Faults are told by their text: an answer that is no 200, or a GraphQL answer with errors.
+        // Errors are recognized by their text: an answer other than 200, or a GraphQL answer with errors.
         if ((isFirst && !part.startsWith('HTTP/1.1 200')) || part.includes('"errors":')) return end(part);
         isFirst = false;
         if (!isLast(part)) return;

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a server: asked over its channel, it tells for how long at most its event loop has worked in one turn since it
- * was last asked, in milliseconds of CPU: on a machine with other work the clock would tell of that.
+ * Preloaded into a server: on request over its channel, it reports the longest turn of its event loop since the last request, in
+ * milliseconds of CPU, as wall-clock time would include other work of the machine.
  */
 const lookMs = 2;
 

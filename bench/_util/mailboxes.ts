@@ -9,17 +9,17 @@ import type { Bench } from './harness.ts';
 
 type MailServer = Awaited<ReturnType<typeof startMailServer>>;
 
-/** In a notification: gets a number that no other has, as the load generator writes it. */
+/** Part of a notification that the load generator replaces with a unique number. */
 export const numbered = '##########';
 
-/** What Exchange sends of a change: the item, and its folder. */
+/** The notification of Exchange about a change: the item, and its folder. */
 export const notification = ewsBody({ watermark: `AQAAA${numbered}`, events: ['ModifiedEvent', 'ModifiedEvent'] });
 
 export function postOf(address: string, body: string): string {
   return `POST ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/xml; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** Settings with which a process reads these mailboxes, and takes as many notifications as come. */
+/** Settings with which a process reads these mailboxes and accepts any number of notifications. */
 export const mailSettings = ({ ews, user, password }: MailServer) => ({
   Limits__NotificationsPerMinute: '10000000',
   MailServer__school__Kind: 'Ews',

@@ -1,4 +1,4 @@
-/** What the benches are told on their command lines. */
+/** The command-line options of the benches. */
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 

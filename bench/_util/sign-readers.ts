@@ -10,9 +10,9 @@ export type Asked = { port: number; path: string; query: string };
 export type Order =
   /** Opens streams of all signs, or others in the place of the first ones; answers when each has its first frame. */
   | { kind: 'open'; asked: Asked; signs: Sign[] }
-  /** Whoever is cut off comes back, after 0 to `within` seconds. */
+  /** Readers that are disconnected reconnect after 0 to `within` seconds. */
   | { kind: 'return'; within: number }
-  /** The first ones stop reading; the others go on. */
+  /** The first ones stop reading; the others continue. */
   | { kind: 'pause'; count: number }
   | { kind: 'close' }
   /** What has been read since the last report. */
@@ -25,14 +25,14 @@ export type Report = {
   p50: number;
   p99: number;
   max: number;
-  /** Changes between two frames of a reader that it was not told of. */
+  /** Changes that a reader has missed between two frames. */
   skipped: number;
 };
 
 type Reader = {
   sign: Sign;
   socket: net.Socket | undefined;
-  /** What has come of an event that is not complete yet. */
+  /** The received part of an incomplete event. */
   rest: string;
   /** The number of the last change that was seen. */
   seen: number;
@@ -44,7 +44,7 @@ type Reader = {
 const now = () => Number(process.hrtime.bigint() / 1_000n);
 const readers: Reader[] = [];
 let asked: Asked;
-/** Seconds within which whoever is cut off comes back; undefined: nobody does. */
+/** Seconds within which disconnected readers reconnect; undefined: they do not. */
 let returning: number | undefined;
 let delays: number[] = [];
 let skipped = 0;
@@ -82,7 +82,7 @@ function connect(reader: Reader): void {
   socket.on('connect', () => socket.write(requestOf(reader)));
   socket.on('data', (part: string) => {
     reader.rest += part;
-    // Behind each event ends a chunk.
+    // Each event ends a chunk.
     if (!part.endsWith('\n\n\r\n')) return;
     const text = reader.rest;
     reader.rest = '';

@@ -1,4 +1,4 @@
-/** A tenant's bookings of some years, straight into the tables, for what is measured in a database that is full. */
+/** Stores a tenant's bookings of some years directly in the tables, for measurements in a full database. */
 import type { Bench } from './harness.ts';
 
 const day = 86_400_000;
@@ -22,7 +22,7 @@ export async function storeBookings({ client, tenant, rooms, settle }: Bench, st
     from generate_series(0, $5::int - 1) as n`;
   const values = [tenant.mandatorId, tenant.resources[0]?.id, rooms.length, from, stored];
   await client.query('begin');
-  // Rows that are right need no checks, and nobody follows how they came to be; the constraints that are indexes stand.
+  // Correct rows need no checks, and nobody follows their creation; constraints that are indexes are kept.
   await client.query('set local session_replication_role = replica');
   await client.query(
     `insert into booking_series (mandator_id, id, recurrence_rule) overriding system value

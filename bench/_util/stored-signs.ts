@@ -1,4 +1,4 @@
-/** Door signs and what they show, straight into the tables. */
+/** Stores door signs and what they show directly in the tables. */
 import path from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';

@@ -1,4 +1,4 @@
-/** Tenants that are all alike, with bookings of some months, straight into the tables: the neighbours of the one that is measured. */
+/** Stores identical tenants with bookings of some months directly in the tables: the neighbours of the measured one. */
 import type pg from 'pg';
 import type { Bench } from './harness.ts';
 
@@ -17,7 +17,7 @@ export function storedDays(bookings: number, rooms: number): { first: number; da
   return { first: middle - Math.floor(days / 2) * day, days };
 }
 
-/** Drops the indexes of tables that no constraint needs. @returns what makes them again, which is quicker than to fill them row by row */
+/** Drops the indexes that no constraint needs. @returns the statements that recreate them, which is faster than filling them row by row */
 async function dropIndexes(client: pg.Client, ...tables: string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string; again: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as again from pg_index
