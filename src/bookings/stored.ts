@@ -169,7 +169,7 @@ export const selectStored = (asked: RawBuilder<unknown> | Asked) =>
     sql`, booking.position`,
   );
 
-const bookingById = readById<StoredRow>('booking by id', (db, asked) => ({
+const bookingById = readById<StoredRow>('booking by id', (_from, db, asked) => ({
   compile: () => selectStored(asked).compile(db),
 }));
 

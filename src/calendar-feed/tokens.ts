@@ -2,7 +2,7 @@
 import { checkReader, maySeePrivate, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { findPersonFor, findResource } from '../tenants/service.ts';
 
 export type CalendarToken = {
@@ -24,12 +24,7 @@ export const columns = [
   ...(['created_at as createdAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
 ] as const;
 
-const tokenById = readById<CalendarToken>('calendar token by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('calendar_token', onAsked)
-    .select([...columns, 'position']),
-);
+const tokenById = readById<CalendarToken>('calendar token by id', (from) => from('calendar_token').select(columns));
 
 /** A token of those that `listTokens` gives. @throws Forbidden for a display */
 export async function findToken(db: Database, viewer: Viewer, id: number): Promise<CalendarToken | undefined> {

@@ -1,18 +1,19 @@
 /** Reads records by their ids: one prepared statement for all reads of one turn of the event loop, whatever their tenants. */
-import { type AliasedRawBuilder, CompiledQuery, type JoinBuilder, sql } from 'kysely';
+import { type AliasedRawBuilder, CompiledQuery, type SelectQueryBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
 import { runPrepared, type Statement } from './prepared.ts';
+import type { DB } from './tables.ts';
 
 /** `position` is the place of a request among the wanted ids, from 1. */
 type AskedId = { askedMandator: number; askedId: number; position: number };
 /** The wanted ids as a table to join. */
 export type Asked = AliasedRawBuilder<AskedId, 'asked'>;
-type OfTenant = { record: { mandator_id: number; id: number } };
-
-/** Joins a table whose rows have a tenant and an id. */
-export const onAsked = (join: JoinBuilder<OfTenant & { asked: AskedId }, keyof OfTenant | 'asked'>) =>
-  join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId');
+/** Selects from the wanted rows of a table that has a tenant and an id in its key. */
+type FromWanted = <Table extends keyof DB>(
+  table: Table,
+) => SelectQueryBuilder<DB & { asked: AskedId }, Table | 'asked', { position: number }>;
+type Selection<Row> = { compile(): CompiledQuery<Row & { position: number }> };
 
 /**
  * Reads a record of a tenant by its id; undefined when the tenant has none. Several callers may share the object.
@@ -29,13 +30,25 @@ const unnested = (mandatorIds: readonly number[], ids: readonly number[]) =>
   sql`rows from (
     unnest((select ${mandatorIds}::integer[])), unnest((select ${ids}::bigint[]))) with ordinality`;
 
+function fromWanted(db: Database, asked: Asked): FromWanted {
+  // The types are those of one table; all of them have these columns.
+  const from = (table: 'location') =>
+    db
+      .selectFrom(asked)
+      .innerJoin(table, (join) =>
+        join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
+      )
+      .select('position');
+  return from as unknown as FromWanted;
+}
+
 /**
  * @param name of the prepared statement
- * @param select selects the wanted records, with their `position`, by an inner join
+ * @param select selects the columns of the wanted records; or all of it, with their `position`, by an inner join with `asked`
  */
 export function readById<Row extends object>(
   name: string,
-  select: (db: Database, asked: Asked) => { compile(): CompiledQuery<Row & { position: number }> },
+  select: (from: FromWanted, db: Database, asked: Asked) => Selection<Row>,
 ): ReadById<Row> {
   type Positioned = Row & { position: number };
   type Key = { mandatorId: number; id: number };
@@ -47,8 +60,8 @@ export function readById<Row extends object>(
   let statement: Statement | undefined;
 
   function statementOf(db: Database): Statement {
-    const asked = unnested([], []).as<'asked'>(sql`asked("askedMandator", "askedId", position)`);
-    statement ??= { name, sql: select(db, asked as Asked).compile().sql };
+    const asked = unnested([], []).as<'asked'>(sql`asked("askedMandator", "askedId", position)`) as Asked;
+    statement ??= { name, sql: select(fromWanted(db, asked), db, asked).compile().sql };
     return statement;
   }
 

@@ -6,7 +6,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
@@ -48,11 +48,8 @@ export async function listCalendars(
 
 const unknown = () => new NotFound('There is no holiday calendar of this id.');
 
-const calendarById = readById<HolidayCalendar>('holiday calendar by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('holiday_calendar', onAsked)
-    .select([...columns, 'position']),
+const calendarById = readById<HolidayCalendar>('holiday calendar by id', (from) =>
+  from('holiday_calendar').select(columns),
 );
 
 /** @throws Forbidden */

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 import { deriveKey } from './sealing.ts';
@@ -102,12 +102,7 @@ const columns = [
 export const selectPins = (db: Database, mandatorId: number) =>
   db.selectFrom('pin').where('mandator_id', '=', mandatorId).select(columns);
 
-export const pinById = readById<Pin>('PIN by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('pin', onAsked)
-    .select([...columns, 'position']),
-);
+export const pinById = readById<Pin>('PIN by id', (from) => from('pin').select(columns));
 
 /**
  * Ends a PIN, its tokens and its streams, on every process; repeating it is no error.

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
 import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
@@ -32,12 +32,7 @@ const kind: RecordKind = {
   used: 'A policy names this group; take it out of the policies first.',
 };
 
-const groupById = readById<Group>('group by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('person_group', onAsked)
-    .select([...columns, 'position']),
-);
+const groupById = readById<Group>('group by id', (from) => from('person_group').select(columns));
 
 /** The groups of the tenant by id. @throws Forbidden unless the caller is an Admin or asks for its own groups */
 export async function listGroups(

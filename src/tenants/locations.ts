@@ -4,7 +4,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict } from '../errors.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 import { withZoneName } from './time-zones.ts';
@@ -26,12 +26,7 @@ const kind: RecordKind = {
 const locationsOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('location').where('mandator_id', '=', mandatorId).select(columns);
 
-const locationById = readById<Location>('location by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('location', onAsked)
-    .select([...columns, 'position']),
-);
+const locationById = readById<Location>('location by id', (from) => from('location').select(columns));
 
 /** The locations of the tenant by id, including retired ones. @throws Forbidden for a display */
 export async function listLocations(

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
@@ -59,12 +59,8 @@ const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
     .select(columns)
     .$narrowType<Pick<PersonRecord, 'role'>>();
 
-const personById = readById<PersonRecord>('person by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('person', onAsked)
-    .select([...columns, 'position'])
-    .$narrowType<Pick<PersonRecord, 'role'>>(),
+const personById = readById<PersonRecord>('person by id', (from) =>
+  from('person').select(columns).$narrowType<Pick<PersonRecord, 'role'>>(),
 );
 
 /** The persons of the tenant by id, including retired ones. @throws Forbidden */

@@ -5,7 +5,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
 import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
@@ -35,12 +35,7 @@ const kind: RecordKind = {
 /** The lists of groups of a policy. */
 const lists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide', 'mayBookForOthers'] as const;
 
-const policyById = readById<PolicyRecord>('policy by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('policy', onAsked)
-    .select([...columns, 'position']),
-);
+const policyById = readById<PolicyRecord>('policy by id', (from) => from('policy').select(columns));
 
 /** The policies of the tenant by id, without those whose resources the caller may not see. @throws Forbidden for a display */
 export async function listPolicies(

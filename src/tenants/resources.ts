@@ -7,7 +7,7 @@ import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
@@ -67,12 +67,7 @@ const kind: RecordKind = {
   taken: 'Another resource of this location has this name already; choose another.',
 };
 
-const resourceById = readById<Resource>('resource by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('resource', onAsked)
-    .select([...columns, 'position']),
-);
+const resourceById = readById<Resource>('resource by id', (from) => from('resource').select(columns));
 
 /** The resources of the tenant by id, without those that policies hide from the caller. @throws Forbidden for a display */
 export async function listResources(

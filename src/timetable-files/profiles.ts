@@ -6,7 +6,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
@@ -46,12 +46,7 @@ export async function listProfiles(
   return await readCounted(db, profileList, page, (part) => list.$call(pageById('id', part)));
 }
 
-const profileById = readById<Profile>('timetable profile by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('timetable_profile', onAsked)
-    .select([...columns, 'position']),
-);
+const profileById = readById<Profile>('timetable profile by id', (from) => from('timetable_profile').select(columns));
 
 /** @throws Forbidden */
 export async function findProfile(db: Database, viewer: Viewer, id: number): Promise<Profile | undefined> {

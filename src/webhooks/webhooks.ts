@@ -8,7 +8,7 @@ import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
-import { onAsked, readById } from '../db/read-by-id.ts';
+import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
@@ -34,12 +34,7 @@ export async function listWebhooks(db: Database, viewer: Viewer, page: PageReque
 
 const unknown = () => new NotFound('There is no webhook of this id.');
 
-const webhookById = readById<Webhook>('webhook by id', (db, asked) =>
-  db
-    .selectFrom(asked)
-    .innerJoin('webhook', onAsked)
-    .select([...columns, 'position']),
-);
+const webhookById = readById<Webhook>('webhook by id', (from) => from('webhook').select(columns));
 
 /** @throws Forbidden */
 export async function findWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook | undefined> {

@@ -15,15 +15,7 @@ let db: Database;
 let one: Awaited<ReturnType<typeof makeTenant>>;
 let other: Awaited<ReturnType<typeof makeTenant>>;
 
-const reader = (name: string) =>
-  readById<Name>(name, (database, asked) =>
-    database
-      .selectFrom(asked)
-      .innerJoin('resource', (join) =>
-        join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
-      )
-      .select(['name', 'capacity', 'position']),
-  );
+const reader = (name: string) => readById<Name>(name, (from) => from('resource').select(['name', 'capacity']));
 const read = reader('resource of the test');
 const idOf = ({ resources }: typeof one, at: number) => resources[at]?.id as number;
 
