@@ -316,16 +316,16 @@ ${table('Operation', changedWhereUsersImport, userNames)}
 
 ## What lists, feeds and streams tell
 
-Whether they tell of the resource, its bookings, lessons and problems: \`unknown\` is an answer without them. The batch has been
-sent by an Admin; of its own batches a User reads the jobs and lessons in resources that it sees. \`gone\` has what was moved to
-the resource from one that the caller sees. Who does not see all resources is told by \`changes\` of no display, and of no batches
-of others.
+Whether they include the resource, its bookings, lessons and problems: \`unknown\` means an answer without them. The batch was sent by
+an Admin; of its own batches, a User reads the jobs and lessons in resources that it sees. \`gone\` lists bookings that were moved to the
+resource from one that the caller sees. For callers who do not see all resources, \`changes\` omits displays and the batches of
+others.
 
 ${table('In the answer of', told)}
 
 ## Without a credential
 
 ${openOperations.map((name) => `\`${name}\``).join(', ')}. Webhooks carry a secret of their
-own. \`GET /{mandator}/session\` needs the cookie of a session, and tells of that alone; the cookie counts for all operations of its
-person ([contract 12](contract/console.md#12-console)).
+own. \`GET /{mandator}/session\` needs the cookie of a session, and describes only that session; the cookie is accepted for all operations of
+its person ([contract 12](contract/console.md#12-console)).
 `;
