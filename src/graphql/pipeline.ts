@@ -13,7 +13,7 @@ import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits, explainVariables } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
 import { Resolved } from './resolved.ts';
-import { createSchema } from './schema.ts';
+import { wholeSchema } from './schema.ts';
 
 /** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
 type Known = { result?: Result; refusal?: Result };
@@ -126,7 +126,7 @@ export type Pipeline = ReturnType<typeof createPipeline>;
 
 /** @param countRequest counts further requests of the viewer; throws LimitExceeded */
 export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: number) => void) {
-  const schema = createSchema();
+  const schema = wholeSchema();
   const limits = createLimits(countRequest);
   const yoga = createYoga<GraphqlCall>({
     schema,

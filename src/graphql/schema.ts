@@ -21,8 +21,15 @@ import { createBuilder } from './builder.ts';
 import { addNodes } from './nodes.ts';
 import { takeResolved } from './resolved.ts';
 
-/** The whole schema: `serverTime`, and the types and fields of every room. */
-export function createSchema(): GraphQLSchema {
+let made: GraphQLSchema | undefined;
+
+/** The whole schema: `serverTime`, and the types and fields of every room. Nobody changes it, so that it is made once. */
+export function wholeSchema(): GraphQLSchema {
+  made ??= makeSchema();
+  return made;
+}
+
+function makeSchema(): GraphQLSchema {
   const builder = createBuilder();
   builder.queryField('serverTime', (t) =>
     t.field({
@@ -54,4 +61,4 @@ export function createSchema(): GraphQLSchema {
 }
 
 /** The text of `schema.graphql`. */
-export const printSchemaText = (): string => `${printSchema(lexicographicSortSchema(createSchema()))}\n`;
+export const printSchemaText = (): string => `${printSchema(lexicographicSortSchema(wholeSchema()))}\n`;

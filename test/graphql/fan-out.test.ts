@@ -23,7 +23,7 @@ import { nextOf } from '../../src/flow/latest.ts';
 import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { type Execution, eventOf, resultOf } from '../../src/graphql/execution.ts';
 import { createSubscriptions, type Frames } from '../../src/graphql/frames.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { wholeSchema } from '../../src/graphql/schema.ts';
 import { createEventStreams } from '../../src/graphql/sse.ts';
 import { createStreams, resolveFrame } from '../../src/graphql/streams.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -253,7 +253,7 @@ describe('an execution', () => {
   });
 
   test('is promised to be the same for all only by the frames of rooms', () => {
-    const fields = Object.values(createSchema().getSubscriptionType()?.getFields() ?? {});
+    const fields = Object.values(wholeSchema().getSubscriptionType()?.getFields() ?? {});
     const promising = fields.filter(({ extensions }) => extensions['sharesFrames']);
     expect(promising.map(({ name }) => name).sort()).toEqual(['board', 'display']);
   });

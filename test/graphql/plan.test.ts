@@ -18,7 +18,7 @@ import { createLimits } from '../../src/graphql/limits.ts';
 import { createPipeline } from '../../src/graphql/pipeline.ts';
 import { planFrames, planQuery } from '../../src/graphql/plan.ts';
 import { Resolved } from '../../src/graphql/resolved.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { wholeSchema } from '../../src/graphql/schema.ts';
 import { TextList } from '../../src/http/large-json.ts';
 import { openLog } from '../../src/log.ts';
 import { documents } from '../../src/web/display/frames.ts';
@@ -165,7 +165,6 @@ describe('a query by its plan', () => {
 
 describe('a plan', () => {
   const limits = createLimits(() => {});
-  const wholeSchema = createSchema();
   const planned = (value: () => unknown, type: GraphQLOutputType) => {
     const fields = { one: { type, resolve: value }, other: { type: GraphQLInt, resolve: async () => 2 } };
     const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
@@ -185,7 +184,7 @@ describe('a plan', () => {
     ['mutation { cancelBatch(id: "x") { __typename } }', false],
     ['subscription { batches { id } }', false],
   ])('is made of one query over plain records: %s', (query, isMade) => {
-    expect(planQuery(wholeSchema, parse(query), limits) !== undefined).toBe(isMade);
+    expect(planQuery(wholeSchema(), parse(query), limits) !== undefined).toBe(isMade);
   });
 
   test.each<[string, () => unknown, GraphQLOutputType, unknown]>([
@@ -221,7 +220,7 @@ describe('a plan', () => {
 });
 
 describe('a plan of frames', () => {
-  const schema = createSchema();
+  const schema = wholeSchema();
   const call = { viewer: { mandatorId: 1 }, context: {} } as GraphqlCall;
   const planOf = (query: string) => {
     const document = parse(query);
