@@ -12,7 +12,7 @@ const [hour, day] = [3_600_000, 86_400_000];
 const midnight = Math.ceil(Date.now() / day) * day + day;
 const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour).toISOString();
 const span = (days: number, hours = 9, length = 1) => ({ start: at(days, hours), end: at(days, hours + length) });
-const rooms = Array.from({ length: 20 }, (_, index) => `D${String(index).padStart(2, '0')}`);
+const roomsOf = (kind: string) => Array.from({ length: 20 }, (_, index) => `${kind}${String(index).padStart(2, '0')}`);
 const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 const erika = 'erika@contoso.test';
 
@@ -71,17 +71,23 @@ const kinds: Kind[] = [
   },
 ];
 
+/** It shows the same calendars to the clients of every kind; each has rooms of its own. */
+let server: MailServer;
+beforeAll(async () => {
+  server = await startMailServer();
+});
+afterAll(() => server.stop());
+
 describe.each(kinds)(
   'a conflict in a calendar of $kind',
   ({ kind, settings, isDecline, keeps, operation, refusal }) => {
-    let server: MailServer;
+    const rooms = roomsOf(kind);
     let relay: Relay;
     let desk: WritingDesk;
     let used = 0;
     let room: { id: number; mailbox: string; mandatorId: number; calendarId: number };
 
     beforeAll(async () => {
-      server = await startMailServer();
       relay = await startRelay(server.url);
       for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
       const told = Object.entries(await settings(server, relay.url));
@@ -95,7 +101,6 @@ describe.each(kinds)(
     afterAll(async () => {
       await desk?.close();
       await relay?.stop();
-      await server?.stop();
     });
     beforeEach(async () => {
       const { id, name } = desk.tenant.resources[used]!;

@@ -1,5 +1,5 @@
 /** Exchange reports changes by ids: which requests follow, and that they suffice. Over the wire, with a copy of what was read. */
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { runNextBatch } from '../../src/lessons/service.ts';
 import { openLog } from '../../src/log.ts';
@@ -12,24 +12,29 @@ import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { seed, times } from '../_util/long.ts';
 import { startGoBetween } from './_util/go-between.ts';
 import { readAll } from './_util/in-steps.ts';
-import { startMailServer } from './_util/mail-server.ts';
+import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { startExchangeThere } from './_util/there.ts';
 import { openWritingDesk } from './_util/writing-desk.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const window = { start: new Date('2031-01-01T00:00:00Z'), end: new Date('2031-03-01T00:00:00Z') };
 
+let server: MailServer;
+let rooms = 0;
 const leaving: (() => Promise<unknown>)[] = [];
+beforeAll(async () => {
+  server = await startMailServer();
+});
+afterAll(() => server.stop());
 afterEach(async () => {
   for (const leave of leaving.splice(0).reverse()) await leave();
+  await server.clearFaults();
 });
 
 async function openRoom() {
-  const server = await startMailServer();
-  leaving.push(server.stop);
   const between = await startGoBetween(server.url);
   leaving.push(between.stop);
-  const mailbox = 'aula@rooms.test';
+  const mailbox = `aula${++rooms}@rooms.test`;
   await server.addRoom(mailbox, { allowConflicts: true });
   const { user: User, password: Password } = server;
   const Url = `${between.url}/EWS/Exchange.asmx`;
@@ -54,7 +59,6 @@ async function openRoom() {
   };
 
   return {
-    server,
     mailbox,
     groups,
     written,
@@ -179,7 +183,7 @@ describe('what Exchange tells', () => {
 
   test('is enough for appointments; series, and ids that may be of some, ask for a view of all', async () => {
     const room = await openRoom();
-    const { server, mailbox, read, groups } = room;
+    const { mailbox, read, groups } = room;
     expect(await read()).toMatchObject({ whole: true, groups: [] });
     const one = await server.appoint(mailbox, facts(at(1), 'One'));
     const other = await server.appoint(mailbox, facts(at(2), 'Other'));
@@ -211,7 +215,7 @@ describe('what Exchange tells', () => {
   });
 
   test('is viewed when an item cannot be read by itself, and asked for again when the server is busy', async () => {
-    const { server, mailbox, read, groups } = await openRoom();
+    const { mailbox, read, groups } = await openRoom();
     await read();
     await server.appoint(mailbox, facts(at(1), 'One'));
     await server.fault({ fault: 'busy', face: 'Ews', operation: 'GetItem' });
@@ -222,7 +226,7 @@ describe('what Exchange tells', () => {
 
   test(`leads to what a view of all finds, whatever people and this service do (TEST_SEED=${seed})`, async () => {
     const room = await openRoom();
-    const { server, mailbox, groups, written } = room;
+    const { mailbox, groups, written } = room;
     const { below, oneOf, roll } = openDice(seed);
     const uids: string[] = [];
     let views = 0;
