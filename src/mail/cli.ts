@@ -3,10 +3,8 @@ import { formatTable } from '../cli/output.ts';
 import {
   type CalendarStatus,
   listCalendarsOf,
-  listConflicts,
-  listDeclined,
-  listUnreadable,
-  listUnwritten,
+  type ListedItems,
+  listItems,
   type MailConflict,
   openCallback,
   pushWorks,
@@ -50,13 +48,7 @@ const toUnwrittenRecord = ({ bookingId, start, end, cause, reason, nextTryAt }: 
   NextTryAt: nextTryAt,
 });
 
-const toRecord = (
-  calendar: CalendarStatus,
-  conflicts: readonly MailConflict[],
-  declined: readonly MailConflict[],
-  unreadable: readonly UnreadableItem[],
-  unwritten: readonly UnwrittenItem[],
-) => ({
+const toRecord = (calendar: CalendarStatus, items: ListedItems) => ({
   Mandator: calendar.mandator,
   CalendarId: calendar.id,
   ResourceId: calendar.resourceId,
@@ -75,14 +67,14 @@ const toRecord = (
   FoundByPoll: calendar.foundByPoll,
   Fault: calendar.fault && { Kind: calendar.fault.kind, Text: calendar.fault.text },
   ConflictCount: calendar.conflictCount,
-  Conflicts: conflicts.map(toConflictRecord),
+  Conflicts: items.conflicts.map(toConflictRecord),
   DeclinedCount: calendar.declinedCount,
-  Declined: declined.map(toConflictRecord),
+  Declined: items.declined.map(toConflictRecord),
   UnreadableCount: calendar.unreadableCount,
-  Unreadable: unreadable.map(toUnreadableRecord),
+  Unreadable: items.unreadable.map(toUnreadableRecord),
   WritingFault: calendar.writingFault,
   UnwrittenCount: calendar.unwrittenCount,
-  Unwritten: unwritten.map(toUnwrittenRecord),
+  Unwritten: items.unwritten.map(toUnwrittenRecord),
 });
 
 const headings = [
@@ -105,11 +97,11 @@ const toRow = (calendar: CalendarStatus) => [
 /** The table of unreadable items. They are never booked, so operators would not notice them otherwise. */
 function formatUnreadable(
   calendars: readonly CalendarStatus[],
-  unreadable: ReadonlyMap<number, readonly UnreadableItem[]>,
+  itemsOf: (calendar: CalendarStatus) => ListedItems,
 ): string {
-  const rows = calendars.flatMap(({ id, mandator, mailbox }) =>
-    (unreadable.get(id) ?? []).map(({ uid, itemId, reason, since }) => [
-      ...[mandator, mailbox, uid ?? itemId, minute(since), reason ?? ''],
+  const rows = calendars.flatMap((calendar) =>
+    itemsOf(calendar).unreadable.map(({ uid, itemId, reason, since }) => [
+      ...[calendar.mandator, calendar.mailbox, uid ?? itemId, minute(since), reason ?? ''],
     ]),
   );
   return rows.length === 0
@@ -160,26 +152,14 @@ export const addCommands: AddCommands = (program, action) => {
       action(async (cli, options: Options) => {
         const { db } = cli.context;
         const calendars = await listCalendarsOf(db, options.mandator);
-        const told = cli.json ? calendars : [];
-        const conflicts = Map.groupBy(await listConflicts(db, told), ({ calendarId }) => calendarId);
-        const declined = Map.groupBy(await listDeclined(db, told), ({ calendarId }) => calendarId);
-        const unwritten = Map.groupBy(await listUnwritten(db, told), ({ calendarId }) => calendarId);
-        const unreadable = Map.groupBy(await listUnreadable(db, calendars), ({ calendarId }) => calendarId);
+        const itemsOf = await listItems(db, calendars);
         const text =
           calendars.length > 0
-            ? formatTable(headings, calendars.map(toRow)) + formatUnreadable(calendars, unreadable)
+            ? formatTable(headings, calendars.map(toRow)) + formatUnreadable(calendars, itemsOf)
             : none(options.mandator).message;
         cli.print(
           text,
-          calendars.map((calendar) =>
-            toRecord(
-              calendar,
-              conflicts.get(calendar.id) ?? [],
-              declined.get(calendar.id) ?? [],
-              unreadable.get(calendar.id) ?? [],
-              unwritten.get(calendar.id) ?? [],
-            ),
-          ),
+          calendars.map((calendar) => toRecord(calendar, itemsOf(calendar))),
         );
       }),
     );
@@ -195,8 +175,8 @@ export const addCommands: AddCommands = (program, action) => {
           const { kind, url } = await openCallback(context, options.mandator);
           const text =
             kind === 'CalDav'
-              ? `${url}\nWhoever has it can have calendars read, and nothing more. It stays the same.`
-              : `${url}\nNothing is to be done with it: the service gives it to the mail server by itself, with a secret of its own for each calendar.`;
+              ? `${url}\nWhoever has this URL can have calendars read, and nothing more. It does not change.`
+              : `${url}\nNo action is needed: the service gives it to the mail server itself, with a secret for each calendar.`;
           print(text, { Kind: kind, Url: url, GivenByService: kind !== 'CalDav' });
         },
         { makesSecrets: true },

@@ -158,3 +158,33 @@ export async function listUnwritten(db: Database, calendars: readonly AskedCalen
     order by item.calendar_id, item.starts_at, item.booking_id limit ${most.together}`.execute(db);
   return rows;
 }
+
+/** The items that are listed with a calendar. */
+export type ListedItems = {
+  conflicts: readonly MailConflict[];
+  declined: readonly MailConflict[];
+  unreadable: readonly UnreadableItem[];
+  unwritten: readonly UnwrittenItem[];
+};
+
+/** Reads the lists of all these calendars, with one statement for each kind. @returns the lists of a calendar */
+export async function listItems(db: Database, calendars: readonly AskedCalendar[]) {
+  async function byCalendar<Row extends { calendarId: number }>(
+    list: (db: Database, calendars: readonly AskedCalendar[]) => Promise<Row[]>,
+  ): Promise<(id: number) => Row[]> {
+    const rows = Map.groupBy(await list(db, calendars), ({ calendarId }) => calendarId);
+    return (id) => rows.get(id) ?? [];
+  }
+  const [conflicts, declined, unreadable, unwritten] = await Promise.all([
+    byCalendar(listConflicts),
+    byCalendar(listDeclined),
+    byCalendar(listUnreadable),
+    byCalendar(listUnwritten),
+  ]);
+  return ({ id }: AskedCalendar): ListedItems => ({
+    conflicts: conflicts(id),
+    declined: declined(id),
+    unreadable: unreadable(id),
+    unwritten: unwritten(id),
+  });
+}

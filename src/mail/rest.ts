@@ -6,10 +6,7 @@ import { type Route, route } from '../rest/route.ts';
 import {
   type CalendarStatus,
   getCalendar,
-  listConflicts,
-  listDeclined,
-  listUnreadable,
-  listUnwritten,
+  listItems,
   mostReadingsPerMinute,
   overseeCalendars,
   readCalendarNow,
@@ -22,26 +19,9 @@ const forAdmins = { 403: 'Only an Admin sees how the calendars of the mail serve
 /** As many as a tenant may have resources. */
 const mostCalendars = 10_000;
 
-type Of = Parameters<typeof listConflicts>;
-/** The records of calendars, with four statements for all of them. */
 async function recordsOf({ db }: Context, calendars: readonly CalendarStatus[]) {
-  const byCalendar = async <Row extends { calendarId: number }>(list: (...of: Of) => Promise<Row[]>) =>
-    Map.groupBy(await list(db, calendars), ({ calendarId }) => calendarId);
-  const [conflicts, declined, unreadable, unwritten] = await Promise.all([
-    byCalendar(listConflicts),
-    byCalendar(listDeclined),
-    byCalendar(listUnreadable),
-    byCalendar(listUnwritten),
-  ]);
-  return calendars.map((one) =>
-    toCalendarRecord(
-      one,
-      conflicts.get(one.id) ?? [],
-      declined.get(one.id) ?? [],
-      unreadable.get(one.id) ?? [],
-      unwritten.get(one.id) ?? [],
-    ),
-  );
+  const itemsOf = await listItems(db, calendars);
+  return calendars.map((calendar) => toCalendarRecord(calendar, itemsOf(calendar)));
 }
 
 export const routes: Route[] = [

@@ -19,8 +19,10 @@ export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
 export {
   type Decline,
+  type ListedItems,
   listConflicts,
   listDeclined,
+  listItems,
   listUnreadable,
   listUnwritten,
   type MailConflict,

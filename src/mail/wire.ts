@@ -3,12 +3,11 @@ import { z } from 'zod';
 import { count, flag, id, instant, maybeId, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
 import {
   type CalendarStatus,
+  type ListedItems,
   type MailConflict,
   most,
   pushWorks,
   statusValues,
-  type UnreadableItem,
-  type UnwrittenItem,
 } from './service.ts';
 
 const decline = z
@@ -136,21 +135,15 @@ const [ofDecline, ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = 
 const toConflictRecord = ({ decline: told, ...item }: MailConflict) =>
   ofConflict({ ...item, decline: told && ofDecline(told) });
 
-export const toCalendarRecord = (
-  calendar: CalendarStatus,
-  conflicts: readonly MailConflict[],
-  declined: readonly MailConflict[],
-  unreadable: readonly UnreadableItem[],
-  unwritten: readonly UnwrittenItem[],
-) =>
+export const toCalendarRecord = (calendar: CalendarStatus, items: ListedItems) =>
   ofCalendar({
     ...calendar,
     pushWorks: pushWorks(calendar),
     fault: calendar.fault && ofFault(calendar.fault),
-    conflicts: conflicts.map(toConflictRecord),
-    declined: declined.map(toConflictRecord),
-    unreadable: unreadable.map(ofUnreadable),
-    unwritten: unwritten.map(ofUnwritten),
+    conflicts: items.conflicts.map(toConflictRecord),
+    declined: items.declined.map(toConflictRecord),
+    unreadable: items.unreadable.map(ofUnreadable),
+    unwritten: items.unwritten.map(ofUnwritten),
   });
 
 export const example = {
