@@ -67,7 +67,7 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
       {
         check: 'Server',
         level: 'warning',
-        text: `nothing that speaks like roomgate answers at ${IdpUrl}`,
+        text: `no roomgate server answers at ${IdpUrl}`,
         remedy: 'Start it with "roomgate serve", or set IdpUrl to where it is.',
       },
     ];

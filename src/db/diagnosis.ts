@@ -94,7 +94,7 @@ async function examineSessions(url: string): Promise<Finding[]> {
         : {
             check: 'Notifications',
             level: 'fault',
-            text: 'LISTEN hears nothing: subscriptions and waiting polls would not see changes',
+            text: 'LISTEN receives nothing: subscriptions and waiting polls would not see changes',
             remedy: directConnection,
           },
       rows[0].taken === false

@@ -45,7 +45,7 @@ function judge(
   if (place === 'this machine')
     return {
       level: 'fault',
-      text: 'means this machine to every machine, so no mail server comes here',
+      text: 'means this machine on every machine, so no mail server reaches it',
       remedy,
     };
   if (place === 'a private network' && cloud)
@@ -53,7 +53,7 @@ function judge(
   if (callback.protocol !== 'https:')
     return {
       level: cloud ? 'fault' : 'warning',
-      text: `is no https URL: what is sent there can be read on the way, and ${cloud ?? 'Microsoft 365'} does not take it`,
+      text: `is not an https URL: what is sent there can be read in transit, and ${cloud ?? 'Microsoft 365'} does not accept it`,
       remedy,
     };
   return undefined;
@@ -83,7 +83,7 @@ async function probe(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'ch
       };
     return {
       level: 'warning',
-      text: `does not answer from here (${code}); mail servers may reach it all the same`,
+      text: `does not answer from here (${code}); mail servers may reach it nevertheless`,
       remedy,
     };
   }

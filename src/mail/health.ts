@@ -74,7 +74,7 @@ function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   if (olderThan(dirtySince, 5 * minuteMs))
     return {
       level: 'warning',
-      text: `what has changed since ${since(dirtySince)} is not read`,
+      text: `changes since ${since(dirtySince)} have not been read`,
       remedy: 'See that a worker runs (Role=All or Role=Worker), and look into its log.',
     };
   return undefined;
@@ -118,7 +118,7 @@ function pushTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   if (foundByPoll >= fewChanges && foundByPoll > foundByPush)
     return {
       level: 'warning',
-      text: `${foundByPoll} changes were found by asking and ${foundByPush} by push, which does not seem to tell all`,
+      text: `${foundByPoll} changes were found by polling and ${foundByPush} by push, which seems to miss some`,
       remedy: noPush[kind],
     };
   return undefined;
@@ -194,7 +194,7 @@ function examineTenant(
   const rest: Finding = {
     check: 'Calendar',
     level,
-    text: `${mandator}: ${more} more are not well`,
+    text: `${mandator}: ${more} more have problems`,
     remedy: '"roomgate mail list" names them.',
   };
   return [{ check: 'Mail', level, text }, ...told, ...(more > 0 ? [rest] : [])];

@@ -51,7 +51,7 @@ async function examine(db: Database): Promise<Finding[]> {
   const [first] = rows;
   if (!first) return [ok(check, count === 0 ? 'none' : `${count}, and their receivers take what is sent`)];
   const more = first.count - rows.length;
-  const rest: Finding = { check, level: 'warning', text: `${more} more are not well`, remedy: 'See webhooks list.' };
+  const rest: Finding = { check, level: 'warning', text: `${more} more have problems`, remedy: 'See webhooks list.' };
   return [...rows.map(findingOf), ...(more > 0 ? [rest] : [])];
 }
 

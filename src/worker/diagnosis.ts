@@ -15,7 +15,7 @@ async function examineAgreement(db: Database): Promise<Finding[]> {
       check: 'Workers',
       level: 'fault',
       text: 'have different settings of mail servers: no calendar is added, changed or taken out, and no subscription made',
-      remedy: 'Give MailServer of the settings, and its variables, to all of them alike, and start them anew.',
+      remedy: 'Give MailServer of the settings, and its variables, to all of them alike, and restart them.',
     },
   ];
 }

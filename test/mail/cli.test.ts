@@ -124,7 +124,7 @@ describe('mail list', () => {
     });
   });
 
-  test('what is booked and does not stand there is counted, and with --json each is told with its reason', async () => {
+  test('missing bookings are counted, and with --json each is listed with its reason', async () => {
     const { db } = context;
     const { mandator_id: mandatorId } = await db
       .selectFrom('mail_calendar')
@@ -201,7 +201,7 @@ describe('mail callback', () => {
 
   test('EWS: the URL without a secret, and that nothing is to be done', async () => {
     const { out } = await run('mail', 'callback', '--mandator', 'school');
-    expect(out).toMatch(/^https:\/\/rooms\.example\/api\/webhooks\/mailserver\nNothing is to be done/);
+    expect(out).toMatch(/^https:\/\/rooms\.example\/api\/webhooks\/mailserver\nNo action is needed/);
   });
 
   test.each([
@@ -287,7 +287,7 @@ describe('mail read', () => {
   });
 });
 
-test('doctor tells of mail servers behind the database', async () => {
+test('doctor reports mail servers after the database', async () => {
   const { out } = await run('doctor', '--json');
   const checks = (JSON.parse(out) as { Check: string }[]).map(({ Check }) => Check);
   expect(checks.slice(checks.indexOf('Database')).filter((check) => check !== 'Calendar')).toEqual([

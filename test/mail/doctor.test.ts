@@ -111,8 +111,8 @@ describe('the callback URL', () => {
   test.each<[object, string, string, RegExp]>([
     [remote, 'http://localhost:8080', 'fault', /means this machine/],
     [remote, 'https://[::1]/', 'fault', /means this machine/],
-    [remote, 'http://rooms.example', 'warning', /is no https URL/],
-    [graph, 'http://rooms.example', 'fault', /is no https URL/],
+    [remote, 'http://rooms.example', 'warning', /is not an https URL/],
+    [graph, 'http://rooms.example', 'fault', /is not an https URL/],
     [graph, 'https://192.168.1.4/', 'fault', /private network/],
     [remote, 'https://127.0.0.1:9/', 'fault', /means this machine/],
     [{}, 'http://127.0.0.1:59999/', 'warning', /does not answer from here \(ECONNREFUSED\)/],
@@ -223,7 +223,7 @@ describe('a calendar', () => {
       {},
       '',
       active,
-      'warning .* what has changed since .* is not read',
+      'warning .* changes since .* have not been read',
       /worker/,
     ],
     [
@@ -257,7 +257,7 @@ describe('a calendar', () => {
       {},
       '',
       active,
-      'warning .* 9 changes were found by asking and 8 by push',
+      'warning .* 9 changes were found by polling and 8 by push',
       /callback URL/,
     ],
     [
@@ -317,7 +317,7 @@ describe('a calendar', () => {
     expect(text).toMatch(/, and 130 more$/);
   });
 
-  test('of many the first are told of one by one, and the faults among them before the rest', async () => {
+  test('of many the first are listed one by one, faults first', async () => {
     const { rows } = await sql<{ id: number }>`
       insert into resource (mandator_id, location_id, name)
       select ${tenant.mandatorId}, ${tenant.locationId}, 'Many ' || n from generate_series(1, 30) as n returning id`.execute(
@@ -332,7 +332,7 @@ describe('a calendar', () => {
       );
     const { calendars } = await look();
     expect(calendars.map(({ level }) => level)).toEqual(['fault', ...Array(20).fill('warning')]);
-    expect(calendars.at(-1)?.text).toBe('school: 10 more are not well');
+    expect(calendars.at(-1)?.text).toBe('school: 10 more have problems');
   });
 
   test('/metrics: calendars by fault, subscriptions by state, changes, waiting, conflicts and what cannot be read', async () => {
