@@ -546,7 +546,7 @@ describe('lesson jobs', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('nobody displaces what he does not see', async () => {
+  test('nobody displaces bookings that are hidden from them', async () => {
     const job = { JobID: 'D', LektionList: [lesson('1', 'R002', 11)] };
     for (const who of [other, member]) {
       expect((await sendJobs(who.token, 'create?OnConflict=Displace', [job])).status).toBe(403);
@@ -572,7 +572,7 @@ describe('lesson jobs', () => {
     expect(await endOf(id, other.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   });
 
-  test('in hidden rooms are neither told nor deleted by the files of a timetable that no longer list them', async () => {
+  test('in hidden rooms are neither disclosed nor deleted by timetable files that no longer list them', async () => {
     const Quelle = 'csv T1';
     const jobs = [
       { JobID: 'S-hidden', Quelle, LektionList: [lesson('1', 'R002', 1)] },
@@ -614,7 +614,7 @@ describe('lesson jobs', () => {
 });
 
 describe('open streams', () => {
-  test('a booking that is moved to a hidden room is gone, and one that comes from there is told', async () => {
+  test('a booking that is moved to a hidden room is gone, and one that comes from there is reported', async () => {
     const id = idOf(await book(admin, open, 21, { Subject: 'Moving' }));
     const query = (more: string) => `subscription {
       bookings(filter: {${more}}) { bookings { id resourceId subject } gone } }`;

@@ -43,7 +43,7 @@ const document = `query ($filter: ActFilter, $first: Int, $after: String) {
   }
 }`;
 
-test('an act tells who did what to which record, with the values before and after, over both fronts', async () => {
+test('an act says who did what to which record, with the values before and after, over both fronts', async () => {
   const site = await admin.post('/locations', { Name: 'Old site', TimeZone: 'Europe/Berlin' });
   const LocationId = Number(site.body['Id']);
   await admin.patch(`/locations/${LocationId}`, { Name: 'Site', TimeZone: 'Europe/Zurich' });

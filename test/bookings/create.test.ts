@@ -592,7 +592,7 @@ describe('writers at the same time', () => {
     }
   });
 
-  test('of a tenant four wait for a resource; the others of it go on, and everybody has a connection', async () => {
+  test('of a tenant four wait for a resource; the others of it continue, and everybody has a connection', async () => {
     nextWeek();
     const calls = await desk.db.transaction().execute(async (trx) => {
       await sql`select from resource where id = ${school.roomId('A')} for no key update`.execute(trx);

@@ -40,14 +40,14 @@ async function left(): Promise<number[]> {
 }
 
 describe('forgetOldBookings', () => {
-  test('keeps all for ever where BookingDays is 0', async () => {
+  test('keeps all forever where BookingDays is 0', async () => {
     const id = await bookOld(20_000);
     expect(await forget({})).toBe(0);
     expect(await left()).toEqual([id]);
     expect(await forget({ BookingDays: 10_000 })).toBe(1);
   });
 
-  test('deletes what ended longer ago, whatever its status; not what ended later, goes on or is to come', async () => {
+  test('deletes what ended longer ago, whatever its status; not what ended later, continues or is to come', async () => {
     const old = [await bookOld(101), await bookOld(102), await bookOld(103)];
     await school.setStatus(old[0]!, 'Cancelled');
     await school.setStatus(old[1]!, 'Released');

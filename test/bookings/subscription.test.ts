@@ -131,7 +131,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     ]);
   });
 
-  test('goes on behind a cursor: what happened meanwhile comes at once, each booking once and as it is now', async () => {
+  test('continues behind a cursor: what happened meanwhile comes at once, each booking once and as it is now', async () => {
     const before = watch(transport, {});
     await greeted(before);
     const [seen] = await insert({ first: 0 });

@@ -400,7 +400,7 @@ describe('GET resources/{id}/calendar.ics', () => {
     written.mockRestore();
   });
 
-  test('a usual credential stands for a token: 200, 404 for an unknown resource, 403 for a display', async () => {
+  test('a usual credential replaces a token: 200, 404 for an unknown resource, 403 for a display', async () => {
     const room = await makeRoom();
     const get = async (caller: MasterData, id: number) => {
       const address = `${service.url}/school/api/v1.0/resources/${id}/calendar.ics`;
@@ -482,7 +482,7 @@ describe('401 in the same words', () => {
 });
 
 describe('calendar-tokens', () => {
-  test('201 tells the token once; it is stored as a keyed hash alone', async () => {
+  test('201 shows the token once; it is stored only as a keyed hash', async () => {
     const room = await makeRoom();
     const answer = await user.post(`/resources/${room}/calendar-tokens`, { label: ' Phone ' });
     const { Token, Url, ...record } = answer.body as { Token: string; Url: string };

@@ -76,7 +76,7 @@ describe('tenant move', () => {
     await expect(pair.move('steady')).rejects.toThrow('it is served at the other installation');
   });
 
-  test('that was cut off anywhere goes on when it is started again', async () => {
+  test('that was cut off anywhere continues when it is started again', async () => {
     for (const [n, place] of ['Copying', 'Stopping', 'route', 'Removing'].entries()) {
       const code = `cut-${n}`;
       const tenant = await pair.makeTenantIn(0, code);

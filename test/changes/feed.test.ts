@@ -145,7 +145,7 @@ describe('positions', () => {
     expect(await countUnplaced()).toBe(0);
   });
 
-  test('are given by the worker to what nobody reads', async () => {
+  test('are assigned by the worker to changes that nobody reads', async () => {
     await insert({ count: 3 });
     await placeChanges(db, AbortSignal.abort());
     expect(await countUnplaced()).toBe(3);
@@ -290,7 +290,7 @@ describe('positions', () => {
       expect(await idsBehind(placed)).toEqual(late);
     }
 
-    test('a read-only standby tells those that have positions', async () => {
+    test('a read-only standby returns those that have positions', async () => {
       const url = new URL(database.url);
       url.searchParams.set('options', '-c default_transaction_read_only=on');
       const standby = openDatabase(url.href, { max: 1, log: openLog('silent'), statementTimeout: 5_000 });
@@ -371,7 +371,7 @@ describe('GET …/changes', () => {
     });
   });
 
-  test('with Cursor=now tells nothing of what was before, and all from then on', async () => {
+  test('with Cursor=now reports nothing earlier, and everything from then on', async () => {
     await insert(0);
     const cursor = await now();
     expect(await get(`?Cursor=now`)).toMatchObject({ Items: [], HasMore: false });
@@ -379,7 +379,7 @@ describe('GET …/changes', () => {
     expect(await since(cursor)).toEqual([{ Kind: 'Booking', Id: id, Action: 'Created', ResourceId: room }]);
   });
 
-  test('tells resources and locations that are made and changed, and not those that stay', async () => {
+  test('reports resources and locations that are made and changed, and not those that stay the same', async () => {
     const cursor = await now();
     const { body } = await admin.post('/locations', { Name: 'Annex', TimeZone: 'Europe/Berlin' });
     const location = { Kind: 'Location', Id: body['Id'], ResourceId: null };
@@ -396,7 +396,7 @@ describe('GET …/changes', () => {
     ]);
   });
 
-  test('tells a batch with its states and, when it is done, its bookings', async () => {
+  test('reports a batch with its states and, when it is done, its bookings', async () => {
     const cursor = await now();
     const client = lessonClient(service, user.token);
     const { BatchId, ImportStatus } = await client.importJobs(makeJobs(3, { prefix: 'feed' }));

@@ -190,7 +190,7 @@ describe('followBatch', () => {
     expect(seen.map(({ url: asked }) => asked)).toEqual([path, poll, poll, poll]);
   });
 
-  test('goes on after the server was stopped and started again', async () => {
+  test('continues after the server was stopped and started again', async () => {
     const port = Number(new URL(url).port);
     script = [() => ({ body: batch() }), () => 'cut', () => ended];
     const restarted = Promise.withResolvers<void>();

@@ -88,7 +88,7 @@ const leftovers = async () =>
     async (db) => (await sql`select from pg_database where datname like 'roomgate_restore_%'`.execute(db)).rows.length,
   );
 
-test('an installation comes back as it was at its backup, and goes on', async () => {
+test('an installation comes back as it was at its backup, and continues', async () => {
   let url = await start();
   const { db } = server!.context;
   const tenant = await makeTenant(db);

@@ -187,7 +187,7 @@ needsPsql('a pair', () => {
     expect((await join()).code).toBe(0);
   }, 120_000);
 
-  test('whose standby is lost: every commit hangs until the primary is told to go on alone', async () => {
+  test('whose standby is lost: every commit hangs until the primary is told to continue alone', async () => {
     expect((await check()).code).toBe(0);
     killAll(b);
     const written = ask(a.url, 'insert into written values (2)');

@@ -245,7 +245,7 @@ describe('a connection on which nothing comes back any more', () => {
   }, 30_000);
 });
 
-describe('an outage is known by whatever says so', () => {
+describe('an outage is recognized by each of its errors', () => {
   /** What a pool through `url` throws, of whatever kind. */
   const thrownBy = (url: string, work: (db: Database) => Promise<unknown>, settings = {}) =>
     withDatabase(url, { settings }, (db) => outageOf(work(db)));

@@ -45,7 +45,7 @@ describe('GET displays', () => {
     expect(await user.ask(query)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
   });
 
-  test('403 for whoever is no Admin, also of ids that there are not', async () => {
+  test('403 for anybody but an Admin, also for unknown ids', async () => {
     for (const caller of [user, display])
       for (const path of ['/displays', at(display), '/displays/2000000000']) {
         expect((await caller.get(path)).status).toBe(403);
@@ -113,7 +113,7 @@ describe('PATCH displays/{id}', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('of a location hears at once of rooms that come there or leave, so that its streams are opened anew', async () => {
+  test('of a location is notified at once of rooms that are added or leave, so that its streams are reopened', async () => {
     const { mandatorId, locationId } = service.tenant;
     const device = await pairDevice(service, admin, { ResourceIds: [], LocationId: locationId });
     const heard = await service.context.notifications.subscribe('display');
@@ -274,7 +274,7 @@ describe('the token of a display', () => {
     expect(JSON.stringify(rows)).not.toContain(display.token.slice(4));
   });
 
-  test('of 300 wrong ones in a minute from one address the next is 429; right ones and unpaired ones go on', async () => {
+  test('of 300 wrong ones in a minute from one address the next is 429; right ones and unpaired ones continue', async () => {
     const counting = await startIdentity(service.databaseUrl);
     try {
       const from = (token: string, address: string) =>

@@ -67,7 +67,7 @@ describe('health', () => {
     Note: 'Ladegerät fehlt',
   };
 
-  test('is kept as it was last told, without a new version', async () => {
+  test('is stored as last reported, without a new version', async () => {
     const put = (body: unknown) => device.send('PUT', '/displays/self/health', { body });
     const { Version } = await read();
     expect((await put(full)).status).toBe(204);
@@ -195,7 +195,7 @@ describe('a silent display', () => {
   const sweep = (lines: string[] = []) =>
     findSilent(service.context.db, openLog('info', { write: (line) => void lines.push(line) }));
 
-  test('is told of by the feed, the log, the list and the figures, once; and again when it is back', async () => {
+  test('is reported by the feed, the log, the list and the metrics, once; and again when it is back', async () => {
     const revoked = await pairDevice(service, admin);
     await admin.send('DELETE', `/displays/${revoked.id}`);
     await set("due_at = now() - interval '1 hour'", revoked);

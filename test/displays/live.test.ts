@@ -227,7 +227,7 @@ describe('a room that is watched', () => {
     expect(hub.figures.statements).toBe(statements);
   });
 
-  test('is forgotten a while after nobody watches it any more', async () => {
+  test('is forgotten a while after its last reader has left', async () => {
     hub = openHub(service.context, { ...pace, keepMs: 200 });
     const crowd = async () => await Promise.all(Array.from({ length: 60 }, (_, index) => watch(index % 3)));
     const first = await crowd();
@@ -251,7 +251,7 @@ describe('a room that is watched', () => {
 });
 
 describe('a day that is over', () => {
-  test('is read anew soon after midnight at the location, and goes on turning until then', async () => {
+  test('is read anew soon after midnight at the location, and continues turning until then', async () => {
     const { db } = service.context;
     await book(0, { in: 60 });
     const stored = await readPlans(db, tenant.mandatorId, [room()], new Date());

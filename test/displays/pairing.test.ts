@@ -253,7 +253,7 @@ describe('POST displays', () => {
     expect((await self(Token, 'stranger')).status).toBe(200);
   });
 
-  test('403 for whoever is no Admin, before the code is looked at', async () => {
+  test('403 for anybody but an Admin, before the code is looked at', async () => {
     const display = await pairDevice(service, admin);
     for (const caller of [user, display])
       expect((await caller.post('/displays', { Code: '0000-0000' })).status).toBe(403);

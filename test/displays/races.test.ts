@@ -104,7 +104,7 @@ const readNow = (id = room()) =>
   hub.withRoom(tenant.mandatorId, id, true, (read: WatchedRoom) => read.snapshot('Title'));
 
 describe('reads that overlap', () => {
-  test('who polls is told of what was committed before, also while the room is read for the first time', async () => {
+  test('a poll returns what was committed before, also while the room is read for the first time', async () => {
     const plan = holdBack(aPlan);
     const first = watch();
     await plan.isThere;
@@ -182,7 +182,7 @@ describe('reads that overlap', () => {
 });
 
 describe('what is kept', () => {
-  test('a room whose read has failed when nobody watched it any more is read when somebody comes', async () => {
+  test('a room whose last read failed is read again for the next reader', async () => {
     const first = await watch();
     const failing = holdBack(aPlan);
     await book();
@@ -195,7 +195,7 @@ describe('what is kept', () => {
     await until(() => second.last()?.status === 'BUSY');
   });
 
-  test('who polls is told of opening hours that this process has not heard of yet', async () => {
+  test('a poll returns opening hours of which this process was not notified yet', async () => {
     await run(sql`insert into opening_rule (mandator_id, location_id, weekdays, opens, closes)
       values (${tenant.mandatorId}, ${tenant.locationId}, '{1,2,3,4,5,6,7}', '00:00', '00:00')`);
     await heardOfAll(service.context);
@@ -212,7 +212,7 @@ describe('what is kept', () => {
   });
 });
 
-test('a sign hears of what changes about what a read that still runs is about to show', async () => {
+test('a sign gets changes that are made while it is being read', async () => {
   const { id } = tenant.person('User');
   const sign = await watch();
   const plan = holdBack(aPlan);
@@ -224,7 +224,7 @@ test('a sign hears of what changes about what a read that still runs is about to
   await until(() => sign.last()?.schedule[0]?.organizer === 'Ada Neu');
 });
 
-test('a sign hears that the person whom its booking is for has another name', async () => {
+test('a sign is notified that the person whom its booking is for has another name', async () => {
   const { id } = tenant.person('User');
   await book(id);
   const sign = await watch();

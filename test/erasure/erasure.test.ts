@@ -213,7 +213,7 @@ describe('an erased person', () => {
     expect((await admin.get(grace.path)).body).toMatchObject({ Name: grace.Name, ErasedAt: null, Version: 1 });
   });
 
-  test('is nobody as whom a display acts: 409', async () => {
+  test('is not the person of a display: 409', async () => {
     const { personId, displayId } = await makeDisplay(service.context.db, service.tenant);
     const { status, body } = await erase({ path: `/persons/${personId}` });
     expect([status, body['detail']]).toEqual([409, expect.stringContaining(`the display ${displayId}`)]);

@@ -529,7 +529,7 @@ describe('with a database', () => {
       expect([source.isOver, streams.count()]).toEqual([true, 0]);
     });
 
-    test('goes on when the display was only heard of, and past the end that it had then', async () => {
+    test('continues when the display was only heard of, and past the end that it had then', async () => {
       viewer = { ...viewer, expiresAt: new Date(Date.now() + 50) };
       let asked = 0;
       authenticated = () => {

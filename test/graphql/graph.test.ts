@@ -346,7 +346,7 @@ describe('edges', () => {
     expect((await plan(2)).statements).toBe(statements);
   });
 
-  test('a page of an edge goes on behind its cursor', async () => {
+  test('a page of an edge continues behind its cursor', async () => {
     const read = async (args: string) => {
       const { data } = await ask(
         `query ($id: ID!) { resource(id: $id) { bookings(${args}, ${window}) { nodes { id } pageInfo { endCursor } } } }`,
@@ -371,7 +371,7 @@ describe('edges', () => {
     expect(data).toMatchObject({ bad: null, good: { bookings: { nodes: expect.any(Array) } } });
   });
 
-  test('others are not told of persons', async () => {
+  test('others do not see persons', async () => {
     const { data } = await ask(
       `{ bookings(first: 1, ${window}) { nodes { organizer { displayName person { email } } } } }`,
       {},

@@ -183,7 +183,7 @@ describe('mutations of one call', () => {
 });
 
 describe('introspection', () => {
-  test('works for whoever is authenticated', async () => {
+  test('works for everybody who is authenticated', async () => {
     const { data, errors } = await read(await service.post({ query: getIntrospectionQuery() }));
     expect(errors).toBeUndefined();
     expect(data).toHaveProperty('__schema.queryType.name', 'Query');
@@ -470,7 +470,7 @@ describe('a WebSocket', () => {
     await client.dispose();
   });
 
-  test('is told NOT_AUTHENTICATED by the next call when its credential has ended', async () => {
+  test('gets NOT_AUTHENTICATED from the next call when its credential has ended', async () => {
     const tenant = await makeTenant(service.context.db, { code: 'ending' });
     service.admit('ending', tenant);
     const client = service.ws('ending');

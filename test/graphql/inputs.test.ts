@@ -36,7 +36,7 @@ const brief = (faults: readonly Fault[]) => faults.map(({ pointer, code }) => `$
 const hour = (at: number) => `2027-03-01T0${at}:00:00Z`;
 const wanted = () => ({ resourceId: room, subject: 'Sitzung', start: hour(8), end: hour(9) });
 
-test('every fault of a body is told at once, as REST tells it', async () => {
+test('every fault of a body is reported at once, as in REST', async () => {
   const input = { ...wanted(), subject: '', setupMinutes: -1, recurrenceRule: 'x'.repeat(501), status: null };
   const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });
   const { body } = await admin.post('/bookings', {
@@ -68,7 +68,7 @@ test('what a service finds has the same names and places', async () => {
   expect(faults[0]).toMatchObject({ field: 'resourceId', message: expect.stringMatching(/^resourceId: /) });
 });
 
-test('what the input shows by itself is told before what is stored is looked at, over both fronts', async () => {
+test('faults of the input itself are reported before stored data are read, over both fronts', async () => {
   const input = { ...wanted(), resourceId: '999999', subject: '', end: hour(7) };
   const sent = { ResourceId: 999_999, Subject: '', Start: hour(8), End: hour(7) };
   const rounds = async (subject: string) => {

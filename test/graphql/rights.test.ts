@@ -211,7 +211,7 @@ describe('a long poll', () => {
     ],
   ];
   describe.each(Object.keys(polls))('for %s', (name) => {
-    test.each(losses)('tells nothing to who %s meanwhile', async (_name, lose, status) => {
+    test.each(losses)('sends nothing to somebody who %s meanwhile', async (_name, lose, status) => {
       // A late notification of an earlier test would have it read while the rights are lost.
       await heardOfAll(service.context);
       const waits = waiting();

@@ -62,7 +62,7 @@ describe('names are English', () => {
   const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
   const german = new Set([...english.keys()].map(lowerFirst));
 
-  test('where those of REST are German, which the description tells', () => {
+  test('where those of REST are German, as the description says', () => {
     expect(members.filter(({ name }) => german.has(name)).map(({ place }) => place)).toEqual([]);
     expect(own.map(({ name }) => name).filter((name) => /Lektion/.test(name))).toEqual([]);
     for (const wire of english.keys()) {

@@ -222,7 +222,7 @@ describe.each<Transport>(['sse', 'ws'])('batchStatus over %s', (transport) => {
     expect(lastCode(stream)).toBe('NOT_AUTHENTICATED');
   });
 
-  test('ends with NOT_AUTHENTICATED when its PIN is revoked, and others go on', async () => {
+  test('ends with NOT_AUTHENTICATED when its PIN is revoked, and others continue', async () => {
     const { db } = service.context;
     const pinOf = async (name: string) =>
       await db
@@ -293,7 +293,7 @@ describe.each<Transport>(['sse', 'ws'])('batches over %s', (transport) => {
     expect(stream.frames.map(({ data }) => data?.batches.queuePosition)).toEqual([1, 2, null, 1, 2]);
   });
 
-  test('of a state are told when they leave it', async () => {
+  test('of a state are reported when they leave it', async () => {
     const id = await insertBatch();
     const stream = watchAll(transport, ['AwaitingLessonProcessing']);
     const other = watchAll(transport, ['LessonsCreated']);
@@ -483,7 +483,7 @@ describe('a LISTEN connection that dies', () => {
     expect(lastCode(stream)).toBe('NOT_AUTHENTICATED');
   });
 
-  test('loses no batch that came and ended meanwhile, and tells it once', async () => {
+  test('loses no batch that came and ended meanwhile, and reports it once', async () => {
     const running = await insertBatch();
     const stream = watchAll('sse');
     await until(() => stream.frames.length === 1);

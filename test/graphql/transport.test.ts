@@ -89,7 +89,7 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
       expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)]);
   });
 
-  test('a subscription of a client that takes no stream, which is told how to subscribe', async () => {
+  test('a subscription of a client that accepts no stream, which is told how to subscribe', async () => {
     const query = 'subscription { bookings(filter: {}) { cursor } }';
     for (const type of [answerType, 'application/json']) {
       const answer = await send({ body: { query }, headers: { accept: type } });

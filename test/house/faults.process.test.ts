@@ -277,7 +277,7 @@ describe('a COMMIT whose outcome is unknown', () => {
 });
 
 describe('poison', () => {
-  test('a batch that always fails technically is given up; other tenants, and its own next one, go on', async () => {
+  test('a batch that always fails technically is given up; other tenants, and its own next one, continue', async () => {
     const [sick, well] = [await newTenant(), await newTenant()];
     await sql`create function fail_on_poison() returns trigger language plpgsql as $$
       begin if new.job_id = 'poison' then raise 'out of order' using errcode = 'XX000'; end if; return new; end $$`.execute(
@@ -342,7 +342,7 @@ describe('a worker in the web process', () => {
     await service.stop();
   });
 
-  test('goes on when all connections of the requests are busy', async () => {
+  test('continues when all connections of the requests are busy', async () => {
     const client = await visit(service.url, outside, service.tenant);
     const release = await hold(outside, (trx) => sql`select from resource for update`.execute(trx));
     const id = await accept(client, freshJobs(50));

@@ -111,7 +111,7 @@ test('either says whether the one worker takes jobs', async () => {
   });
 });
 
-test('SIGKILL of one ends its streams alone, others go on, and it is started again', async () => {
+test('SIGKILL of one ends its streams alone, others continue, and it is started again', async () => {
   const streams = [await openStream(), await openStream(), await openStream(), await openStream()];
   const [, last = 0] = childrenOf(program.pid);
   process.kill(last, 'SIGKILL');

@@ -171,7 +171,7 @@ describe.each<[string, ProxyName]>([
     expect([answer.status, String(answer.body)]).toEqual([418, String(started + 2 * mebibyte)]);
   });
 
-  test('goes on where the service closes each connection after its answer', async () => {
+  test('continues where the service closes each connection after its answer', async () => {
     for (let sent = 0; sent < 50; sent++)
       expect((await ask(url, { at: '/tenant-of-cell-b/', body: [] })).status).toBe(418);
   });

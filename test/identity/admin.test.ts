@@ -30,7 +30,7 @@ async function exchange(pin: unknown): Promise<{ status: number; token: string }
 const listed = async () => (await admin.get(`${pins}?Limit=200`)).body['Items'] as Record<string, unknown>[];
 
 describe('POST persons/{id}/pins', () => {
-  test('201 with a PIN that signs its person in; no-store; nothing tells it again', async () => {
+  test('201 with a PIN that signs its person in; no-store; it is never shown again', async () => {
     const ExpiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const answer = await admin.post(pins, { Label: ' Import ', ExpiresAt });
     expect(answer).toMatchObject({
@@ -107,7 +107,7 @@ describe('DELETE persons/{id}/pins/{pinId}', () => {
 });
 
 describe('403', () => {
-  test('for whoever is no Admin, their own PINs too', async () => {
+  test('for anybody but an Admin, their own PINs too', async () => {
     for (const caller of [user, display]) {
       expect((await caller.get(pins)).status).toBe(403);
       expect((await caller.post(pins, {})).status).toBe(403);

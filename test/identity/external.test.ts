@@ -66,13 +66,13 @@ describe.each([
   ['a JWT', 'urn:jwt'],
   ['an opaque token', 'urn:opaque'],
 ])('%s', (_name, resource) => {
-  test('is taken by REST', async () => {
+  test('is accepted by REST', async () => {
     const response = await read(await provider.token('ada', resource));
     expect(response.status).toBe(200);
     expect(response.headers.get('deprecation')).toBeNull();
   });
 
-  test('is taken by GraphQL: the person is found by tenant and e-mail address in any case', async () => {
+  test('is accepted by GraphQL: the person is found by tenant and e-mail address in any case', async () => {
     const response = await fetch(`${service.url}/SCHOOL/graphql`, {
       method: 'POST',
       headers: {
@@ -85,7 +85,7 @@ describe.each([
     expect(await response.json()).toEqual({ data: { me: { id: `person_${id}`, email, role: 'User' } } });
   });
 
-  test('is taken by WebSocket', async () => {
+  test('is accepted by WebSocket', async () => {
     const client = createWsClient({
       url: `${service.url.replace('http', 'ws')}/school/graphql`,
       webSocketImpl: WebSocket,
@@ -299,7 +299,7 @@ test('there is no token endpoint, no discovery and no APIKEY', async () => {
   expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="roomgate"');
 });
 
-test('a token of a key that the provider has made since is taken, and one of the old key no longer', async () => {
+test('a token of a newer key of the provider is accepted, and one of the old key no longer', async () => {
   const before = await provider.token('ada');
   expect((await read(before)).status).toBe(200);
   await provider.rotate();

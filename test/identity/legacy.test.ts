@@ -65,7 +65,7 @@ function openSocket(service: Service, connectionParams: Record<string, unknown>)
 }
 
 describe('without an identity provider', () => {
-  test('the PIN in the header APIKEY is taken by REST, however it is written', async () => {
+  test('the PIN in the header APIKEY is accepted by REST, in any spelling', async () => {
     const { pin } = await newPin(none);
     for (const written of [pin, pin.replaceAll('-', '').toLowerCase()]) {
       const response = await read(none, { APIKEY: written });
@@ -75,12 +75,12 @@ describe('without an identity provider', () => {
     }
   });
 
-  test('a wrong token of a calendar address is told the same scheme', async () => {
+  test('a wrong token of a calendar address gets the same scheme', async () => {
     const address = `${none.url}/school/api/v1.0/resources/1/calendar.ics?token=wrong`;
     expect(challengeOf(await fetch(address))).toBe('APIKEY realm="roomgate"');
   });
 
-  test('the PIN is taken by GraphQL', async () => {
+  test('the PIN is accepted by GraphQL', async () => {
     const { pin } = await newPin(none);
     const response = await fetch(`${none.url}/school/graphql`, {
       method: 'POST',
@@ -90,7 +90,7 @@ describe('without an identity provider', () => {
     expect(await response.json()).toEqual({ data: { me: { email: 'user@school.example' } } });
   });
 
-  test.each(['APIKEY', 'apiKey'])('the PIN is taken by WebSocket, as connection parameter %s', async (name) => {
+  test.each(['APIKEY', 'apiKey'])('the PIN is accepted by WebSocket, as connection parameter %s', async (name) => {
     const { pin } = await newPin(none);
     const client = openSocket(none, { [name]: pin });
     const frames = client.iterate({ query: '{ me { email } }' });
@@ -178,7 +178,7 @@ describe('a token and a PIN in one call: the one that the mode asks for counts',
     );
   });
 
-  test('the PIN beside what a proxy in front of the service wants, where PINs are taken', async () => {
+  test('the PIN beside the credential for a proxy, where PINs are accepted', async () => {
     const authorization = 'Basic cHJveHk6eA==';
     expect((await read(both, { authorization, APIKEY: (await newPin(both)).pin })).status).toBe(200);
     expect((await read(strict, { authorization, APIKEY: (await newPin(strict)).pin })).status).toBe(401);

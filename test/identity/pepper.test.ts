@@ -70,7 +70,7 @@ describe('a database of a release that did not remember it', () => {
     expect(await claimPepper(foreign)).toBe(false);
   });
 
-  test('without any, the first one that starts counts, whoever has asked before', async () => {
+  test('without any, the first one that starts counts, even after others were refused', async () => {
     await forget();
     // As /readyz asks, and the doctor.
     expect(await hasRightPepper(foreign)).toBe(true);

@@ -203,7 +203,7 @@ describe('at a provider', () => {
     expect([searchParams.getAll('fault'), searchParams.get('trace')]).toEqual([['SignInExpired'], trace]);
   });
 
-  test('past the limit of an address the browser is told to wait', async () => {
+  test('past the limit of an address the browser must wait', async () => {
     const browser = openBrowser(service);
     const ends = await Promise.all(
       Array.from(
@@ -214,7 +214,7 @@ describe('at a provider', () => {
     expect(ends.filter((end) => end.startsWith('../console?fault=LimitExceeded&trace='))).toHaveLength(1);
   });
 
-  test('a provider that is down is told so, on the way there and back', async () => {
+  test('a provider that is down is reported, on the way there and back', async () => {
     const browser = openBrowser(service);
     const back = await pass(await browser.start(), 'ada');
     await provider.stop();
@@ -285,7 +285,7 @@ describe('with a provider that is scripted', () => {
     return end === '../console' ? null : faultAt(end);
   }
 
-  test('the claims of a right ID token are enough, and PINs are not taken', async () => {
+  test('the claims of a valid ID token are enough, and PINs are not accepted', async () => {
     expect(await signIn({})).toBeNull();
     expect(scripted.asked.map(({ path }) => path)).not.toContain('/userinfo');
     const answer = await fetch(`${behindProxy(service)}/school/session/options`);
@@ -319,7 +319,7 @@ describe('with a provider that is scripted', () => {
     expect((await browser.session()).status).toBe(401);
   });
 
-  test('a provider that hangs is given up, and holds nobody else meanwhile', async () => {
+  test('a provider that hangs is given up, and delays nobody else meanwhile', async () => {
     const arrived = Promise.withResolvers<void>();
     const ended: string[] = [];
     const body: Told['body'] = (response) => {

@@ -73,7 +73,7 @@ describe('openid-client', () => {
     expect((await server.call(`Bearer ${answer.access_token}`)).status).toBe(200);
   });
 
-  test('is told of a wrong PIN as invalid_grant', async () => {
+  test('gets invalid_grant for a wrong PIN', async () => {
     const config = await discover('timetable-import', oidc.None());
     await expect(oidc.genericGrantRequest(config, 'apikey', { apikey: 'wrong' })).rejects.toMatchObject({
       error: 'invalid_grant',
@@ -275,7 +275,7 @@ describe('a PIN that does not count', () => {
     }
   });
 
-  test('and was made here does not count as a guess: it throttles nobody, at the same cost', async () => {
+  test('and was made here does not count as a guess: nobody is throttled, at the same cost', async () => {
     const { db } = server.context;
     const revoked = await newPin();
     await revokePin(db, tenant.mandatorId, revoked.pinId);

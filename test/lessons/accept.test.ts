@@ -90,7 +90,7 @@ describe('POST …/jobs/create', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('400 while a long body is still being sent: the client hears it', async () => {
+  test('400 while a long body is still being sent: the client receives it', async () => {
     const job = (number: number) => `{"JobID":"${number}","Bemerkung":"${'x'.repeat(1_000)}"}`;
     const jobs = Array.from({ length: 3_000 }, (_, number) => (number === 5 ? '{"JobID":tru}' : job(number)));
     const before = await stored();

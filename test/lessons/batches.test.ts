@@ -121,7 +121,7 @@ describe('GET …/jobs/batches', () => {
     expect((await list(`${all}&CreatedBefore=2026-11-01T11:00:00%2B01:00`)).ids).toEqual([mine]);
   });
 
-  test('pages are stable: what is sent in between stands before them', async () => {
+  test('pages are stable: batches that are sent in between come before them', async () => {
     const { insert, list } = await enter();
     const ids: string[] = [];
     for (let count = 0; count < 5; count++) ids.unshift(await insert());

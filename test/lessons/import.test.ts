@@ -322,7 +322,7 @@ describe('LessonsCreated', () => {
   });
 });
 
-test('OutsideOpeningHours is not told of a lesson at the end of the days of which hours are read, nor of one beyond', async () => {
+test('OutsideOpeningHours is not reported for a lesson at the end of the days whose hours are read, nor beyond', async () => {
   const { db } = service.context;
   const other = await makeTenant(db, { code: 'horizon', rooms: ['Always', 'Never'], timeZone: 'Europe/Berlin' });
   const [always, never] = other.resources.map(({ id }) => id);
@@ -375,7 +375,7 @@ describe('LessonsImportFailed', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('all 40 faults among 10,000 lessons are told with their place; the corrected file then passes', async () => {
+  test('all 40 faults among 10,000 lessons are reported with their place; the corrected file then passes', async () => {
     const jobs = freshJobs(10_000, 'forty-');
     const faulty = structuredClone(jobs);
     const wanted: string[] = [];
@@ -472,7 +472,7 @@ describe('LessonsImportFailed', () => {
     ]);
   });
 
-  test('an overlap inside the body is told at the later lesson, one with a booking names the booking', async () => {
+  test('an overlap within the body is reported at the later lesson; one with a booking names the booking', async () => {
     const [job] = freshJobs(2, 'clash-');
     await client.importJobs([job]);
     const [first, second] = [lessonOf(job, 0), lessonOf(job, 1)];

@@ -68,7 +68,7 @@ const key = [{ jobKey: 'J', lessons: [] }];
 const remedy = /ask an Admin for the role Importer, or to let all Users import\.$/;
 
 describe.each([undefined, false])('with UsersMayImport %s', (usersMayImport) => {
-  test('Importers and Admins send, change and delete lessons; Users do not, and are told what helps', async () => {
+  test('Importers and Admins send, change and delete lessons; Users may not, and are told the remedy', async () => {
     const { send } = await enter(usersMayImport);
     for (const operation of operations) {
       for (const role of ['Importer', 'Admin'] as const) expect((await send(role, operation, jobs)).status).toBe(202);
@@ -154,7 +154,7 @@ describe('the role Importer', () => {
     expect(await listPersonsOf(db, 'applied')).toMatchObject([{ role: 'Importer' }]);
   });
 
-  test('is given and taken by Admins, and counts at once', async () => {
+  test('is granted and withdrawn by Admins, and takes effect at once', async () => {
     const { tenant, tokens, send } = await enter();
     const admin = masterData(service, tokens.Admin, tenant.code);
     const { id } = tenant.person('User');

@@ -68,7 +68,7 @@ const started = () => count(sql`batch where started_at is not null and finished_
 /** More lessons than the short lane takes. */
 const many = 1_001;
 
-test('whatever fills the worker, short batches and other tenants’ calendars go on; what is long waits for a long place', async () => {
+test('however busy the worker is, short batches and other tenants’ calendars continue; long ones wait for a long place', async () => {
   const { db } = service.context;
   const timetable = makeJobs(many, { rooms, perJob: many });
   const [one] = timetable[0]!.LektionList;
@@ -129,7 +129,7 @@ test('whatever fills the worker, short batches and other tenants’ calendars go
   expect(await count(sql`batch where import_status <> 'LessonsCreated' or attempts <> 1`)).toBe(0);
 }, 90_000);
 
-test('a batch is queued where it will run, as far as what was sent tells', async () => {
+test('a batch is queued in the lane of its size, as far as its body shows that', async () => {
   const web = await startService({ Role: 'Web' }, rooms);
   try {
     const { db } = web.context;

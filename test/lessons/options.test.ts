@@ -35,7 +35,7 @@ describe('OnConflict=Skip, create', () => {
     expect(await bookings()).toMatchObject(before);
   });
 
-  test('a lesson in the way of a lesson is left out; what is cancelled or released is in nobody’s way', async () => {
+  test('a lesson in the way of a lesson is left out; cancelled and released bookings are in no way', async () => {
     const { book, done, places, bookingOf } = await enterTenant(service);
     await done('create', [
       { JobID: 'K', LektionList: [lesson('k', 'A', 8), lesson('l', 'A', 9, { Status: 'Entfaellt' })] },
@@ -66,7 +66,7 @@ describe('OnConflict=Skip, create', () => {
     ]);
   });
 
-  test('coupled lessons are left out together; who joins a booking that is there is in nobody’s way', async () => {
+  test('coupled lessons are left out together; one that joins an existing booking has no conflict', async () => {
     const { book, done, lessons } = await enterTenant(service);
     const K = { KopplungId: 'K' };
     await book('A', 8, 9);
@@ -111,7 +111,7 @@ describe('OnConflict=Skip, update', () => {
     ...more,
   });
 
-  test('a blocked lesson keeps its place, and so does whoever wants that place, and so on', async () => {
+  test('a blocked lesson keeps its place, and so does the lesson that was to move there, and so on', async () => {
     const { book, done, bookingOf, rows } = await enterTenant(service);
     await done('create', jobs(...['A', 'B', 'C', 'D'].map((room) => lesson(room, room, 8))));
     const block = await book('E', 8, 9, 'Block');
@@ -132,7 +132,7 @@ describe('OnConflict=Skip, update', () => {
     ]);
   });
 
-  test('however long that goes on; others move meanwhile', async () => {
+  test('however long that chain is; others move meanwhile', async () => {
     const rooms = Array.from({ length: 20 }, (_, number) => `R${number}`);
     const { book, done, places } = await enterTenant(service, rooms);
     const row = rooms.slice(0, 17);

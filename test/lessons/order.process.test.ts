@@ -206,7 +206,7 @@ describe('POST …/batches/{batchId}/cancel', () => {
     expect(await client.get(`/batches/${ended.BatchId}`)).toEqual(ended);
   });
 
-  test('404 for another tenant’s batch, which goes on', async () => {
+  test('404 for another tenant’s batch, which continues', async () => {
     const [mine, other] = [await enter(), await enter()];
     const release = await holdRooms(mine);
     const id = await accept(mine.client, freshJobs(3, 'mine-'));

@@ -48,7 +48,7 @@ const remove = (...ids: string[]) =>
 type Batch = readonly [operation: string, jobs: unknown];
 type Step = [batch: Batch, origins: Record<string, string>, told: string];
 
-describe('a changed lesson knows the room that it was first planned in, whose sign is told of every change', () => {
+describe('a changed lesson keeps the room that it was first planned in, whose sign shows every change', () => {
   const one = [lesson('1', 'A', 8, { Lehrpersonen: ['N'], Fach: 'Math' })];
   const two = [...one, lesson('2', 'B', 8)];
   const coupled = [lesson('1', 'A', 8, K), lesson('2', 'A', 8, K), lesson('3', 'D', 8)];
@@ -121,7 +121,7 @@ describe('a changed lesson knows the room that it was first planned in, whose si
   });
 });
 
-test('of a substitution of the teacher alone the feed of changes tells, and the booking is another version', async () => {
+test('a substitution of only the teacher is in the feed of changes, and gives the booking a new version', async () => {
   const timetable = await enterTenant(service);
   await timetable.done('create', [{ JobID: 'J', LektionList: [lesson('1', 'A', 8)] }]);
   const { id, version } = await timetable.bookingOf('1');

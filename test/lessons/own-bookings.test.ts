@@ -87,7 +87,7 @@ describe('TakeOverBookings=true', () => {
     expect(await read(first)).toMatchObject({ Status: 'Confirmed' });
   });
 
-  test('with ValidateOnly it is told, and nothing is written', async () => {
+  test('with ValidateOnly it is reported, and nothing is written', async () => {
     const { reserve, done, rows } = await enter();
     await reserve('A', 8);
     const before = await rows();
@@ -202,7 +202,7 @@ describe('TakeOverBookings=true', () => {
   });
 });
 
-describe('a Standort that there is not', () => {
+describe('a Standort that does not exist', () => {
   const inMoon = (...LektionList: object[]) => [{ JobID: 'J', Standort: 'Moon', LektionList }];
 
   test('is reported once for its job, at the Standort', async () => {

@@ -80,7 +80,7 @@ test('all stay where LessonDays is 0, as it is by default', async () => {
   expect(await left()).toEqual([2, 4, 4]);
 });
 
-test('a job stays for as long as it was sent lately, or the feed tells of one of its bookings', async () => {
+test('a job stays while it was sent lately, or the feed contains one of its bookings', async () => {
   const { age, forget, left, mandatorId } = await withJobs();
   const { db } = service.context;
   await age('J', 110);
@@ -131,7 +131,7 @@ test('nothing goes while a batch of the tenant is open, or is imported', async (
   expect(await left()).toEqual([0, 0, 0]);
 });
 
-test('hundreds of jobs go in portions, and the feed tells of none', async () => {
+test('hundreds of jobs are deleted in portions, without a change in the feed', async () => {
   const jobs = Array.from({ length: 120 }, (_, n) => ({ JobID: `J${n}`, LektionList: [lesson(`${n}`, 'A', 8 + n)] }));
   const { forget, left, mandatorId } = await withJobs(jobs);
   const { db } = service.context;

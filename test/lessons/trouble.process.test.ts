@@ -176,7 +176,7 @@ describe('doctor', () => {
     expect(await told(ids[1])).toEqual([]);
   }, 60_000);
 
-  test('an outage that troubles many tenants is told of some, the others counted', async () => {
+  test('an outage that affects many tenants is logged for some, and counted for the others', async () => {
     for (let n = 0; n < 7; n++) {
       const { client } = await enter();
       await set(await send(client), `setbacks = 1, troubled_since = now(), not_before = '2100-01-01'`);
@@ -187,7 +187,7 @@ describe('doctor', () => {
   }, 60_000);
 });
 
-test('pauses double up to ten minutes, and a new process keeps to them; another tenant’s batches go on, its own wait', async () => {
+test('pauses double up to ten minutes, and a new process keeps to them; another tenant’s batches continue, its own wait', async () => {
   const entered = await enter('53100');
   const id = await send(entered.client);
   const next = await send(entered.client);

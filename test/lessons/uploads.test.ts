@@ -216,7 +216,7 @@ describe('large imports', () => {
     expect(filesOpen()).toBe(4);
   });
 
-  test('more of a person than two wait, and go on when one of them has ended or its client has gone', async () => {
+  test('more of a person than two wait, and continue when one of them has ended or its client has gone', async () => {
     const token = await service.signIn();
     const [first, second] = [await begin(token), await begin(token)];
     await until('two arrive', async () => filesOpen() === 2);

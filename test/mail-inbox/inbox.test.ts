@@ -383,7 +383,7 @@ describe('of what is kept', () => {
 });
 
 describe('a body', () => {
-  test('of 10 MB is refused with 413, with its length said or not, and the sender hears so', async () => {
+  test('of 10 MB is refused with 413, with or without a Content-Length, and the sender receives that', async () => {
     const large = Buffer.alloc(10_000_000, 'x');
     expect(await push(at(service.url), large)).toMatchObject({ status: 413 });
     const stream = new ReadableStream({

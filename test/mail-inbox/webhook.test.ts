@@ -225,7 +225,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
       expect(await marked()).toEqual([]);
     });
 
-    test('has left something out when it goes on where it did not stop', async () => {
+    test('has left something out if it continues where it did not stop', async () => {
       await push(at(path, ews.k), ewsBody({ events: ['StatusEvent'], watermark: 'AQAA1' }));
       await push(at(path, ews.k), ewsBody({ events: ['StatusEvent'], previous: 'AQAA1', watermark: 'AQAA2' }));
       expect(await marked()).toEqual([]);

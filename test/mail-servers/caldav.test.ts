@@ -227,7 +227,7 @@ describe('what has changed is read', () => {
     expect(asked('calendar-multiget')).toHaveLength(17);
   });
 
-  test('objects are counted over all lists, also where others go on', async () => {
+  test('objects are counted over all lists, also where others continue', async () => {
     // Of 49,990 one more list of eleven is too much.
     const removed = Array.from({ length: 9_998 }, (_, at) => `${collection}${at}.ics`);
     let lists = 0;

@@ -607,7 +607,7 @@ describe('faults', () => {
     expect([kind, message]).toEqual(['Unreachable', expect.stringContaining('in time')]);
   });
 
-  test('one that is too slow is asked for less, goes on from there, and is told of what was slow', async () => {
+  test('one that is too slow is asked for less, continues from there, and is told of what was slow', async () => {
     const deadlines = holdDeadlines();
     const slices: [number, number][] = [];
     serve({

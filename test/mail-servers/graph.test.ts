@@ -331,7 +331,7 @@ describe('reading', () => {
     expect(headers['prefer']).toMatch(/outlook\.timezone="UTC".*odata\.maxpagesize=\d+/);
   });
 
-  test('the next one goes on where it ended, over all pages, and tells what is gone', async () => {
+  test('the next one continues where it ended, over all pages, and tells what is gone', async () => {
     serve({
       delta: ({ path }) =>
         path.endsWith('=d1')
@@ -401,7 +401,7 @@ describe('reading', () => {
     });
   });
 
-  test('a series that goes on is not gone because its master is told to be removed', async () => {
+  test('a series that continues is not gone because its master is told to be removed', async () => {
     serve({
       delta: () => last([{ id: 'master', '@removed': { reason: 'changed' } }]),
       instances: (master) => list([occurrence('o1', master, 13)]),

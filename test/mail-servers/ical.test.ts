@@ -559,7 +559,7 @@ describe('a series', () => {
   });
 });
 
-describe('what is not read is said, and nothing is thrown', () => {
+describe('unread parts are reported, and nothing is thrown', () => {
   const many = (count: number, line: (at: number) => string) => Array.from({ length: count }, (_, at) => line(at));
   const stamp = (at: number) => compact(Date.UTC(2026, 11, 1, 9) + at * 61_000);
   const bases = [`DTSTART;TZID=${berlin}:20261201T090000`, 'DURATION:PT1H'];

@@ -63,7 +63,7 @@ async function countAsks(rooms: number): Promise<number> {
 }
 const pass = (milliseconds: number) => clock.mockReturnValue(Date.now() + milliseconds);
 
-describe('a password that is not taken', () => {
+describe('a password that is not accepted', () => {
   beforeEach(() => {
     openEws();
     server.answer(() => ({ status: 401 }));

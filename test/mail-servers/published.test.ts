@@ -207,7 +207,7 @@ describe('what has not changed is not read again', () => {
   });
 });
 
-describe('what is no calendar is a fault, which tells nothing of the address but its origin', () => {
+describe('a file that is not a calendar is a fault, which discloses only the origin of the address', () => {
   const large = `${'BEGIN:VEVENT\r\nEND:VEVENT\r\n'.repeat(450_000)}`;
   test.each<[string, Told, string, RegExp]>([
     ['a page', { body: '<!doctype html><title>Sign in</title>' }, 'Unreadable', /it is no iCalendar/],

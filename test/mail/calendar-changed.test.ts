@@ -58,7 +58,7 @@ test.each([
   ['missing', null],
   ['empty', ''],
   ['without a URL', 'Tenant lab has no mail server\n'],
-])('a callback file that is %s: the calendar server goes on, and is told why', async (_, content) => {
+])('a callback file that is %s: the calendar server continues, and is told why', async (_, content) => {
   if (content !== null) write(content);
   for (const [args, event] of [[['ada'], ''] as const, [[], cyrus] as const]) {
     const { code, err } = await run([...args], event);
@@ -68,7 +68,7 @@ test.each([
   expect(server.asked).toEqual([]);
 });
 
-test('roomgate that refuses or is down: the calendar server goes on, and is told without the secret', async () => {
+test('roomgate that refuses or is down: the calendar server continues, and is told without the secret', async () => {
   server.answer(() => ({ status: 404 }));
   for (const origin of [server.origin, 'http://127.0.0.1:1']) {
     write(`${origin}/api/webhooks/mailserver?k=secret\n`);

@@ -180,7 +180,7 @@ describe('which calendars there are', () => {
     expect((await live())[0]).toEqual(['Aula', 'aula@x.example']);
   });
 
-  test('a tenant that there is not is told once', async () => {
+  test('a tenant that does not exist is reported once', async () => {
     const faults = await listSettingsFaults(
       db,
       settings(
@@ -194,7 +194,7 @@ describe('which calendars there are', () => {
     expect(faults).toEqual([{ text: 'MailServer.nobody: there is no such tenant', remedy: expect.any(String) }]);
   });
 
-  test('what is wrong stands in the log once, and again when it comes back', async () => {
+  test('an error is logged once, and again when it returns', async () => {
     const lines: string[] = [];
     const log = openLog('info', { write: (line: string) => lines.push(line) });
     const tell = openFaultLog({ log });
@@ -298,7 +298,7 @@ describe('a calendar that the settings no longer name', () => {
     expect([(await live()).length, await statuses()]).toEqual([1, { later: 'Confirmed' }]);
   });
 
-  test('its resource has another name now: it stays, and the fault is told', async () => {
+  test('its resource has another name now: it stays, and the fault is reported', async () => {
     const config = settings([{ Mailbox: 'aula@x.example', ResourceName: 'Aula' }]);
     await alignCalendars(db, config);
     await bookItem('later', 5);
@@ -322,7 +322,7 @@ describe('a calendar that the settings no longer name', () => {
   });
 });
 
-describe('what is read without anybody having said so', () => {
+describe('changes that are found without a notification', () => {
   const key = async () => `mail calendar ${(await calendarOf(0)).id}`;
   async function setCalendar(columns: string): Promise<number> {
     const { id } = await calendarOf(0);
@@ -364,7 +364,7 @@ describe('what is read without anybody having said so', () => {
     expect((await calendarOf(0)).dirty_by).toBe(isDue ? 'Poll' : null);
   });
 
-  test('a mark whose job was lost is queued again, still by whoever made it', async () => {
+  test('a mark whose job was lost is queued again, still with its origin', async () => {
     await setCalendar("dirty_since = now(), dirty_by = 'Push'");
     await poll();
     expect([await isQueued(), (await calendarOf(0)).dirty_by]).toEqual([true, 'Push']);

@@ -195,7 +195,7 @@ describe('a conflict in a calendar of CalDAV', () => {
     expect(server.replies).toEqual([]);
   });
 
-  test('is not declined where the server sends no answers, which is told', async () => {
+  test('is not declined if the server sends no answers, which is reported', async () => {
     server.schedule(false);
     await book(1);
     write(...event(...times(1), erika, own()));
@@ -207,7 +207,7 @@ describe('a conflict in a calendar of CalDAV', () => {
     expect(told).toContain('1 of them is not declined there: The mail server sends no answers');
   });
 
-  test('is told once after an answer that was lost; a refusal is told', async () => {
+  test('is told once after an answer that was lost; a refusal is reported', async () => {
     await book(1);
     write(...event(...times(1), erika, own()));
     await read();

@@ -198,7 +198,7 @@ describe.each(kinds)(
       expect(await server.truth(room.mailbox)).toHaveLength(keeps ? 1 : 0);
     });
 
-    test('is told with the room and the time alone, whoever may see what is in the way', async () => {
+    test('is told only with the room and the time, whoever may see what is in the way', async () => {
       await book(1, { IsPrivate: true, SetupMinutes: 30 });
       await invite(1);
       await readAndPass();
@@ -346,7 +346,7 @@ describe.each(kinds)(
       expect(declines()).toHaveLength(1);
     });
 
-    test('that its organizer moves is taken up again: booked where the room is free, and told again where it is not', async () => {
+    test('that its organizer moves is handled again: booked if the room is free, and declined again if not', async () => {
       await book(1);
       await book(2);
       const itemId = await invite(1);
@@ -398,7 +398,7 @@ describe.each(kinds)(
       expect(await answers()).toHaveLength(1);
     });
 
-    test('is told later where the server wants a rest, and the list says why where it may not be declined', async () => {
+    test('is told later if the server asks for a rest, and the list says why if it may not be declined', async () => {
       await book(1);
       await invite(1);
       await read();
@@ -425,7 +425,7 @@ describe.each(kinds)(
       expect(await answers()).toHaveLength(1);
     });
 
-    test('is one of twenty a minute, the nearest first; readings go on', async () => {
+    test('is one of twenty a minute, the nearest first; readings continue', async () => {
       await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=25' });
       for (let days = 25; days >= 1; days -= 1) await invite(days);
       await read();

@@ -78,7 +78,7 @@ describe('items of Exchange', () => {
     expect(read.find(({ origin }) => origin === item(1).origin)!.changeKey).toBe(found!.changeKey);
   });
 
-  test('that others have changed are not written over, and those that are gone are told', async () => {
+  test('that others have changed are not overwritten, and those that are gone are reported', async () => {
     const at = await make(10);
     await server.change(at.id, { subject: 'Theirs' });
     const again: Write = { do: 'Change', item: item(10, { subject: 'Ours' }), at };
@@ -156,7 +156,7 @@ describe('items of Exchange', () => {
     expect(await truth(50)).toEqual([]);
   });
 
-  test('are as many requests as kinds of writes: of the kinds before one that fails the outcome is told', async () => {
+  test('are as many requests as kinds of writes: the outcome of the kinds before a failing one is reported', async () => {
     const at = await make(60);
     await server.fault({ fault: 'busy', face: 'Ews', operation: 'DeleteItem' });
     const outcomes = await write(

@@ -159,7 +159,7 @@ describe('what is read', () => {
     await expectTruth();
   });
 
-  test('goes on page by page in other processes', async () => {
+  test('continues page by page in other processes', async () => {
     for (const hour of ['08', '09', '10', '11', '12', '13', '14'])
       await appoint(`01T${hour}`, { repeat: { every: 'day', count: 90 } });
     const { steps, groups } = await readInSteps(() => open(), room, { window });
@@ -213,7 +213,7 @@ describe('what is written', () => {
     return outcome.at;
   }
 
-  test('stands there once, is found, changes, and goes, each step under its change key', async () => {
+  test('is written once, found, changed and deleted, each step under its change key', async () => {
     const at = await create();
     expect(at.id).toMatch(/^rg[0-9a-f]{64}$/);
     expect(await find(origin, 'booking-8@x')).toEqual([{ ...at, item: item() }]);
@@ -246,7 +246,7 @@ describe('what is written', () => {
     expect(groups).toMatchObject([{ id, items: [{ id, origin, changeKey }] }]);
   });
 
-  test('a second time is told from one whose id is gone for ever', async () => {
+  test('a second time is distinguished from one whose id is gone forever', async () => {
     const at = await create();
     expect(await write({ do: 'Create', item: item() })).toEqual([{ is: 'Changed' }]);
     await write({ do: 'Remove', origin, at });
@@ -347,7 +347,7 @@ describe('what is pushed', () => {
     expect((await desk.marks())[0]).toBe(marks);
   });
 
-  test('a callback that Google does not take is told', async () => {
+  test('a callback that Google does not accept is reported', async () => {
     await desk.reset();
     desk.set({
       MailServer__school__Kind: 'Google',

@@ -152,7 +152,7 @@ const isBatchOf =
     path.endsWith('/$batch') && body.includes(`"method":"${method}"`);
 
 describe('what is booked', () => {
-  test('stands there once, follows each change, and goes with its booking; nothing of it is an echo', async () => {
+  test('is written once, follows each change, and is deleted with its booking; nothing of it is an echo', async () => {
     const id = await book(1);
     await desk.settle();
     expect(await there()).toEqual([line(1, 9, 'Choir 1')]);
@@ -173,7 +173,7 @@ describe('what is booked', () => {
     expect(sent()).toEqual(['POST', 'PATCH', 'DELETE']);
   });
 
-  test('is known by its place where its transaction is not told', async () => {
+  test('is recognized by its place if its transaction is not returned', async () => {
     await server.options({ tellsTransactions: false });
     await book(1);
     await desk.settle();
@@ -185,7 +185,7 @@ describe('what is booked', () => {
     expect(sent()).toEqual(['POST', 'PATCH']);
   });
 
-  test('stands there with its setup; private without its subject; a series as its bookings; a block too', async () => {
+  test('is written with its setup; private without its subject; a series as its bookings; a block too', async () => {
     await book(1, { IsPrivate: true, SetupMinutes: 60 });
     await book(2, { RecurrenceRule: 'FREQ=DAILY;COUNT=2' });
     const block = { Kind: 'Block', Start: at(5, 9).toISOString(), End: at(5, 10).toISOString() };
@@ -202,7 +202,7 @@ describe('what is booked', () => {
     expect(JSON.stringify(batches())).not.toContain('Choir 1');
   });
 
-  test('stands there as the room says, before the tenant; Off removes what is to come', async () => {
+  test('follows the setting of the room before that of the tenant; Off removes future items', async () => {
     await set({ CalendarWriting: 'Busy' });
     await book(1);
     await desk.settle();
@@ -221,7 +221,7 @@ describe('what is booked', () => {
     expect(JSON.stringify(told)).not.toContain('read and not written');
   });
 
-  test('stands there also of a long series, twenty by each request', async () => {
+  test('is written also for a long series, twenty by each request', async () => {
     await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=45' });
     await desk.settle();
     expect(await truth()).toHaveLength(45);
@@ -233,7 +233,7 @@ describe('what is booked', () => {
 });
 
 describe('each write may come twice, late or never', () => {
-  test('an answer that is lost is looked up, and its event stands there once', async () => {
+  test('an answer that is lost is looked up, and its event is there once', async () => {
     const id = await book(1);
     for (const [method, act, expected] of [
       ['POST', async () => {}, [line(1, 9, 'Choir 1')]],
@@ -285,7 +285,7 @@ describe('each write may come twice, late or never', () => {
     expect(await counts()).toMatchObject({ putBacks: 0 });
   });
 
-  test.each([['$batch'], ['/events']])('a limit gets its rest, be it of %s, and reading goes on', async (operation) => {
+  test.each([['$batch'], ['/events']])('a limit gets its rest, be it of %s, and reading continues', async (operation) => {
     for (const days of [1, 2, 3]) await book(days);
     await server.chances({ retryAfterSeconds: 600 });
     // Of the batch the first is refused, and others may be done.
@@ -303,7 +303,7 @@ describe('each write may come twice, late or never', () => {
     expect(await counts()).toMatchObject({ putBacks: 0 });
   });
 
-  test('of many acts amid limits, failures and lost answers exactly what is booked stands there', async () => {
+  test('after many acts amid limits, failures and lost answers exactly the bookings are there', async () => {
     await server.chances({ seed: 7, busy: 0.15, unavailable: 0.1, reset: 0.15 });
     const ids: number[] = [];
     for (let step = 1; step <= 60; step += 1) {
@@ -467,7 +467,7 @@ describe('what is sent', () => {
     return outcome.at;
   }
 
-  test('a second time makes no second event, and what is gone is told', async () => {
+  test('a second time makes no second event, and what is gone is reported', async () => {
     const at = await create();
     expect(await write({ do: 'Create', item: item() })).toEqual([{ is: 'Done', at }]);
     expect(await write({ do: 'Create', item: item({ subject: 'Other' }) })).toEqual([{ is: 'Changed' }]);
@@ -495,7 +495,7 @@ describe('what is sent', () => {
     expect(changeKey).toMatch(/^W\/"/);
   });
 
-  test('is refused alone; a refusal of all is a fault, and what comes before it is told', async () => {
+  test('is refused alone; a refusal of all is a fault, and what comes before it is reported', async () => {
     const end = item({ start: at(1, 10) });
     expect(await write({ do: 'Create', item: end }, { do: 'Create', item: item() })).toMatchObject([
       { is: 'Refused', reason: expect.stringContaining('ErrorCalendarEndDateIsEarlierThanStartDate') },
@@ -515,7 +515,7 @@ describe('what is sent', () => {
     expect(await find('booking-9@x')).toMatchObject([{ item: lost }]);
   });
 
-  test('may fail alone: the others of its batch are told as done; where all fail, it is a fault', async () => {
+  test('may fail alone: the others of its batch are reported as done; if all fail, it is a fault', async () => {
     await server.fault({ fault: 'failed', face: 'Graph', operation: '/events' });
     const both = [1, 2].map((number): Write => ({ do: 'Create', item: item({ origin: `booking-${number}@x` }) }));
     expect(await write(...both)).toMatchObject([

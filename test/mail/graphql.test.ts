@@ -237,7 +237,7 @@ describe('with one', () => {
       expect(second).toMatchObject({ writingFault: null, unwrittenCount: 0, unwritten: [] });
     });
 
-    test('REST tells the same, and refuses who is no Admin', async () => {
+    test('REST says the same, and refuses anybody but Admins', async () => {
       const { status, body } = await admin.get(`/mail-subscriptions/${ids[0]}`);
       expect([status, body['WritingFault'], body['UnwrittenCount']]).toEqual([200, null, 102]);
       const items = body['Unwritten'] as Tree[];
@@ -271,7 +271,7 @@ describe('with one', () => {
       expect((await who.get(`/mail-subscriptions/${ids[0]}`)).status).toBe(404);
     });
 
-    test('who watches hears that one stands there again, and that a calendar cannot be written', async () => {
+    test('subscribers are notified that an item is there again, and that a calendar cannot be written', async () => {
       const { db, notifications } = service.context;
       const heard = await notifications.subscribe(`mail_calendar:${service.tenant.mandatorId}`);
       const keys = async () => [...((await heard.next())?.keys ?? [])];
@@ -351,7 +351,7 @@ describe('with one', () => {
     expect(await ask(masterData(service, token, 'stranger'))).toEqual([]);
   });
 
-  test('REST tells the same of each calendar, and of its conflicts', async () => {
+  test('REST says the same of each calendar, and of its conflicts', async () => {
     const neutral = ({ resource, ...told }: Tree) => told;
     const told = (await ask(admin, everything.replace(/history \{.*?\}/, 'unreadableCount')))
       .map(neutral)

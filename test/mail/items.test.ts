@@ -64,7 +64,7 @@ test.each<[Partial<RemoteItem>, string | null]>([
   expect(takeOne(more)?.state).toBe(state);
 });
 
-test('what lies outside of the window is left out; what reaches into it is not', () => {
+test('items outside the window are left out; those that reach into it are not', () => {
   const at = (start: string, end: string) => take([remote({ start: new Date(start), end: new Date(end) })]).length;
   expect(at('2025-12-31T22:00Z', '2026-01-01T00:00Z')).toBe(0);
   expect(at('2025-12-31T22:00Z', '2026-01-01T00:01Z')).toBe(1);
@@ -91,7 +91,7 @@ test.each([
   expect(takeOne(more)?.booking?.status).toBe(status);
 });
 
-test('the hash tells all that counts, and nothing else', () => {
+test('the hash depends on all that matters, and on nothing else', () => {
   const hash = (more: Partial<RemoteItem>) => takeOne(more)!.hash.toString('hex');
   const plain = hash({});
   expect(hash({ changedAt: new Date() })).toBe(plain);
@@ -115,7 +115,7 @@ test('ids of any length and of any characters are kept apart', () => {
   expect(new Set(kept.map(({ groupId }) => groupId)).size).toBe(ids.length);
 });
 
-test('a group that cannot be read is told, and takes nothing away', () => {
+test('a group that cannot be read is reported, and removes nothing', () => {
   const { items, unreadable } = takeOver(
     {
       whole: true,

@@ -8,7 +8,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - since;
 }
 
-test('requests that wait begin one after another; whoever gives up does not wait', async () => {
+test('waiting requests begin one after another; one that gives up does not wait', async () => {
   const pace = openPace(10);
   const giveUp = new AbortController();
   const begun: string[] = [];

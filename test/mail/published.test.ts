@@ -147,7 +147,7 @@ describe('what is published by mistake changes nothing', () => {
     expect(await fault()).toBeNull();
   });
 
-  test('a page of a proxy; nobody is told the address', async () => {
+  test('a page of a proxy; the address is not disclosed', async () => {
     await read(...whole);
     publisher.answer(() => ({ body: '<html>Sign in</html>' }));
     expect(await read(...whole)).toHaveLength(6);

@@ -356,7 +356,7 @@ test('Graph grants at most 10,080 minutes, renews, and forgets what has expired'
   expect(await last('GET', `/subscriptions/${one.id}`)).toMatchObject([404, {}]);
 });
 
-test('Graph sends again what was not acknowledged, and tells what befalls a subscription', async () => {
+test('Graph sends again what was not acknowledged, and reports events of a subscription’s life cycle', async () => {
   let isUp = false;
   const listener = await listen((heard) => (isUp || heard.url.includes('validation') ? echo(heard) : { status: 503 }));
   const ask = await openGraph();
@@ -386,7 +386,7 @@ type Page = {
   '@odata.deltaLink'?: string;
 };
 
-test('delta tells stubs of occurrences, what is gone, and what never was in its window', async () => {
+test('delta returns stubs of occurrences, what is gone, and what never was in its window', async () => {
   const ask = await openGraph();
   async function read(from: string): Promise<{ value: Page['value']; link: string }> {
     const value: Page['value'] = [];

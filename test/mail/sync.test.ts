@@ -138,7 +138,7 @@ async function occupy(days: number, hours: number): Promise<number> {
 }
 
 describe('an item becomes a booking', () => {
-  test('with all that it tells, and the organizer from outside', async () => {
+  test('with all of its members, and an organizer from outside', async () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8)));
     await sync();
     const [booking] = await listBookings();
@@ -235,7 +235,7 @@ describe('an item becomes a booking', () => {
     expect(await seen()).toEqual([[iso(at(1, 9)), 'Cancelled', 'Subject of b']]);
   });
 
-  test('our own booking, which comes back through the calendar feed: none', async () => {
+  test('our own booking, which returns through the calendar feed: none', async () => {
     const id = await occupy(1, 8);
     const uid = (await admin.get(`/bookings/${id}`)).body['Uid'];
     graph.put(room.mailbox, eventAt('echo', at(1, 8), { iCalUId: uid }));
@@ -369,7 +369,7 @@ describe('an item changes', () => {
     ]);
   });
 
-  test('is cancelled and comes back: it gets another booking, for a cancelled one stays so', async () => {
+  test('is cancelled and restored: it gets another booking, as a cancelled one stays cancelled', async () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8)));
     await sync();
     graph.put(room.mailbox, eventAt('a', at(1, 8), { isCancelled: true }));
@@ -504,7 +504,7 @@ describe('of two items at one time the answer of the room decides', () => {
   const put = (id: string, hours: number, answer: keyof typeof answers, more = {}) =>
     graph.put(room.mailbox, eventAt(id, at(1, hours), { responseStatus: { response: answers[answer] }, ...more }));
 
-  test('in one reading: the accepted one, then the tentative one, whoever begins first', async () => {
+  test('in one reading: the accepted one, then the tentative one, whichever begins first', async () => {
     put('a', 8, 'pending');
     put('b', 8.5, 'tentative');
     put('c', 9.25, 'accepted');
@@ -599,7 +599,7 @@ test('a conflict of a calendar that is retired is not booked', async () => {
 });
 
 describe('the thread is lost', () => {
-  test('all is read anew: what is absent is cancelled, what has ended or lies outside of the window stays', async () => {
+  test('everything is read again: absent items are cancelled, ended ones and those outside the window stay', async () => {
     const past = Math.floor(Date.now() / hour) * hour - 3 * hour;
     graph.put(
       room.mailbox,
@@ -669,7 +669,7 @@ describe('the mail server does not answer as it should', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
-  test('back again: whoever waits for the same reason waits no longer, and who is to be left alone does', async () => {
+  test('back again: calendars that wait for the same reason wait no longer, and those to be left alone do', async () => {
     const { mandatorId, calendarId } = room;
     const others = await work
       .selectFrom('mail_calendar')
@@ -756,7 +756,7 @@ describe('the mail server does not answer as it should', () => {
     expect(until!.getTime() - Date.now()).toBeGreaterThan(4 * 60_000);
   });
 
-  test('more items than we book: nothing is taken over', async () => {
+  test('more items than are booked: nothing is booked', async () => {
     graph.put(room.mailbox, ...Array.from({ length: 20_001 }, (_, index) => eventAt(`${index}`, at(1, index / 60))));
     await sync();
     for (let steps = 1; steps < 11; steps++) await run();
@@ -974,7 +974,7 @@ describe('a large calendar is read in steps', () => {
   });
 });
 
-describe('whoever reads it dies', () => {
+describe('its reader dies', () => {
   const pending = () => sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
   /** The state that a worker leaves that was killed in the middle. */
   const die = (deaths = 0) =>
@@ -999,7 +999,7 @@ describe('whoever reads it dies', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
-  test('again and again: it rests, twice as long each time, the start of a worker does not end that, and the doctor tells', async () => {
+  test('again and again: it rests, twice as long each time, even when a worker starts, and the doctor reports it', async () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8)));
     await die(2);
     await sync();
@@ -1032,7 +1032,7 @@ describe('whoever reads it dies', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
-  test('an outage of the database is no death: whoever lives ends the note of it when it is back', async () => {
+  test('an outage of the database is not a death: a living reader removes the mark when it is back', async () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8)));
     await sql`update mail_calendar set deaths = 2 where id = ${room.calendarId}`.execute(work);
     const held = graph.hold();
@@ -1086,7 +1086,7 @@ describe('whoever reads it dies', () => {
       expect(await occupied()).toHaveLength(1);
     });
 
-    test('a worker that was wrongly taken for dead takes that back, and leaves the note of its successor', async () => {
+    test('a worker that was wrongly counted as dead corrects that, and leaves the mark of its successor', async () => {
       const held = graph.hold();
       const reading = sync();
       await held.reached;
@@ -1220,7 +1220,7 @@ describe('somebody else is at it', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
-  test('a room that is held when the answer is there: it is taken over as soon as it is free', async () => {
+  test('a room that is locked when the answer arrives: it is booked as soon as the lock is free', async () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8)));
     const held = graph.hold();
     const reading = sync();

@@ -98,7 +98,7 @@ test('one calendar that hangs leaves the others of its tenant their turns, all t
   }
 });
 
-test('a server that answers slowly gets to its end where there is a slow place; nobody keeps one for more than a minute', async () => {
+test('readings of a slow server end if there is a slow place; none keeps one for more than a minute', async () => {
   const turns = openTurns(places);
   const ends: [boolean, number][] = [];
   const timed = (work: (turn: Turn) => Promise<void>) => async (turn: Turn) => {
@@ -139,7 +139,7 @@ test('an answer ends the rest that another calendar of the tenant has brought ab
   expect(await turns.take(one, answer)).toBeUndefined();
 });
 
-test('the time of a turn begins with its first request: waiting for our own database makes nobody slow', async () => {
+test('the time of a turn begins with its first request: waiting for our own database makes no turn slow', async () => {
   const turns = openTurns(places);
   const seen: boolean[] = [];
   const late = async (turn: Turn) => {

@@ -145,7 +145,7 @@ test('killed while the mail server answers, and while it writes: the next one bo
   expect(await bookings()).toEqual([booked, booked]);
 });
 
-test('what is thrown beside every promise ends that reading, not the worker, and is told', async () => {
+test('an uncaught exception ends that reading, not the worker, and is logged', async () => {
   await makeCalendars(3);
   for (const { mailbox } of calendars) graph.put(mailbox, eventAt('a', tomorrow));
   const [poisoned, ...others] = calendars as [(typeof calendars)[0], ...typeof calendars];
@@ -180,7 +180,7 @@ test('a mail server that does not answer for one calendar leaves the others thei
   expect(await bookings()).toHaveLength(calendars.length);
 });
 
-test('mail servers of five tenants that accept and never answer, or trickle, hold nobody: others are read and subscribed meanwhile', async () => {
+test('mail servers of five tenants that accept and never answer, or trickle, delay nobody: others are read and subscribed meanwhile', async () => {
   const sockets = new Set<net.Socket>();
   const silent = net.createServer((socket) => {
     sockets.add(socket.on('error', () => {}));

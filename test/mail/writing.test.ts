@@ -39,7 +39,7 @@ afterEach(() => {
   server.redirect(false);
 });
 
-test('calendars of a server that is read alone: doctor is told, once an hour and until it is Off', async () => {
+test('calendars of a read-only server: doctor reports it, once an hour and until writing is Off', async () => {
   const published = await openWritingDesk(
     { MailServer__school__Kind: 'ICalendar', MailServer__school__Url: 'https://127.0.0.1:9/{user}.ics' },
     ['R1'],
@@ -112,7 +112,7 @@ async function read(): Promise<void> {
 }
 
 describe('what is booked', () => {
-  test('stands there once, follows each change, and goes with its booking; nothing of it is an echo', async () => {
+  test('is written once, follows each change, and is deleted with its booking; nothing of it is an echo', async () => {
     const id = await book(1);
     await desk.settle();
     expect(there()).toEqual([line(1, 9, 'Choir 1')]);
@@ -136,7 +136,7 @@ describe('what is booked', () => {
     expect(await bookings()).toHaveLength(1);
   });
 
-  test('stands there with its setup; private without its subject; a series as its bookings; a block too', async () => {
+  test('is written with its setup; private without its subject; a series as its bookings; a block too', async () => {
     await book(1, { IsPrivate: true, SetupMinutes: 60 });
     await book(2, { RecurrenceRule: 'FREQ=DAILY;COUNT=2' });
     const block = { Kind: 'Block', Start: at(5, 9).toISOString(), End: at(5, 10).toISOString() };
@@ -151,7 +151,7 @@ describe('what is booked', () => {
     ]);
   });
 
-  test('stands there as the room says, before the tenant; Off removes what is to come', async () => {
+  test('follows the setting of the room before that of the tenant; Off removes future items', async () => {
     await set({ CalendarWriting: 'Busy' });
     await book(1);
     await desk.settle();
@@ -170,7 +170,7 @@ describe('what is booked', () => {
     expect(await desk.takeJobs()).toEqual([]);
   });
 
-  test('stands there for the coming days first where it is much, and other calendars come before the rest', async () => {
+  test('is written for the coming days first if it is much, and other calendars come before the rest', async () => {
     await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=60' });
     await desk.takeJobs();
     await desk.write(room);
@@ -187,7 +187,7 @@ describe('what is booked', () => {
     expect(there()).toHaveLength(60);
   });
 
-  test('stands there also where the server sends who writes to another place', async () => {
+  test('is written also where the server redirects writes', async () => {
     server.redirect(true);
     const id = await book(1);
     await desk.settle();
@@ -214,7 +214,7 @@ describe('what is booked', () => {
 });
 
 describe('each write may come twice, late or never', () => {
-  test.each(['NoAnswer', 'NotDone'] as const)('%s: it is looked up, and stands there once', async (kind) => {
+  test.each(['NoAnswer', 'NotDone'] as const)('%s: it is looked up, and is there once', async (kind) => {
     for (const method of ['PUT', 'DELETE']) {
       let asked = 0;
       server.setTrouble((one, path) =>
@@ -306,7 +306,7 @@ describe('each write may come twice, late or never', () => {
   });
 });
 
-test('writing that goes on is not slowed by refusals of before', async () => {
+test('writing that continues is not slowed by refusals of before', async () => {
   await book(1, { RecurrenceRule: 'FREQ=DAILY;COUNT=6' });
   await sql`update mail_calendar set writing_failures = 8 where id = ${room.calendarId}`.execute(desk.db);
   let puts = 0;
@@ -380,7 +380,7 @@ describe('what somebody changes there', () => {
     },
   );
 
-  test('is removed where it comes back elsewhere after it was put back, or after its booking was cancelled', async () => {
+  test('is removed if it reappears elsewhere after it was put back, or after its booking was cancelled', async () => {
     const id = await book(1);
     await desk.settle();
     await read();
@@ -496,7 +496,7 @@ describe('what somebody changes there', () => {
     expect(await counts()).toMatchObject({ takenOver: 1 });
   });
 
-  test('is taken up where it is unknown here, as after a restore, and goes unless a booking asks for it', async () => {
+  test('is adopted if it is unknown here, as after a restore, and is deleted unless a booking needs it', async () => {
     await book(1);
     const lost = await book(2);
     await desk.settle();

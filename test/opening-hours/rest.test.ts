@@ -403,7 +403,7 @@ describe.each([
     expect((await put({ Items: [item] }, {})).status).toBe(428);
   });
 
-  test('403 for whoever is no Admin', async () => {
+  test('403 for anybody but an Admin', async () => {
     for (const who of ['User', 'Display']) {
       expect((await call(address(), { who })).status).toBe(403);
       expect((await put({ Items: [item] }, { 'If-Match': '*' }, { who })).status).toBe(403);

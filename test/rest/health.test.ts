@@ -255,7 +255,7 @@ describe('X-Request-Id', () => {
     expect(await echoed(given)).toMatch(uuid);
   });
 
-  test('stands in the problem body as TraceId', async () => {
+  test('is in the problem body as TraceId', async () => {
     const response = await fetch(`${hallway.url}/nothing`, { headers: { 'X-Request-Id': 'trace-me' } });
     expect(await response.json()).toMatchObject({ TraceId: 'trace-me' });
   });

@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 describe('requests per token', () => {
-  test('every answer behind the door tells the policy and what is left', async () => {
+  test('every authenticated answer has the policy and the remaining requests', async () => {
     const first = await read();
     const etag = first.headers.get('etag') ?? '';
     const answers = [
@@ -103,7 +103,7 @@ describe('requests per token', () => {
     }
   });
 
-  test('429 past it, as a problem that says when to come back; other tokens go on', async () => {
+  test('429 past it, as a problem that says when to come back; other tokens continue', async () => {
     await useUp();
     const refused = await read();
     expect(refused.status).toBe(429);
@@ -169,7 +169,7 @@ describe('requests per token', () => {
 });
 
 describe('requests for tokens per address', () => {
-  test('429 slow_down past it, in the words of OAuth; another address goes on', async () => {
+  test('429 slow_down past it, in the words of OAuth; another address continues', async () => {
     const pin = await newPin();
     const address = '192.0.2.1';
     const statuses: number[] = [];
@@ -277,7 +277,7 @@ describe('the counts', () => {
     }
   });
 
-  test('go on in this process while the database is away, and the log says so', async () => {
+  test('continue in this process while the database is away, and the log says so', async () => {
     const lines: string[] = [];
     const log = openLog('info', { write: (line) => void lines.push(line) });
     const away = openDatabase('postgres://127.0.0.1:1/none', { max: 1, log, statementTimeout: 1_000 });

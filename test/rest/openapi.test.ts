@@ -395,7 +395,7 @@ describe('answers keep to the document', () => {
   };
   const cookieFrom = (answer: Response) => answer.headers.getSetCookie()[0]?.split(';', 1)[0] ?? '';
 
-  test('a session of the console begins, is told and ends; wrong calls are answered as described', async () => {
+  test('a session of the console begins, is described and ends; wrong calls are answered as documented', async () => {
     expect((await contract.fetch('/school/session/options')).status).toBe(200);
     for (const address of ['/no%20name/session/options', '/school/session/start', '/school/session/return'])
       expect((await contract.fetch(address, {}, { wrong: true })).status).toBe(404);

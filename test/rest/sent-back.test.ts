@@ -80,7 +80,7 @@ const nouns: [noun: string, fixed: Tree, change: Tree][] = [
 ];
 
 describe.each(nouns)('%s', (noun, fixed, change) => {
-  test('is taken back as it was read, in either spelling, with and without changes', async () => {
+  test('is accepted as it was read, in either spelling, with and without changes', async () => {
     const record = await read(noun);
     const same = await send(noun, record, record['Version']);
     expect([same.status, faultsOf(same)]).toEqual([200, []]);
@@ -117,7 +117,7 @@ describe.each(nouns)('%s', (noun, fixed, change) => {
     expect((await admin.send(isList(noun) ? 'PUT' : 'PATCH', paths[noun]!, { body: record })).status).toBe(428);
   });
 
-  test('tells nothing to whoever may not change it', async () => {
+  test('reveals nothing to those who may not change it', async () => {
     const record = await read(noun);
     const answer = await send(noun, { ...record, ...fixed }, '*', user);
     expect(answer.status).toBe((await user.get(paths[noun] as string)).status === 200 ? 422 : 403);
@@ -154,7 +154,7 @@ test('items of lists belong together by their Id; one that is new has none', asy
   ]);
 });
 
-test('what a device tells of itself may have changed since', async () => {
+test('what a device reports of itself may have changed since', async () => {
   const record = await read('display');
   const { status, body } = await send(
     'display',

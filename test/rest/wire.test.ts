@@ -373,7 +373,7 @@ describe('deprecation', () => {
     `<${service.url}/swagger>; rel="deprecation"; type="text/html", <${service.url}/connect/token>; rel="successor-version"`,
   ];
 
-  test('a call by APIKEY is told when that ends and what comes after, whatever the answer', async () => {
+  test('a call by APIKEY is told when that ends and what replaces it, whatever the answer', async () => {
     const APIKEY = await pinOf();
     const root = `${service.url}/school`;
     const batches = `${root}/api/v2.0/jobs/batches`;

@@ -102,7 +102,7 @@ describe('POST resources', () => {
     expect(answer.body['Errors']).toContainEqual(expect.objectContaining({ Code, Field }));
   });
 
-  test('403 for whoever is no Admin', async () => {
+  test('403 for anybody but an Admin', async () => {
     for (const caller of [user, display])
       expect((await caller.post('/resources', room(service.tenant.locationId, 'C'))).status).toBe(403);
   });

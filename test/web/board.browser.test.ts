@@ -48,7 +48,7 @@ describeInBrowser('A board in a browser', () => {
     await tile('Raum 2').getByText(/Free/).waitFor();
   });
 
-  test('a lesson that has moved away stands struck out in its room, with where it is now and when, and the other way round', async () => {
+  test('a lesson that has moved is struck out in its former room, with its new room and time, and the other way round', async () => {
     const lesson = (RessourceName: string, from: number) => [
       {
         JobID: 'J',

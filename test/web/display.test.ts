@@ -145,7 +145,7 @@ describe('the clock', () => {
     expect(clock.now()).toBe(noon + 3_600_200);
   });
 
-  test('moves only as far as what it hears leaves no other choice', () => {
+  test('moves only as far as the server’s time requires', () => {
     let ticks = 0;
     const clock = makeClock(() => ticks);
     clock.hear(noon, 0);
@@ -231,7 +231,7 @@ describe('what is said of a room', () => {
     ]);
   });
 
-  test('tells old and new rooms, times and teachers of changed lessons', () => {
+  test('shows old and new rooms, times and teachers of changed lessons', () => {
     const none = {
       roomBefore: null,
       roomNow: null,

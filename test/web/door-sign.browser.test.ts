@@ -89,7 +89,7 @@ describeInBrowser('A door sign in a browser', () => {
     expect(await sign.text()).not.toContain('Kolloquium');
   });
 
-  test('a subject that would turn texts around turns nothing, and none moves what stands beside it', async () => {
+  test('a subject with control characters reverses nothing, and does not move the text beside it', async () => {
     const sign = await show('B6');
     const { Id } = await school.book('B6', -5, 45, { Subject: '\u202eKollo\u2069quium' });
     await sign.shows('Kolloquium');
@@ -163,7 +163,7 @@ describeInBrowser('A door sign in a browser', () => {
     await sign.page.locator('.code').waitFor();
   });
 
-  test('without the network it turns at the minute, tells its age, and soon promises nothing', async () => {
+  test('without the network it changes at the minute, shows the age of its data, and soon promises nothing', async () => {
     const sign = await show('A4', { ahead: 0 }, cable.url);
     await school.book('A4', 3, 33, { Subject: 'Konferenz' });
     await sign.shows('Konferenz');
@@ -230,7 +230,7 @@ describeInBrowser('A door sign in a browser', () => {
     expect(await texts()).toEqual(new Set([expect.stringMatching(/free until \d\d:\d\d/)]));
   });
 
-  test('"book now" by touch, pressed twice, books once, and is taken back', async () => {
+  test('"book now" by touch, pressed twice, books once, and is undone', async () => {
     const sign = await show('A7');
     await sign.status('FREE');
     const button = sign.button(/Book now.*30/);

@@ -47,7 +47,7 @@ describe('GET /{mandator}/graphql of a browser', () => {
     }
   });
 
-  test('also with a slash at its end; a program without a credential hears 401, and 405 with one', async () => {
+  test('also with a slash at its end; a program without a credential gets 401, and 405 with one', async () => {
     const slashed = await fetch(`${service.url}/school/graphql/`, asBrowser);
     expect([slashed.status, slashed.url]).toEqual([200, `${service.url}/school/graphql`]);
     expect((await fetch(`${service.url}/school/graphql`)).status).toBe(401);
@@ -133,7 +133,7 @@ describeInBrowser('GraphiQL in a browser without any other network', () => {
   });
   afterAll(() => browser?.close());
 
-  test('a wrong PIN is told to the person, and shows nothing', async () => {
+  test('a wrong PIN is reported, and shows nothing', async () => {
     expect(await signIn(page, 'AAAAA-AAAAA-AAAAA-AAAAA')).toMatch(/PIN is not valid/);
     expect(await page.locator('.graphiql-container').count()).toBe(0);
     await shot('wrong-pin');

@@ -63,7 +63,7 @@ test.each([
   expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
 });
 
-test('modules are kept for ever, name no package any more, and each that they name is there', async () => {
+test('modules are cached forever, import no package by name, and each import exists', async () => {
   const folder = await folderOf();
   const page = await (await get('/school/console')).text();
   const named = [...page.matchAll(/(?:src|href)="\.\.(\/assets\/console\/[^"]*)"/g)].map(([, address = '']) => address);

@@ -150,7 +150,7 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
     await whole.context().close();
   });
 
-  test('a wrong PIN is told to the person, and signs nobody in', async () => {
+  test('a wrong PIN is reported, and signs nobody in', async () => {
     await signIn(page, 'AAAAA-AAAAA-AAAAA-AAAAA', /PIN is not valid/);
     expect(await page.getByRole('status').textContent()).toBe('This PIN is not valid. Check it, or make another one.');
     expect(await page.getByLabel('PIN', { exact: true }).evaluate((input) => input.matches(':focus'))).toBe(true);

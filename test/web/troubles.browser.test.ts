@@ -117,7 +117,7 @@ describeInBrowser('A door sign that hangs for a year', () => {
     await sign.status('BUSY');
   });
 
-  test('a board of several pages turns, stops when it is told to, and not for ever', async () => {
+  test('a board of several pages turns them, and pauses for a while when asked to', async () => {
     await sign.page.setViewportSize({ width: 320, height: 160 });
     await sign.open(school.board);
     await sign.shows('Page 1 of 2');

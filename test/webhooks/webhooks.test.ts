@@ -438,7 +438,7 @@ describe('a receiver that fails', () => {
     expect(await read(made)).toMatchObject({ Waiting: 0, Failures: 0 });
   });
 
-  test('is disabled by 410 at once, and goes on where it was when it is enabled', async () => {
+  test('is disabled by 410 at once, and continues where it was when it is enabled', async () => {
     const made = await make();
     const ids = await book(3);
     receiver.answer(answering(410));
@@ -488,7 +488,7 @@ describe('a receiver that fails', () => {
     }
   });
 
-  test('is disabled when the feed no longer keeps what comes next, and then goes on with the oldest that is kept', async () => {
+  test('is disabled when the feed no longer keeps what comes next, and then continues with the oldest that is kept', async () => {
     const made = await make();
     await book(2);
     await admin.get('/changes?Cursor=now');

@@ -149,7 +149,7 @@ describeInBrowser('A cut in the middle', () => {
     expect([await stored('Band'), await stored('Big band')]).toEqual([[expect.anything()], []]);
   });
 
-  test('booking by a drag: the server is killed in the middle, comes back, and it is booked once', async () => {
+  test('booking by a drag: the server is killed in the middle and restarted, and it is booked once', async () => {
     await dragForm(12, 'Theatre');
     const release = await holdRooms();
     await book();
@@ -186,7 +186,7 @@ describeInBrowser('A cut in the middle', () => {
     expect(await stored('Choir')).toEqual([{ room: 'R102', from: '09:00', version: 2 }]);
   });
 
-  test('the network goes while a booking is dragged: it stands where it was, and what was missed is drawn', async () => {
+  test('the network fails while a booking is dragged: it stays where it was, and missed changes are drawn', async () => {
     await dragTo({ row: 1, hour: 9.5 }, { row: 2, hour: 9.5 });
     await mine.context.setOffline(true);
     await banner().waitFor();
@@ -204,7 +204,7 @@ describeInBrowser('A cut in the middle', () => {
     expect(await stored('Choir')).toEqual([{ room: 'R102', from: '09:00', version: 2 }]);
   });
 
-  test('the server is killed in the middle of a move: taken back, live again by itself, and moved at the second try', async () => {
+  test('the server is killed in the middle of a move: reverted, live again by itself, and moved at the second attempt', async () => {
     const release = await holdRooms();
     await dragTo({ row: 1, hour: 9.5 }, { row: 1, hour: 14.5 });
     await page.mouse.up();

@@ -200,7 +200,7 @@ describeInBrowser('All screens of the console', () => {
       isTold();
     });
 
-    test('a server that cannot answer is told on every screen, which comes back by itself', async () => {
+    test('a server that cannot answer is reported on every screen, which recovers by itself', async () => {
       let isDown = false;
       await page.route(/\/graphql$/, (route) =>
         isDown

@@ -158,7 +158,7 @@ describeInBrowser('The screen of rooms in other hands', () => {
     await close();
   });
 
-  test('a sign-out is told in the other tab, and Back leads through screens', async () => {
+  test('a sign-out applies to the other tab, and Back leads through screens', async () => {
     const { open, signIn, page, context, complaints, close } = await openConsole(browser, service);
     await open(`?screen=rooms&day=${day}`);
     await signIn();
@@ -186,7 +186,7 @@ describeInBrowser('The screen of rooms in other hands', () => {
     await close();
   });
 
-  test('on the days of 23 and of 25 hours a booking stands at its hour, and is seen', async () => {
+  test('on days of 23 and 25 hours a booking is shown at its hour, and is visible', async () => {
     const [spring, autumn] = [lastSunday(3), lastSunday(10)];
     for (const [room, start] of [
       [1, `${spring}T00:30:00Z`],

@@ -79,7 +79,7 @@ describeInBrowser('The master data of the console', () => {
     await sound();
   });
 
-  test('what somebody else has changed meanwhile is told, what was typed stays, and a change is undone', async () => {
+  test('changes by somebody else are shown, the input stays, and a change is undone', async () => {
     const { page } = admin;
     const [room] = service.tenant.resources;
     await button('R001').click();
@@ -96,7 +96,7 @@ describeInBrowser('The master data of the console', () => {
     await row('Red Campus Hall in use').waitFor();
   });
 
-  test('a fault stands at its field, and a room moves to another location', async () => {
+  test('a fault is shown at its field, and a room moves to another location', async () => {
     await button('Lab 1').click();
     await field('Name').fill('Red');
     await button('Save').click();
@@ -185,7 +185,7 @@ describeInBrowser('The master data of the console', () => {
     await bar('Sunday 12:00–02:00').waitFor();
   });
 
-  test('an exception counts in place of the week, and is taken back', async () => {
+  test('an exception replaces the week, and is undone', async () => {
     const { page } = admin;
     await button('New exception …').press('Enter');
     await field('Reason').fill('Summer party');
@@ -199,7 +199,7 @@ describeInBrowser('The master data of the console', () => {
     await page.getByText('No exception. On days off').waitFor();
   });
 
-  test('a holiday calendar comes from a file, tells what is wrong with it and which bookings it touches, and goes', async () => {
+  test('a holiday calendar is made from a file, shows its errors and the bookings on its days, and is deleted', async () => {
     const { page } = admin;
     const [day, next] = [2, 3].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
     const dayOf = (date = '') => date.replaceAll('-', '');

@@ -139,7 +139,7 @@ describeInBrowser('The screen of rooms', () => {
     await seen('a day');
   });
 
-  test('a title that would turn texts around turns nothing, and none moves what stands beside it', async () => {
+  test('a title with control characters reverses nothing, and does not move the text beside it', async () => {
     const { Id } = await booking(2, ['10:00', '11:00'], { Subject: '\u202eTur\u2069ned' });
     await mine.page.getByText('Turned').first().waitFor();
     expect(await mine.page.evaluate<string>('document.body.innerText')).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
@@ -149,7 +149,7 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByText('Turned').first().waitFor({ state: 'detached' });
   });
 
-  test('a room named in Hebrew stays apart from what stands beside it', async () => {
+  test('a room named in Hebrew stays apart from the text beside it', async () => {
     const { Id } = await booking(59, ['10:00', '11:00'], { Subject: 'Choir' });
     const own = await openConsole(browser, service);
     await own.open(`?screen=rooms&day=${day}&booking=${Id}`);
@@ -196,7 +196,7 @@ describeInBrowser('The screen of rooms', () => {
     await seen('after a cancellation');
   });
 
-  test('a booking is made by dragging, and stands in the other browser', async () => {
+  test('a booking is made by dragging, and appears in the other browser', async () => {
     const other = await openConsole(browser, service, { role: 'User', language: 'de', theme: 'dark' });
     await other.open(`?screen=rooms&day=${day}`);
     await other.signIn();
@@ -228,7 +228,7 @@ describeInBrowser('The screen of rooms', () => {
     await other.close();
   });
 
-  test('a page of bookings that comes after the frames does not bring back what they have taken away', async () => {
+  test('a page of bookings that arrives after the frames does not restore what they have removed', async () => {
     const at = (room: number, Subject: string) => booking(room, ['19:00', '20:00'], { Subject });
     const [cancelled, hidden] = [await at(12, 'Cancelled'), await at(13, 'Hidden'), await at(14, 'Kept')];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -388,7 +388,7 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByText('61 rooms', { exact: true }).waitFor();
   });
 
-  test('a series has words and weekdays; what is taken is listed by date and can be left out', async () => {
+  test('a series is described in words, with weekdays; taken dates are listed and can be left out', async () => {
     await booking(5, ['09:00', '10:00'], { Subject: 'Inspection' });
     await mine.open(`?screen=rooms&day=${day}`);
     await mine.page.getByRole('grid').focus();
@@ -447,7 +447,7 @@ describeInBrowser('The screen of rooms', () => {
     expect([await subjects(1), await subjects(7), await subjects(8)]).toEqual([['Chess'], [], []]);
   });
 
-  test('an edge is dragged; the time of another zone is told beside that of the room', async () => {
+  test('an edge is dragged; the time of another zone is shown beside that of the room', async () => {
     await mine.open(`?screen=rooms&day=${day}`);
     const box = await cell(/^Conference 09:00–10:00/).boundingBox();
     if (!box) throw new Error('There is no booking.');
@@ -500,7 +500,7 @@ describeInBrowser('The screen of rooms', () => {
     await db.deleteFrom('opening_rule').where('location_id', '=', ofSala.location_id).execute();
   });
 
-  test('the list is taken along as CSV without formulas, and printed whole', async () => {
+  test('the list is downloaded as CSV without formulas, and printed completely', async () => {
     await mine.open(`?screen=rooms&day=${day}&as=list`);
     await mine.page.getByRole('table').getByText('=Fado').waitFor();
     const [file] = await Promise.all([mine.page.waitForEvent('download'), button('As CSV').click()]);
@@ -640,7 +640,7 @@ describeInBrowser('The screen of rooms', () => {
     await cell(/Conference/).waitFor();
   });
 
-  test('what overlaps lies in lanes, and rules have words', async () => {
+  test('overlapping bookings are in lanes, and rules are described in words', async () => {
     const calls = `Promise.all(['geometry', 'repeat'].map((name) => import(new URL('rooms/' + name + '.ts', document.querySelector('script[src]').src)))).then(([geometry, repeat]) => ({
       lanes: geometry.layInLanes([[0, 4], [1, 2], [2, 3], [5, 6]].map(([start, end]) => ({ start, end }))).map(({ lane, lanes }) => [lane, lanes]),
       words: ['FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;COUNT=4', 'FREQ=DAILY;UNTIL=20270310', 'FREQ=MONTHLY;BYDAY=-1FR;COUNT=3', 'FREQ=YEARLY;COUNT=2'].map(repeat.sayRule),

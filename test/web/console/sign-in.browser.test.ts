@@ -59,7 +59,7 @@ describeInBrowser('The sign-in of the console', () => {
       await provider?.stop();
     });
 
-    test('a person comes back to what was looked at; a session that ends is begun again in a tab beside what was typed', async () => {
+    test('a person returns to the page that was open; a session that ends is renewed in another tab, and the input stays', async () => {
       const { open, context, page, violations, complaints, close } = await openConsole(browser, service);
       const search = `?screen=rooms&day=${new Date().getUTCFullYear() + 1}-02-10`;
       const enter = () => page.getByRole('link', { name: /^Continue with/ }).click();

@@ -183,7 +183,7 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
-  test('files of Untis and a calendar are read by the server: faults at their cells, corrected there; limits are told before', async () => {
+  test('files of Untis and a calendar are read by the server: faults at their cells, corrected there; limits are reported before', async () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
     await open('?screen=timetables&file=new');
     await signIn();
@@ -267,7 +267,7 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
-  test('what is missing in the settings is told above them, and they stay open until it is there; a room may be shared', async () => {
+  test('missing settings are listed above the form, which stays open until they are there; a room may be shared', async () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
     await open('?screen=timetables&file=new');
     await signIn();

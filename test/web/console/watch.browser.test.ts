@@ -110,7 +110,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await isSound(admin);
     });
 
-    test('tells problems of rooms at once, and settles them unless that is undone', async () => {
+    test('shows problems of rooms at once, and settles them unless that is undone', async () => {
       const { page } = admin;
       const { mandatorId, resources } = service.tenant;
       const { displayId } = await makeDisplay(db(), service.tenant, { name: 'Tür Aula 2' });
@@ -292,7 +292,7 @@ describeInBrowser('What Admins watch in the console', () => {
   });
 
   describe('mail', () => {
-    test('tells of each calendar, and of each conflict both sides', async () => {
+    test('shows each calendar, and both sides of each conflict', async () => {
       const { page } = admin;
       const { mandatorId } = service.tenant;
       const calendarId = await makeCalendar(db(), { mandatorId, resourceId: roomId(0) }, {}, `read_at = now()`);
@@ -317,7 +317,7 @@ describeInBrowser('What Admins watch in the console', () => {
       expect(page.url()).toMatch(/screen=rooms&booking=booking_/);
     });
 
-    test('tells what the organizers of conflicts were told, and of what was declined', async () => {
+    test('shows what the organizers of conflicts were told, and what was declined', async () => {
       const { page } = admin;
       const { mandatorId } = service.tenant;
       const place = { mandatorId, resourceId: roomId(2) };
@@ -345,7 +345,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await isSound(admin);
     });
 
-    test('says by itself that the server cannot answer, and comes back by itself', async () => {
+    test('says that the server cannot answer, and recovers by itself', async () => {
       const { page } = admin;
       let isDown = false;
       const unavailable = { message: 'Later.', extensions: { code: 'UNAVAILABLE' } };
@@ -384,7 +384,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await page.getByRole('dialog').getByText('Elternabend').waitFor();
     });
 
-    test('by keys alone: a calendar and its conflicts are opened, and one is read now, which hears when it was', async () => {
+    test('by keys alone: a calendar and its conflicts are opened, and one is read now, whose time of reading follows', async () => {
       const { page } = admin;
       await admin.open('?screen=mail');
       const row = page.getByRole('row').filter({ hasText: 'Bibliothek' });
@@ -416,7 +416,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await isSound(admin);
     });
 
-    test('what is booked and does not stand in a calendar is listed with the reason, and needs attention', async () => {
+    test('a booking that is missing in a calendar is listed with the reason, and needs attention', async () => {
       const { page } = admin;
       const { mandatorId } = service.tenant;
       const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 72 * 3_600_000);
@@ -494,7 +494,7 @@ describeInBrowser('What Admins watch in the console', () => {
       expect(await stored()).toMatchObject({ Name: 'Board', Kinds: ['BookingCreated', 'BatchEnded'], Enabled: true });
     });
 
-    test('is tested, and its deliveries tell what was answered', async () => {
+    test('is tested, and its deliveries show the answers', async () => {
       const { page } = admin;
       await press('Board');
       await page.getByText('Nothing was sent in this selection.').waitFor();
