@@ -2,8 +2,8 @@ import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts
 import { formatTable } from '../cli/output.ts';
 import {
   type CalendarStatus,
-  listCalendarsOf,
   type ListedItems,
+  listCalendarsOf,
   listItems,
   type MailConflict,
   openCallback,

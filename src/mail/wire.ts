@@ -1,14 +1,7 @@
 /** Calendars of rooms on mail servers as REST shows them (contract 7). */
 import { z } from 'zod';
 import { count, flag, id, instant, maybeId, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
-import {
-  type CalendarStatus,
-  type ListedItems,
-  type MailConflict,
-  most,
-  pushWorks,
-  statusValues,
-} from './service.ts';
+import { type CalendarStatus, type ListedItems, type MailConflict, most, pushWorks, statusValues } from './service.ts';
 
 const decline = z
   .object({

@@ -285,23 +285,26 @@ describe('each write may come twice, late or never', () => {
     expect(await counts()).toMatchObject({ putBacks: 0 });
   });
 
-  test.each([['$batch'], ['/events']])('a limit gets its rest, be it of %s, and reading continues', async (operation) => {
-    for (const days of [1, 2, 3]) await book(days);
-    await server.chances({ retryAfterSeconds: 600 });
-    // Of the batch the first is refused, and others may be done.
-    await server.fault({ fault: 'busy', face: 'Graph', operation });
-    await desk.runQueued();
-    const { rows } = await sql<{ rest: number; fault: string; reads: boolean }>`
+  test.each([['$batch'], ['/events']])(
+    'a limit gets its rest, be it of %s, and reading continues',
+    async (operation) => {
+      for (const days of [1, 2, 3]) await book(days);
+      await server.chances({ retryAfterSeconds: 600 });
+      // Of the batch the first is refused, and others may be done.
+      await server.fault({ fault: 'busy', face: 'Graph', operation });
+      await desk.runQueued();
+      const { rows } = await sql<{ rest: number; fault: string; reads: boolean }>`
       select extract(epoch from writing_not_before - now())::int as rest, writing_fault as fault, not_before is null as reads
       from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
-    expect(rows).toEqual([{ rest: expect.any(Number), fault: expect.stringContaining('429'), reads: true }]);
-    expect(rows[0]!.rest).toBeGreaterThan(500);
-    await desk.settle();
-    expect(await there()).toEqual([1, 2, 3].map((days) => line(days, 9, `Choir ${days}`)));
-    await read();
-    expect(await bookings()).toHaveLength(3);
-    expect(await counts()).toMatchObject({ putBacks: 0 });
-  });
+      expect(rows).toEqual([{ rest: expect.any(Number), fault: expect.stringContaining('429'), reads: true }]);
+      expect(rows[0]!.rest).toBeGreaterThan(500);
+      await desk.settle();
+      expect(await there()).toEqual([1, 2, 3].map((days) => line(days, 9, `Choir ${days}`)));
+      await read();
+      expect(await bookings()).toHaveLength(3);
+      expect(await counts()).toMatchObject({ putBacks: 0 });
+    },
+  );
 
   test('after many acts amid limits, failures and lost answers exactly the bookings are there', async () => {
     await server.chances({ seed: 7, busy: 0.15, unavailable: 0.1, reset: 0.15 });
