@@ -1,7 +1,7 @@
 /** Calls the Google Calendar API v3: JSON over https, with its errors as ServerFaults. */
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
-import type { ServerFault } from './connector.ts';
+import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
 import { type AskServer, readDeadlineMs } from './http.ts';
 import { openPace } from './pace.ts';
@@ -98,19 +98,24 @@ function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi 
 export function openGoogleApis(settings: MailServerSettings, ask: AskServer): { eager: GoogleApi; patient: GoogleApi } {
   const api = openGoogleApi(settings, ask);
   const pace = openPace(perSecond);
+  const call: GoogleApi['call'] = (question, signal) =>
+    api.call(question, signal).catch((error: unknown) => {
+      if (error instanceof ServerFault && error.fault === 'Throttled') pace.refused();
+      throw error;
+    });
   return {
     eager: {
       ...api,
       call(question, signal) {
         pace.count();
-        return api.call(question, signal);
+        return call(question, signal);
       },
     },
     patient: {
       ...api,
       async call(question, signal) {
         await pace.wait(signal);
-        return await api.call(question, signal);
+        return await call(question, signal);
       },
     },
   };

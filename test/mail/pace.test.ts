@@ -36,3 +36,16 @@ test('however many begin at once, the next that waits is delayed by two seconds'
   expect(took).toBeGreaterThan(1_990);
   expect(took).toBeLessThan(100_000);
 });
+
+test('after a refusal those that wait pause for two seconds, also those that wait already', async () => {
+  const pace = openPace(10);
+  pace.count();
+  const early = timed(() => pace.wait(noEnd));
+  pace.refused();
+  for (const took of await Promise.all([early, timed(() => pace.wait(noEnd))])) expect(took).toBeGreaterThan(1_990);
+  const giveUp = new AbortController();
+  const waits = pace.wait(giveUp.signal);
+  pace.refused();
+  giveUp.abort();
+  await waits;
+});
