@@ -58,7 +58,7 @@ export type TurnWork = {
   isUrgent?: boolean;
   /** Milliseconds that it has waited already, perhaps for another process: urgent work goes in this order. */
   waitedMs?: number;
-  /** Work that may take long: it has turns besides the tenant's other ones, and takes at most half of the places. */
+  /** Work that may take long: it has turns besides the tenant's other ones, and takes at most half of the places, besides slow ones. */
   isSpare?: boolean;
 };
 
@@ -157,12 +157,13 @@ export function openTurns(places: number): Turns {
     const restMs = restsUntil - performance.now();
     if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
     if ((isSlow || isSlowWork) && !hasSlowPlace(tenant, isSpare)) return { againMs: laterMs, isForAll: isSlow };
-    const spare = count((run) => run.isSpare);
+    const spare = count((run) => run.isSpare && !run.isSlow);
     const long = count((run) => run.isSpare || run.isSlow);
     const own = count((run) => run.isSpare === isSpare && run.tenant === tenant);
     const alike = count((run) => !run.isSpare && run.tenant === tenant && run.isBulk === isBulk);
     const most = isSpare ? (isSlow ? mostSpareOfSlowTenant : mostSpareOfTenant) : mostOfTenant;
-    const left = isSpare ? Math.min(places / 2 - spare, places - leftBySpare - long) : mostOfTenant - 1 - alike;
+    const mostSpare = isSlow || isSlowWork ? places : places / 2;
+    const left = isSpare ? Math.min(mostSpare - spare, places - leftBySpare - long) : mostOfTenant - 1 - alike;
     const free = Math.min(places - runs.size, most - own, left);
     if (isBulk && !isSpare) return refusalOfBulk({ tenant, name, isUrgent, waitedMs }, free);
     if (free > 0 && !(isSpare && isHeld(standingOf(tenant)))) return undefined;

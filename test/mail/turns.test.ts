@@ -384,6 +384,25 @@ test('spare work beside hanging servers leaves the others places, however soon i
   expect(written).toBeGreaterThan(200);
 });
 
+test('spare work of hanging servers leaves that of others its turns', async () => {
+  const turns = openTurns(places);
+  const writing = { name: 'writing', isBulk: true, isSpare: true };
+  async function hangOnAndOn(tenant: number) {
+    for (;;) {
+      const refusal = await turns.take({ tenant, ...writing }, hang);
+      await pause(refusal?.againMs ?? 300);
+    }
+  }
+  for (let tenant = 1; tenant <= 8; tenant++) void hangOnAndOn(tenant);
+  await pass(60);
+  const got: boolean[] = [];
+  for (let second = 0; second < 200; second++) {
+    got.push((await turns.take({ tenant: 0, ...writing }, answer)) === undefined);
+    await pass(1);
+  }
+  expect(got).toEqual(Array(200).fill(true));
+});
+
 test('urgent work that no longer asks delays nothing', async () => {
   const turns = openTurns(places);
   const reading = (name: string, isUrgent = false) => ({ tenant: 1, name, isBulk: true, isUrgent });
