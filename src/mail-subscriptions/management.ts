@@ -25,6 +25,7 @@ import {
 import { queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
 import {
+  isEnded,
   isLive,
   type MailJob,
   type MailTenant,
@@ -84,9 +85,10 @@ async function queueManagement(db: Database, config: Config): Promise<void> {
     from (${serversOf(config)}) as server
     where ${listingIsDue} or exists (
       select from mail_subscription as due
-      where due.mandator_id = server.mandator_id and ${isLive('due')} and due.due_at <= now()) or exists (
-      select from mail_subscription as old
-      where old.mandator_id = server.mandator_id and ${isLeftOver('old')})`.execute(db);
+      where due.mandator_id = server.mandator_id and ${isLive('due')} and due.due_at <= now())
+      or (server.kind = 'Google' and exists (
+        select from mail_subscription as old
+        where old.mandator_id = server.mandator_id and ${isLeftOver('old')}))`.execute(db);
 }
 
 /** Checks all subscriptions of a tenant that are due. */
@@ -248,7 +250,7 @@ export async function forgetOldSubscriptions(db: Database): Promise<void> {
   await sql`
     delete from mail_subscription where (mandator_id, id) in (
       select mandator_id, id from mail_subscription as old
-      where not ${isLive('old')} and state_since < now() - interval '30 days' and not ${rests(sql`old.mandator_id`)} and exists (
+      where ${isEnded('old')} and state_since < now() - interval '30 days' and not ${rests(sql`old.mandator_id`)} and exists (
         select from mail_subscription as newer
         where newer.mandator_id = old.mandator_id and newer.calendar_id is not distinct from old.calendar_id
           and newer.id > old.id)

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
-import { isLive, type MailTenant } from './states.ts';
+import { isEnded, isLive, type MailTenant } from './states.ts';
 
 /** The most rows that are taken at a time. */
 const mostTaken = 16;
@@ -21,7 +21,7 @@ export const listingIsDue = sql<boolean>`(server.kind = 'Graph' and not exists (
     last.tried_at < now() - case when last.listed_at = last.tried_at then interval '1 minute' else interval '5 minutes' end
     and (last.listed_at is null or last.listed_at < now() - interval '1 hour' or exists (
       select from mail_subscription as gone
-      where gone.mandator_id = last.mandator_id and gone.kind = 'Graph' and not ${isLive('gone')}
+      where gone.mandator_id = last.mandator_id and gone.kind = 'Graph' and ${isEnded('gone')}
         and gone.state_since >= last.listed_at)))))`;
 
 /** @returns when this listing began; undefined when none is due, or another worker has just begun one */
@@ -45,7 +45,7 @@ export async function endListing(db: Database, mandatorId: number, triedAt: Date
  * Whether a subscription of Google has ended here, but still pushes until it expires. Google cannot list its subscriptions, so each
  * is ended by its row; `due_at` says when this is tried.
  */
-export const isLeftOver = (row: string) => sql<boolean>`(${sql.ref(`${row}.kind`)} = 'Google' and not ${isLive(row)}
+export const isLeftOver = (row: string) => sql<boolean>`(${sql.ref(`${row}.kind`)} = 'Google' and ${isEnded(row)}
   and ${sql.ref(`${row}.external_id`)} is not null and ${sql.ref(`${row}.expires_at`)} > now()
   and ${sql.ref(`${row}.due_at`)} <= now())`;
 

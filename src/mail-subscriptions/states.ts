@@ -40,6 +40,9 @@ export const coming = sql`('Provisioning', 'AwaitingFirstPush')`;
 export const standing = sql`('Active', 'Suspect')`;
 export const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 export const isLive = (row: string) => sql<boolean>`${sql.ref(`${row}.state`)} in ${sql.raw(live)}`;
+/** The opposite of `isLive`, as the indices have it. */
+export const isEnded = (row: string) =>
+  sql<boolean>`${sql.ref(`${row}.state`)} in ('Dead', 'Failed', 'Replaced', 'Disabled')`;
 
 type Move = {
   /** null: all tenants. */

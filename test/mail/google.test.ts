@@ -362,6 +362,15 @@ describe('what is pushed', () => {
       text: expect.stringMatching(/push\.webhookUrlNotHttps WebHook callback must be HTTPS/),
     });
   });
+
+  test('the channels of a tenant that has left Google keep nobody busy: they expire', async () => {
+    await desk.reset();
+    await desk.settle();
+    expect(await desk.states()).toEqual(['Active']);
+    desk.set({ MailServer__school__Kind: 'ICalendar', MailServer__school__Url: 'https://127.0.0.1:9/{user}.ics' });
+    await desk.settle();
+    expect(await desk.states()).toEqual(['Disabled']);
+  });
 });
 
 describe("Google's own client", () => {
