@@ -42,6 +42,8 @@ const failuresToRest = 5;
 const pauses = { firstMs: 5_000, longestMs: hour };
 /** How long a job begins new messages; another job then continues. */
 const jobMs = 3_000;
+/** The pause of a webhook when the database has not answered for an event. */
+const outagePauseMs = 1_000;
 
 export const deliverTask = 'DeliverEvents';
 export const jobKeyOf = ({ mandatorId, webhookId }: WebhookKey) => `webhook ${mandatorId} ${webhookId}`;
@@ -182,7 +184,11 @@ async function sendEvent(
   try {
     return await trySend(context, turn, held, event, round);
   } catch (error) {
-    if (context.signal.aborted || isOutage(error)) return 'ended';
+    if (context.signal.aborted) return 'ended';
+    if (isOutage(error)) {
+      round.pauseMs = Math.max(round.pauseMs, outagePauseMs);
+      return 'ended';
+    }
     const { mandator, name: webhook } = held;
     const { subject, attempts } = event;
     context.log.error({ err: (error as Error).stack, mandator, webhook, subject }, 'an event could not be sent');

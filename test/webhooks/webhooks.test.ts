@@ -1,7 +1,7 @@
 /** Webhooks over REST, and how the events of the feed are delivered to them. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
 import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
 import { textOf } from '../../src/webhooks/sending.ts';
@@ -561,6 +561,36 @@ describe('a receiver that fails', () => {
     expect(await read(made)).toMatchObject({ Failures: 0, Waiting: 1 });
     const waiting = await db.selectFrom('webhook_event').select(['attempts', 'due_at']).execute();
     expect(waiting).toEqual([{ attempts: 1, due_at: expect.any(Date) }]);
+  });
+
+  test('gets the other events if the database does not answer for one of them, which is tried again after a second', async () => {
+    const made = await make();
+    await sql`
+      insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, due_at)
+      values (${mandatorId}, ${made.Id}, 1, 1, 'MailItem 1', 'MailConflict', now(), now())`.execute(db);
+    const ids = await book(2);
+    const failing: KyselyPlugin = {
+      transformQuery({ node }) {
+        if (JSON.stringify(node).includes('from mail_item'))
+          throw Object.assign(new Error('I/O error'), { code: '58030' });
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    const { pool, states, pooled } = db as Database & Record<'pool' | 'states' | 'pooled', unknown>;
+    const work: Database = Object.assign(db.withPlugin(failing), { pool, states, pooled });
+    const { signal } = new AbortController();
+    await deliverEvents({ ...service.context, work, signal }, { mandatorId, webhookId: made.Id });
+    expect(await takeJobs()).toBe(0);
+    expect(
+      told()
+        .map(([, id]) => Number(id))
+        .toSorted((one, other) => one - other),
+    ).toEqual(ids);
+    expect(await read(made)).toMatchObject({ Failures: 0, Waiting: 1 });
+    await passPauses();
+    await deliver(made);
+    expect(await read(made)).toMatchObject({ Waiting: 0 });
   });
 
   test('leaves in the feed what happens while it rests', async () => {
