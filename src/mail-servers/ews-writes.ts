@@ -7,6 +7,7 @@ import { groupFound, markUri } from './ews-items.ts';
 import { type CallEws, codeOf, messages, refusalOf, types } from './ews-soap.ts';
 import { calendarFolder, type EwsView, propertyUri } from './ews-view.ts';
 import { mayConcernOneItem, unlessAllFailed } from './failed-writes.ts';
+import { TimedOut } from './faults.ts';
 import { standingAs } from './standing.ts';
 import { childOf, escapeXml, type XmlElement } from './xml.ts';
 
@@ -97,7 +98,8 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
     mayDouble: true,
     async write({ mailbox }, writes, signal) {
       const outcomes = new Map<Write, WriteOutcome>();
-      async function send(kind: Write['do'], some: readonly Write[]): Promise<void> {
+      /** @returns whether the server has answered in time */
+      async function send(kind: Write['do'], some: readonly Write[]): Promise<boolean> {
         try {
           const [operation, attributes, body] = operations[kind](mailbox, some.map(textOf).join(''));
           const responses = await call(operation, mailbox, attributes, body, signal);
@@ -105,10 +107,15 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
         } catch (error) {
           if (!mayConcernOneItem(error)) throw error;
           for (const write of some) if (!outcomes.has(write)) outcomes.set(write, { is: 'Failed', error });
+          return !(error instanceof TimedOut);
         }
+        return true;
       }
       try {
-        for (const [kind, some] of Map.groupBy(writes, (write) => write.do)) await send(kind, some);
+        for (const [kind, some] of Map.groupBy(writes, (write) => write.do)) {
+          const isAnswered = await send(kind, some);
+          if (!isAnswered) break;
+        }
       } catch (error) {
         if (!outcomes.has(writes[0]!)) throw error;
       }

@@ -41,7 +41,7 @@ export {
   type WriteOutcome,
   type WrittenItem,
 } from './connector.ts';
-export { mayConcernOneItem } from './failed-writes.ts';
+export { mayConcernLookup, mayConcernOneItem } from './failed-writes.ts';
 export { mergePages, withoutVoid } from './pages.ts';
 export { boundId, cutText } from './values.ts';
 export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';

@@ -4,6 +4,7 @@ import { contain } from '../containment.ts';
 import type { Turn } from '../flow/turns.ts';
 import {
   type Connector,
+  mayConcernLookup,
   mayConcernOneItem,
   ServerFault,
   type Write,
@@ -42,6 +43,10 @@ export type Session = {
   wanted: ReadonlyMap<number, WantedBooking>;
   /** How many of the items that were looked up somebody has deleted. */
   deleted: number;
+  /** How many items were looked up; how many could not be, and why. */
+  known: number;
+  unknown: number;
+  fault: unknown;
   signal: AbortSignal;
 };
 
@@ -113,7 +118,7 @@ export async function writeSteps(
     isWhole &&= outcomes.length === batch.length && isKnown;
     if (written === 0 && failing.length >= fewFailing) break;
   }
-  if (failing.length > 0) await passOver(session, failing, written > 0);
+  if (failing.length > 0) await passOver(session, failing, turn, written > 0);
   return isWhole && at === steps.length;
 }
 
@@ -135,13 +140,14 @@ async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Pro
 }
 
 /** Looks up items whose writes have failed. What is not as it should be is recorded there, and tried again later. */
-async function passOver(session: Session, failing: readonly Failing[], hasWritten: boolean): Promise<void> {
+async function passOver(session: Session, failing: readonly Failing[], turn: Turn, hasWritten: boolean): Promise<void> {
   const { context, calendar } = session;
   const found = new Map<number, WrittenRow>();
   for (let at = 0, size: number; at < failing.length; at += size) {
     size = lookUpSize(session);
     const rows = failing.slice(at, at + size).map(({ row }) => row);
     for (const row of await lookUp(session, rows)) found.set(row.bookingId, row);
+    turn.answered();
   }
   const left = failing.flatMap(({ row, error }) => {
     const now = found.get(row.bookingId);
@@ -161,14 +167,64 @@ async function passOver(session: Session, failing: readonly Failing[], hasWritte
   if (first && !hasWritten && (left.length >= fewFailing || left.some(({ rests }) => !rests))) throw first.error;
 }
 
+type LookedUpItem = Awaited<ReturnType<Session['writes']['find']>>[number];
+
+const generationsOf = ({ generation, lostGenerations }: WrittenRow) => [generation, ...lostGenerations];
+
+/**
+ * Asks for the items of rows. If the request fails, each row is asked for alone, so that one item holds up no other.
+ * @returns the rows that were asked for, and their items
+ * @throws what failed, if all of the first few requests have
+ */
+async function findItems(
+  session: Session,
+  rows: readonly WrittenRow[],
+): Promise<{ asked: readonly WrittenRow[]; found: LookedUpItem[] }> {
+  const { context, calendar, writes, signal } = session;
+  async function find(some: readonly WrittenRow[]): Promise<LookedUpItem[] | undefined> {
+    const origins = some.flatMap((row) =>
+      generationsOf(row).map((generation) => originOf({ ...row, generation }, calendar.mandatorUid)),
+    );
+    try {
+      return await contain(() => writes.find(calendar, origins, signal));
+    } catch (error) {
+      if (signal.aborted || !mayConcernLookup(error)) throw error;
+      session.fault = error;
+      return undefined;
+    }
+  }
+  const all = await find(rows);
+  if (all) {
+    session.known += rows.length;
+    return { asked: rows, found: all };
+  }
+  const isServer = () => session.known === 0 && session.unknown >= fewFailing;
+  const asked: WrittenRow[] = [];
+  const found: LookedUpItem[] = [];
+  const failing: WrittenRow[] = [];
+  for (const row of rows) {
+    const own = rows.length > 1 ? await find([row]) : undefined;
+    if (own) {
+      session.known += 1;
+      asked.push(row);
+      found.push(...own);
+    } else {
+      session.unknown += 1;
+      failing.push({ ...row, failures: row.failures + 1 });
+    }
+    if (isServer()) break;
+  }
+  // Rows that have failed are asked for last.
+  await context.work.transaction().execute((trx) => save(trx, calendar, failing));
+  if (isServer()) throw session.fault;
+  return { asked, found };
+}
+
 /** Looks up the items of rows whose outcome is unknown, or that somebody may have changed. @returns the rows that are known now */
-export async function lookUp(session: Session, rows: readonly WrittenRow[]): Promise<WrittenRow[]> {
-  const { context, calendar, writes, wanted, signal } = session;
-  const generationsOf = ({ generation, lostGenerations }: WrittenRow) => [generation, ...lostGenerations];
-  const origins = rows.flatMap((row) =>
-    generationsOf(row).map((generation) => originOf({ ...row, generation }, calendar.mandatorUid)),
-  );
-  const found = await contain(() => writes.find(calendar, origins, signal));
+export async function lookUp(session: Session, inDoubt: readonly WrittenRow[]): Promise<WrittenRow[]> {
+  const { context, calendar, writes, wanted } = session;
+  const { asked: rows, found } = await findItems(session, inDoubt);
+  if (rows.length === 0) return [];
   const own = new Set(rows.map(({ nativeId }) => nativeId));
   const unknown = found.filter(({ id }) => !own.has(id)).map(({ id }) => id);
   const others = await readOthers(context.work, calendar, unknown);

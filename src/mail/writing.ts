@@ -15,7 +15,7 @@ import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
 import { listToWrite, readWanted, readWritten, type WrittenCalendar } from './wanted.ts';
 import { lookUp, lookUpSize, reasonOf, type Session, writeSteps } from './write-batches.ts';
-import { compare, isUnsettled } from './written.ts';
+import { byFailures, compare, isUnsettled } from './written.ts';
 import { forget, readRows, save } from './written-rows.ts';
 
 /** A job begins no batch after this time, so that the calendar can be read in between. */
@@ -74,14 +74,17 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
     const bookings = await readWanted(work, calendar, settings.FutureDays);
     return new Map(bookings.map((booking) => [booking.bookingId, booking]));
   };
-  const session: Session = { context, calendar, writes, wanted: await read(), deleted: 0, signal };
-  const doubted = (await readRows(work, calendar)).filter(isUnsettled);
+  const counts = { deleted: 0, known: 0, unknown: 0 };
+  const session: Session = { context, calendar, writes, wanted: await read(), ...counts, fault: undefined, signal };
+  const doubted = (await readRows(work, calendar)).filter(isUnsettled).toSorted(byFailures);
   if (doubted.length > 0) turn.begin();
   for (let at = 0, size: number; at < doubted.length; at += size) {
     size = lookUpSize(session);
     await lookUp(session, doubted.slice(at, at + size));
     turn.answered();
-    if (performance.now() > until) return 0;
+    if (performance.now() <= until) continue;
+    if (session.unknown > 0) break;
+    return 0;
   }
   const wanted = doubted.length > 0 ? await read() : session.wanted;
   const rows = await readRows(work, calendar);
@@ -91,11 +94,15 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const near = steps.filter(({ row }) => row.start.getTime() < Date.now() + nearMs);
   const next = steps.length > many && near.length > 0 ? near : steps;
   if (next.length > 0) turn.begin();
-  if (!(await writeSteps(session, next, turn, until))) return 0;
+  // Lookups that fail slowly leave time for writes.
+  const writeUntil = session.unknown > 0 ? performance.now() + jobMs : until;
+  if (!(await writeSteps(session, next, turn, writeUntil))) return 0;
   if (next.length < steps.length) return restAfterMs;
-  if (rows.some(isUnsettled)) return laterMs;
+  if (session.unknown === 0 && rows.some(isUnsettled)) return laterMs;
   const told = await declineItems(declining);
   if (told > 0) context.log.info({ mandator: calendar.mandator, mailbox: calendar.mailbox, told }, 'items declined');
+  // What cannot be looked up holds up nothing, but the next attempt waits longer each time.
+  if (session.unknown > 0) throw session.fault;
   await sql`
     update mail_calendar set writing_failures = 0, writing_fault = null, writing_not_before = null, compared_at = now(),
       compared_as = ${calendar.writing}

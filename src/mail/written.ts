@@ -52,7 +52,7 @@ export type WrittenRow = {
   state: (typeof writtenStates)[number];
   start: Date;
   end: Date;
-  /** The SHA-256 of the subject, in hexadecimal digits. */
+  /** The SHA-256 of the subject, in hexadecimal digits; empty if the removal of the item has failed. */
   subjectHash: string;
   isPrivate: boolean;
   nativeId: string | null;
@@ -67,6 +67,11 @@ export type WrittenRow = {
   /** How many times in a row the mail server has refused the item, or a request for it has failed. */
   failures: number;
 };
+
+/** The `subjectHash` of an item whose removal has failed. */
+const noSubject = '';
+const hashAsked = ({ state, subjectHash }: WrittenRow) => (state === 'Deleting' ? noSubject : subjectHash);
+const isRemoval = ({ subjectHash }: WrittenRow) => subjectHash === noSubject;
 
 type WrittenSubject = Pick<WantedItem, 'subject' | 'hasOwnSubject'>;
 export function subjectFor(writing: WritingMode, subject: string | null, isPrivate: boolean): WrittenSubject {
@@ -137,7 +142,10 @@ export const isInDoubt = ({ state }: Pick<WrittenRow, 'state'>): boolean =>
 export const isUnsettled = (row: WrittenRow): boolean =>
   row.state === 'Writing' || row.state === 'Deleting' || isInDoubt(row);
 
-/** Whether a row is left alone for now: after too many changes in the calendar in any case, after a refusal unless the booking changes. */
+/** For sorting: rows that have failed come last. */
+export const byFailures = (one: WrittenRow, other: WrittenRow): number => one.failures - other.failures;
+
+/** Whether a row is left alone for now: after too many changes in the calendar in any case, after a refusal unless something else is to be written. */
 const rests = ({ notBefore, state }: WrittenRow, now: number, isSame: boolean): boolean =>
   notBefore !== null && notBefore.getTime() > now && (state === 'Conflict' || isSame);
 
@@ -175,14 +183,13 @@ export function compare(
     if (isUnsettled(row)) continue;
     if (end.getTime() < now - (id === null ? 0 : forgottenAfterMs)) forgotten.push(bookingId);
     else if (id === null && row.reason !== null) over.push({ ...row, ...settled, state: 'Absent' });
-    else if (id !== null && end.getTime() > now && !rests(row, now, true)) {
+    else if (id !== null && end.getTime() > now && !rests(row, now, isRemoval(row))) {
       const write: Write = { do: 'Remove', origin: originOf(row, mandatorUid), at: { id, changeKey } };
-      steps.push({ row: { ...row, ...settled, state: 'Deleting' }, write });
+      const failures = row.state === 'Failed' && !isRemoval(row) ? 0 : row.failures;
+      steps.push({ row: { ...row, ...settled, failures, state: 'Deleting' }, write });
     }
   }
-  steps.sort(
-    ({ row: one }, { row: other }) => one.failures - other.failures || one.start.getTime() - other.start.getTime(),
-  );
+  steps.sort(({ row: one }, { row: other }) => byFailures(one, other) || one.start.getTime() - other.start.getTime());
   return { steps, forgotten, over };
 }
 
@@ -221,7 +228,8 @@ export function after({ row }: PlannedWrite, outcome: WriteOutcome, now: number)
       };
     case 'Refused': {
       const notBefore = new Date(now + backOff(row.failures, pausesOfRefused));
-      return { ...row, state: 'Failed', reason: outcome.reason.slice(0, 500), notBefore, failures: row.failures + 1 };
+      const [reason, failures] = [outcome.reason.slice(0, 500), row.failures + 1];
+      return { ...row, state: 'Failed', subjectHash: hashAsked(row), reason, notBefore, failures };
     }
     case 'Failed':
       return { ...row, failures: row.failures + 1 };
@@ -241,9 +249,9 @@ export function isDone(asked: WrittenRow, found: WrittenRow): boolean {
  * @param rests whether it rests by itself; otherwise its calendar does
  */
 export function failed(asked: WrittenRow, found: WrittenRow, reason: string, rests: boolean, now: number): WrittenRow {
-  const { start, end, subjectHash, isPrivate, failures } = asked;
+  const { start, end, isPrivate, failures } = asked;
   const pauseMs = rests ? backOff(failures - 1, pausesOfFailed) : 0;
-  const asIs = { ...found, start, end, subjectHash, isPrivate, failures };
+  const asIs = { ...found, start, end, subjectHash: hashAsked(asked), isPrivate, failures };
   return { ...asIs, state: 'Failed', reason: reason.slice(0, 500), notBefore: new Date(now + pauseMs) };
 }
 

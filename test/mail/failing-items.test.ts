@@ -1,10 +1,11 @@
 /** What one item meets holds up no other item of its calendar; a server that fails at all of them is left alone. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { examineMail } from '../../src/mail/health.ts';
 import { ServerFault } from '../../src/mail-servers/connector.ts';
 import { mayConcernOneItem } from '../../src/mail-servers/failed-writes.ts';
-import { AccountRefused, ServerFailed } from '../../src/mail-servers/faults.ts';
+import { AccountRefused, ServerFailed, TimedOut } from '../../src/mail-servers/faults.ts';
+import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
 import { type Fate, startGoBetween } from './_util/go-between.ts';
 import { startCalDavThere, startExchangeThere, startGoogleThere, startGraphThere, type There } from './_util/there.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
@@ -12,13 +13,14 @@ import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 /** Midnight UTC of the day after tomorrow. */
 const midnight = Math.ceil(Date.now() / day) * day + day;
-const rooms = Array.from({ length: 8 }, (_, index) => `F${index}`);
+const rooms = Array.from({ length: 12 }, (_, index) => `F${index}`);
 const names = rooms.map((name) => name.toLowerCase());
 
 test.each<[string, unknown, boolean]>([
   ['our own error', new RangeError('Invalid time value'), true],
   ['a failure of the server', new ServerFailed('500', 500), true],
   ['what is not understood', new ServerFault('Unreadable', '405'), true],
+  ['a request that is not answered in time', new TimedOut('15 s'), true],
   ['a right that is missing', new ServerFault('AccessLost', '403'), true],
   ['an account that is refused', new AccountRefused('401'), false],
   ['a limit', new ServerFault('Throttled', '429'), false],
@@ -61,26 +63,31 @@ describe.each<[string, () => Promise<There>]>([
     between.setFate();
   });
 
-  async function book(days: number, Subject: string): Promise<void> {
+  afterEach(() => void jest.restoreAllMocks());
+
+  async function book(days: number, Subject: string): Promise<number> {
     const from = midnight + days * day;
     const times = { Start: new Date(from).toISOString(), End: new Date(from + hour).toISOString() };
     const made = await desk.user.post('/bookings', { ResourceId: room.id, Subject, ...times });
     expect(made.status).toBe(201);
+    return Number(made.body['Id']);
   }
+  const change = (id: number, columns: string) =>
+    sql`update booking set ${sql.raw(columns)} where mandator_id = ${room.mandatorId} and id = ${id}`.execute(desk.db);
   /** Requests that were refused. */
   let refused = 0;
-  /** Refuses each write that says `word`; each write without one. */
-  function refuse(fate: Fate, word = ''): void {
+  /** Refuses each write that says `word`, or each write without one; and what `isToo` says of the path and the body. */
+  function refuse(fate: Fate | (() => Fate), word = '', isToo = (_: string) => false): void {
     between.setFate(({ method, path, body }) => {
       const text = body.toString();
       const isWrite =
-        method === 'PUT' ||
+        ['PUT', 'PATCH', 'DELETE'].includes(method) ||
         /<m:(Create|Update|Delete)Item[ >]/.test(text) ||
         (path.includes('/calendar/v3/') && method === 'POST') ||
         (path.endsWith('$batch') && /"(POST|PATCH|DELETE)"/.test(text));
-      if (!isWrite || !text.includes(word)) return 'Passes';
+      if (!(isWrite && text.includes(word)) && !isToo(`${path} ${text}`)) return 'Passes';
       refused += 1;
-      return fate;
+      return typeof fate === 'function' ? fate() : fate;
     });
   }
   const stands = async () => (await there.list(room.name)).map(({ subject }) => subject).toSorted();
@@ -194,6 +201,111 @@ describe.each<[string, () => Promise<There>]>([
     );
     await desk.write(room);
     expect(await stands()).toEqual(['Choir 2', 'Cure']);
+  });
+
+  test('500 for looking one item up too: the others are written at each attempt, which waits longer each time', async () => {
+    const id = await book(1, 'Poison');
+    for (const n of [2, 3, 4]) await book(n, `Choir ${n}`);
+    const { uid } = await desk.db
+      .selectFrom('mandator')
+      .select('uid')
+      .where('id', '=', room.mandatorId)
+      .executeTakeFirstOrThrow();
+    const ofGoogle = [1, 2, 3, 4].map((nth) => eventIdOf(`booking-${id}${nth > 1 ? `-${nth}` : ''}@${uid}`));
+    const named = new RegExp([`booking-${id}\\b`, ...ofGoogle].join('|'));
+    refuse({ status: 500 }, 'Poison', (text) => named.test(text));
+    for (let round = 0; round < 3; round += 1) await desk.runQueued();
+    expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4']);
+    const { failures } = await calendar();
+    for (const more of [1, 2, 3]) {
+      const before = refused;
+      await desk.runQueued();
+      expect(refused - before).toBe(1);
+      expect(await calendar()).toMatchObject({
+        failures: failures + more,
+        isResting: true,
+        fault: expect.stringContaining('500'),
+      });
+    }
+    await book(5, 'Choir 5');
+    await desk.runQueued();
+    expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4', 'Choir 5']);
+    between.setFate();
+    await desk.settle();
+    expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4', 'Choir 5', 'Poison']);
+    expect((await rows()).map(({ state, failures }) => [state, failures])).toEqual(Array(5).fill(['Written', 0]));
+    expect(await calendar()).toMatchObject({ fault: null, failures: 0, isCompared: true });
+  });
+
+  test('500 for looking several items up: they are asked for last', async () => {
+    const ids = [];
+    for (const n of [1, 2, 3]) ids.push(await book(n, `Poison ${n}`));
+    for (const n of [4, 5]) await book(n, `Choir ${n}`);
+    await desk.settle();
+    await sql`update mail_writing set state = 'Doubtful' where calendar_id = ${room.calendarId}`.execute(desk.db);
+    const { rows: at } = await sql<{ origin: string; place: string }>`
+      select 'booking-' || booking_id || '@' || mandator.uid as origin, native_id as place from mail_writing
+      join mandator on mandator.id = mandator_id where booking_id = any (${ids}::bigint[])`.execute(desk.db);
+    const named = at.flatMap(({ origin, place }) => [origin, encodeURIComponent(origin), eventIdOf(origin), place]);
+    refuse({ status: 500 }, 'nothing', (text) => named.some((name) => text.includes(name)));
+    for (let round = 0; round < 2; round += 1) await desk.write(room).then(desk.endPauses);
+    expect((await rows()).map(({ state }) => state)).toEqual([...Array(3).fill('Doubtful'), 'Written', 'Written']);
+    between.setFate();
+    await desk.settle();
+    expect((await rows()).map(({ state, failures }) => [state, failures])).toEqual(Array(5).fill(['Written', 0]));
+  });
+
+  test('no answer for one item in time: the others stand there, and it is tried again by itself', async () => {
+    await book(1, 'Poison');
+    for (const n of [2, 3, 4]) await book(n, `Choir ${n}`);
+    const deadlines: AbortController[] = [];
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      const deadline = new AbortController();
+      deadlines.push(deadline);
+      return deadline.signal;
+    });
+    refuse(() => {
+      for (const deadline of deadlines) deadline.abort(new DOMException('It is too late.', 'TimeoutError'));
+      return 'NotDone';
+    }, 'Poison');
+    await desk.settle();
+    expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4']);
+    const [poison] = await rows();
+    expect(poison).toMatchObject({ state: 'Failed', reason: expect.stringContaining('has not answered in time') });
+    expect(poison!.restMs).toBeGreaterThan(0.5 * minute);
+    expect(await calendar()).toEqual({ fault: null, failures: 0, isResting: false, isCompared: true });
+    between.setFate();
+    await endRests();
+    await desk.sweep();
+    await desk.settle();
+    expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4', 'Poison']);
+  });
+
+  test('a booking is cancelled whose change was refused: its item is removed at once; a removal that fails rests', async () => {
+    const [first, second] = [await book(1, 'Choir 1'), await book(2, 'Choir 2')];
+    await desk.settle();
+    refuse({ status: 500 }, 'Poison');
+    await change(first, "subject = 'Poison'");
+    await book(3, 'Choir 3');
+    await desk.settle();
+    expect(await stands()).toEqual(['Choir 1', 'Choir 2', 'Choir 3']);
+    expect((await rows())[0]!.restMs).toBeGreaterThan(0.5 * minute);
+    await change(first, "status = 'Cancelled'");
+    await desk.write(room);
+    expect(await stands()).toEqual(['Choir 2', 'Choir 3']);
+    refuse({ status: 500 });
+    await change(second, "status = 'Cancelled'");
+    for (let round = 0; round < 5; round += 1) await desk.write(room).then(desk.endPauses);
+    const [, removal] = await rows();
+    expect(removal).toMatchObject({ state: 'Failed', failures: 5 });
+    expect(removal!.restMs).toBeGreaterThan(5 * minute);
+    const before = refused;
+    await desk.write(room);
+    expect(refused).toBe(before);
+    between.setFate();
+    await endRests();
+    await desk.write(room);
+    expect(await stands()).toEqual(['Choir 3']);
   });
 
   const refusals: Record<string, Fate> = {
