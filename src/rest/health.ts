@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RequestHandler, Router } from 'express';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from 'prom-client';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed } from '../errors.ts';
 import { version } from '../names.ts';
@@ -48,10 +56,22 @@ async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> 
   }
 }
 
+let ofProcess: Registry | undefined;
+
+/** Of the process itself. What measures them never ends, so all services of a process share them. */
+function processRegistry(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry();
+    // At the default of 10 ms an idle process would spend most of its CPU on this timer.
+    collectDefaultMetrics({ register: ofProcess, eventLoopMonitoringPrecision: 40 });
+  }
+  return ofProcess;
+}
+
 function createMetrics(health: Health) {
   const registry = new Registry();
-  // At the default of 10 ms an idle process would spend most of its CPU on this timer.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 40 });
+  for (const { name } of processRegistry().getMetricsAsArray())
+    registry.registerMetric(processRegistry().getSingleMetric(name) as Metric);
   for (const [name, { help, label, ofDatabase, read }] of Object.entries(health.gauges ?? {})) {
     // Prometheus names counters so. A counter can only be incremented.
     const Kind = name.endsWith('_total') ? Counter : Gauge;
