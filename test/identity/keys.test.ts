@@ -106,11 +106,12 @@ describe('a token with an unknown kid', () => {
           return expect(keys.verify(token)).rejects.toThrow(NotAuthenticated);
         }),
       );
+    const begin = performance.now();
     await flood();
     expect(reads).toHaveLength(1);
     await flood();
-    const [first = 0, second = 0, ...more] = reads;
-    expect(second - first).toBeGreaterThan(200);
+    const [, second = 0, ...more] = reads;
+    expect(second - begin).toBeGreaterThan(200);
     expect(more).toEqual([]);
   });
 });
