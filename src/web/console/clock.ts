@@ -82,6 +82,18 @@ export const dayText = (day: string, style: 'full' | 'medium' | 'short' = 'full'
 export const momentText = (timeZone: string, at: number): string =>
   `${dayText(dayAt(timeZone, at), 'medium')}, ${timeText(timeZone, at)}`;
 
+/** From an instant to another, with the date of the latter where it is another. */
+export const rangeIn = (timeZone: string, start: string, end: string): string => {
+  const [from, to] = [Date.parse(start), Date.parse(end)];
+  return `${momentText(timeZone, from)}–${dayAt(timeZone, from) === dayAt(timeZone, to) ? timeText(timeZone, to) : momentText(timeZone, to)}`;
+};
+
+/** A text of the server with its spans, such as `2027-02-01 07:15-08:45 UTC`, as local times. */
+export const withLocalTimes = (timeZone: string, text: string): string =>
+  text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d)-(\d\d:\d\d) UTC/g, (_, day: string, start: string, end: string) =>
+    rangeIn(timeZone, `${day}T${start}Z`, `${end > start ? day : addDays(day, 1)}T${end}Z`),
+  );
+
 /** The short name of a zone at an instant: MEZ. */
 export const zoneText = (timeZone: string, at: number): string =>
   format(locale.value, { timeZone, hour: '2-digit', timeZoneName: 'short' })

@@ -295,6 +295,7 @@ describeInBrowser('The screen of timetables', () => {
     await check();
     // Two lessons in one room are faults in their rows: the settings make way for these.
     await page.getByText(/rows? (has|have) faults/).waitFor();
+    await page.getByText(/^HS 101 is needed twice: .*2033, 08:00–08:45$/).waitFor();
     await page.getByLabel('Shared rooms').waitFor({ state: 'hidden' });
     await page.getByText('Columns and settings').click();
     await page.getByLabel('Shared rooms').fill('HS 101');

@@ -1,5 +1,4 @@
 /** Holiday calendars: of a file or an address, with their faults and the bookings that lie on their days. */
-
 import { useState } from 'preact/hooks';
 import { BadText } from '../../../timetable-files/text.ts';
 import { addressWith, place } from '../address.ts';

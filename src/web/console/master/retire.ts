@@ -1,7 +1,7 @@
 /** Retiring a room: what is still to come there, then what becomes of it. */
 import { useState } from 'preact/hooks';
 import { act, ask, type Refusal } from '../client.ts';
-import { momentText } from '../clock.ts';
+import { momentText, rangeIn } from '../clock.ts';
 import {
   ChangeResourceDocument,
   type FutureBookings,
@@ -14,7 +14,6 @@ import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox, sayRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
-import { rangeIn } from '../rooms/conflict.ts';
 import { t } from '../texts/master.ts';
 import { choicesOf, nameIn, type Room } from './data.ts';
 

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { line } from '../../turns.ts';
 import { type Alternative, act, isUnanswered, mandator, newKey, type Refusal } from '../client.ts';
-import { addDays, clockText, dayAt, instantOf, minutesAt, ownZone, timeText } from '../clock.ts';
+import { addDays, clockText, dayAt, instantOf, minutesAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import {
   ChangeBookingDocument,
   CreateBookingDocument,
@@ -17,7 +17,7 @@ import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
-import { ConflictList, rangeIn } from './conflict.ts';
+import { ConflictList } from './conflict.ts';
 import { type ForWhom, Organizer } from './organizer.ts';
 import { countOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf, weekdays } from './repeat.ts';
 import { type Booking, instant, type Room, type Store } from './store.ts';

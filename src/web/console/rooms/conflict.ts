@@ -1,7 +1,7 @@
 /** What is in the way of a booking, and what would be free instead. */
 import { line } from '../../turns.ts';
 import type { Alternative, Conflict, Refusal } from '../client.ts';
-import { dayAt, dayText, momentText, timeText } from '../clock.ts';
+import { dayAt, dayText, rangeIn, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 
@@ -12,11 +12,6 @@ type ConflictProperties = {
   onTake: (alternative: Alternative) => void;
   /** Books a series without the dates that are taken. */
   onSkip?: (() => void) | false | undefined;
-};
-
-export const rangeIn = (timeZone: string, start: string, end: string): string => {
-  const [from, to] = [Date.parse(start), Date.parse(end)];
-  return `${momentText(timeZone, from)}–${dayAt(timeZone, from) === dayAt(timeZone, to) ? timeText(timeZone, to) : momentText(timeZone, to)}`;
 };
 
 export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone, nameOf, onTake, onSkip }) => {

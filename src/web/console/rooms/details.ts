@@ -1,7 +1,7 @@
 /** The details of a booking, and what can be done with it. */
 import { useState } from 'preact/hooks';
 import { ask } from '../client.ts';
-import { ownZone, timeText } from '../clock.ts';
+import { ownZone, rangeIn, timeText } from '../clock.ts';
 import { BookingDetailsDocument, type BookingDetailsQuery, type Scope } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -9,7 +9,6 @@ import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 import { scopeField } from './booking-form.ts';
-import { rangeIn } from './conflict.ts';
 import { sayRule } from './repeat.ts';
 import type { Steps } from './steps.ts';
 import type { Booking, Store } from './store.ts';

@@ -1,6 +1,7 @@
 /** The requests about which the person decides. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../client.ts';
+import { rangeIn } from '../clock.ts';
 import { FollowRequestsDocument, RequestsDocument, type Scope } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import { type Asked, useAsked } from '../parts/asked.ts';
@@ -9,7 +10,6 @@ import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 import { scopeField } from './booking-form.ts';
-import { rangeIn } from './conflict.ts';
 import type { Steps } from './steps.ts';
 import type { Booking } from './store.ts';
 import { subjectOf } from './view.ts';

@@ -1,6 +1,7 @@
 /** What people do with a booking: each change is drawn at once, and reverted with the reason if the server refuses it. */
 import { line } from '../../turns.ts';
 import { act, type Refusal } from '../client.ts';
+import { rangeIn } from '../clock.ts';
 import {
   CancelBookingDocument,
   ChangeBookingDocument,
@@ -13,7 +14,6 @@ import {
 import { sayRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/rooms.ts';
-import { rangeIn } from './conflict.ts';
 import type { Booking, Leaving, Store } from './store.ts';
 import { subjectOf } from './view.ts';
 

@@ -123,7 +123,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
       </div>
     </section>
     ${h(Settings, { draft, locations, isLocked, isRefused: refusal !== undefined, onChange: (changed) => void change({ ...changed, version: work.version + 1, faults: [], touched: [] }) })}
-    ${h(Grid, { draft, isLocked, onCorrect: correct })}
+    ${h(Grid, { draft, timeZone: location?.timeZone ?? 'UTC', isLocked, onCorrect: correct })}
   `;
 };
 

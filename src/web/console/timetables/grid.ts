@@ -1,5 +1,6 @@
 /** The rows of a file: to filter, and to correct in place. One cell is in the tab order; arrow keys move from there. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { withLocalTimes } from '../clock.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
@@ -11,6 +12,8 @@ import { cellAt, type Draft, type RowFault } from './draft.ts';
 
 type GridProperties = {
   draft: Draft;
+  /** Of the location of the lessons. */
+  timeZone: string;
   isLocked: boolean;
   onCorrect: (sheet: number, row: number, column: number, text: string) => void;
 };
@@ -135,7 +138,10 @@ function columnsOf({ format, sheets, work }: Draft, at: number): { column: numbe
   );
 }
 
-export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) => {
+export const Grid: Component<GridProperties> = ({ draft, timeZone, isLocked, onCorrect }) => {
+  // The API's JSON has instants, and rooms of any location.
+  const says = (fault: RowFault) =>
+    draft.format === 'Json' ? messageOf(fault) : withLocalTimes(timeZone, messageOf(fault));
   const rows = useRows(draft);
   const { sheet, byRow, shown, found, hasFaults, isAll, text, pages, number } = rows;
   const { rows: all, lines } = draft.sheets[sheet] ?? { rows: [], lines: [] };
@@ -203,7 +209,7 @@ export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) 
         onFocus=${() => setCursor({ line, place })} onDblClick=${open}>
         ${isHere && isEditing ? h(CellInput, { label: files().cellOf(title, lineOf(row)), value, onEnd: end }) : value}
         ${isCorrected && html`<span class="mark"> ${files().correctedMark}</span>`}
-        ${wrong.map((fault) => html`<span class="fault">${messageOf(fault)}</span>`)}
+        ${wrong.map((fault) => html`<span class="fault">${says(fault)}</span>`)}
       </td>
     `;
   }
@@ -245,7 +251,7 @@ export const Grid: Component<GridProperties> = ({ draft, isLocked, onCorrect }) 
                 (fault) => !columns.some(({ column }) => column === fault.column),
               );
               return html`<tr key=${row} role="row" aria-rowindex=${(number - 1) * pageSize + line + 2}>
-                <th scope="row" role="rowheader">${lineOf(row)}${others.map((fault) => html`<span class="fault">${messageOf(fault)}</span>`)}</th>
+                <th scope="row" role="rowheader">${lineOf(row)}${others.map((fault) => html`<span class="fault">${says(fault)}</span>`)}</th>
                 ${columns.map((column, place) => cell(row, line, column, place))}
               </tr>`;
             })}
