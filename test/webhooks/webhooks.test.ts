@@ -502,6 +502,12 @@ describe('a receiver that fails', () => {
     expect(told()).toEqual([['booking.created', kept]]);
   });
 
+  /** As if an event of this subject had waited, and is due. */
+  const addWaiting = ({ Id }: Made, subject: string) =>
+    sql`
+      insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, due_at)
+      values (${mandatorId}, ${Id}, 1, 1, ${subject}, 'MailConflict', now(), now())`.execute(db);
+
   /** As if so many records had failed, and are sent again in an hour. */
   const failBefore = ({ Id }: Made, records: number) =>
     sql`
@@ -548,9 +554,7 @@ describe('a receiver that fails', () => {
   test('gets the other events if one cannot be made into a message, which is tried again later and is not its failure', async () => {
     const made = await make();
     // No item has such an id: to read it is an error of PostgreSQL.
-    await sql`
-      insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, due_at)
-      values (${mandatorId}, ${made.Id}, 1, 1, 'MailItem x', 'MailConflict', now(), now())`.execute(db);
+    await addWaiting(made, 'MailItem x');
     const ids = await book(8);
     await deliver(made);
     expect(
@@ -565,9 +569,7 @@ describe('a receiver that fails', () => {
 
   test('gets the other events if the database does not answer for one of them, which is tried again after a second', async () => {
     const made = await make();
-    await sql`
-      insert into webhook_event (mandator_id, webhook_id, position, micros, subject, kind, at, due_at)
-      values (${mandatorId}, ${made.Id}, 1, 1, 'MailItem 1', 'MailConflict', now(), now())`.execute(db);
+    await addWaiting(made, 'MailItem 1');
     const ids = await book(2);
     const failing: KyselyPlugin = {
       transformQuery({ node }) {
