@@ -47,6 +47,8 @@ const jitter = () => 0.5 + Math.random();
  */
 const [firstRestMs, longestRestMs] = [5_000, 30 * 60_000];
 const [firstPassingMs, longestUnreachableMs] = [1_000, 5 * 60_000];
+/** After so many faults in a row a calendar has lost its place among those that wait. */
+const failsAgainFrom = 3;
 /** The bounds of a pause that a mail server asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
@@ -90,14 +92,17 @@ export async function synchroniseCalendar(context: MailJob, key: CalendarKey): P
   else if (refusal) await markCalendars(work, [key.calendarId], dirtyBy, Math.ceil((2 * refusal.againMs) / 1_000));
 }
 
-/** What has marked a calendar as dirty, and how long it has waited for a reading that did not fail; undefined if it is not dirty. */
+/**
+ * What has marked a calendar as dirty, and how long it has waited; undefined if it is not dirty. One whose readings fail again and
+ * again has waited for nothing, so that it does not go before the others.
+ */
 async function readMark(
   db: Database,
   { mandatorId, calendarId }: CalendarKey,
 ): Promise<{ dirtyBy: DirtyBy; waitedMs: number } | undefined> {
   const { rows } = await sql<{ dirtyBy: DirtyBy; waitedMs: number }>`
     select dirty_by as "dirtyBy",
-      case when failures = 0 then extract(epoch from now() - dirty_since) * 1000 else 0 end::float8 as "waitedMs"
+      case when failures < ${failsAgainFrom} then extract(epoch from now() - dirty_since) * 1000 else 0 end::float8 as "waitedMs"
     from mail_calendar where mandator_id = ${mandatorId} and id = ${calendarId} and dirty_by is not null`.execute(db);
   return rows[0];
 }

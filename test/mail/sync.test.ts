@@ -746,6 +746,29 @@ describe('the mail server does not answer as it should', () => {
     expect([marks, until]).toEqual([before.marks, before.not_before]);
   });
 
+  test('that refuses a reading: the calendar keeps its place among those that wait, until its third failure in a row', async () => {
+    await mark();
+    await sql`update mail_calendar set dirty_since = now() - interval '1 minute' where id = ${room.calendarId}`.execute(
+      work,
+    );
+    const waited: (number | undefined)[] = [];
+    const real = openTurns(8);
+    const turns: Turns = {
+      take(of, read) {
+        waited.push(of.waitedMs);
+        return real.take(of, read);
+      },
+    };
+    for (let failures = 0; failures < 4; failures += 1) {
+      graph.trouble({ status: 429 });
+      const { signal } = new AbortController();
+      await synchroniseCalendar({ ...service.context, ...job, turns, work, signal }, room);
+      await sql`update mail_calendar set not_before = now() where id = ${room.calendarId}`.execute(work);
+    }
+    expect(await calendar()).toMatchObject({ fault: 'Throttled', failures: 4 });
+    expect(waited.map((ms) => ms! >= 60_000)).toEqual([true, true, true, false]);
+  });
+
   test('that cannot be reached: no wait is longer than five minutes', async () => {
     await sql`update mail_calendar set failures = 12 where id = ${room.calendarId}`.execute(work);
     graph.trouble({ status: 500 });
