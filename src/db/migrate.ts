@@ -1,9 +1,15 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { sql } from 'kysely';
-import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
+import { type DatabaseIntrospector, sql } from 'kysely';
+import {
+  DEFAULT_MIGRATION_LOCK_TABLE,
+  DEFAULT_MIGRATION_TABLE,
+  type Migration,
+  type MigrationResult,
+  Migrator,
+} from 'kysely/migration';
 import { ConfigError } from '../config.ts';
-import { isColumnMissing, isDeadlock, isForbidden, isLockTimeout } from '../flow/database-errors.ts';
+import { isDeadlock, isForbidden, isLockTimeout } from '../flow/database-errors.ts';
 import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database, Transaction } from './database.ts';
@@ -32,8 +38,25 @@ function readMigrations(wait: () => number): Record<string, Migration> {
   );
 }
 
+/**
+ * For the migrator, which asks for all tables each time, to learn whether its own are there. It is told of those alone: Kysely
+ * would read all columns of all tables, which takes longer than most migrations.
+ */
+function knowingOwnTables(db: Database): Database {
+  const own = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
+  const introspection: DatabaseIntrospector = {
+    getSchemas: async () => [],
+    async getTables() {
+      const { rows } = await sql<{ name: string }>`
+        select name from unnest(${own}::text[]) as own(name) where to_regclass(name) is not null`.execute(db);
+      return rows.map(({ name }) => ({ name, isView: false, isForeign: false, columns: [] }));
+    },
+  };
+  return Object.defineProperty(db.withoutPlugins(), 'introspection', { value: introspection });
+}
+
 const migratorOf = (db: Database, wait = () => firstWait) =>
-  new Migrator({ db, provider: { getMigrations: async () => readMigrations(wait) } });
+  new Migrator({ db: knowingOwnTables(db), provider: { getMigrations: async () => readMigrations(wait) } });
 
 /** The names of the applied migrations, in the order in which they were applied. */
 async function listExecuted(db: Database): Promise<string[]> {
@@ -107,14 +130,8 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
     const { error, results = [] } = await migratorOf(db, () => wait).migrateUp();
     const [result] = results;
     if (!error) return result?.migrationName;
-    // Kysely looks at the columns of all tables first, and the queue's may be changing, as another process starts, too.
-    const isColumnGone = result === undefined && isColumnMissing(error);
-    if (!isLockTimeout(error) && !isDeadlock(error) && !isColumnGone) throw failure(error, result);
-    if (!isColumnGone)
-      log.warn(
-        { migration: result?.migrationName },
-        'a migration waits until what it locks is free; requests go first',
-      );
+    if (!isLockTimeout(error) && !isDeadlock(error)) throw failure(error, result);
+    log.warn({ migration: result?.migrationName }, 'a migration waits until what it locks is free; requests go first');
     await pause(backOff(tries, { firstMs: 200 }), signal);
   }
   return undefined;

@@ -63,9 +63,6 @@ export const isUnwritable = (error: unknown): boolean => /^(25006|53100)$/.test(
 /** A table or schema is missing: the migrations have not run. */
 export const isSchemaMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
 
-/** A column is not there, or not any more. */
-export const isColumnMissing = (error: unknown): boolean => codeOf(error) === '42703';
-
 /** The role of the session may not do that. */
 export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501';
 
