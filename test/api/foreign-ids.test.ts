@@ -240,18 +240,16 @@ async function readForeign(): Promise<string> {
     ...['mandator', 'location', 'resource', 'person', 'pin', 'batch', 'audit', 'calendar_token'],
     ...['booking_series', 'booking', 'display', 'display_resource', 'room_problem', 'lesson_job', 'lesson'],
   ];
-  const texts = await Promise.all(
-    tables.map((table) =>
-      sql<{ text: string }>`
-        select coalesce(string_agg(to_jsonb(one)::text, ',' order by to_jsonb(one)::text), '') as text
-        from ${sql.table(table)} as one
-        where (to_jsonb(one) ->> ${table === 'mandator' ? 'code' : 'mandator_id'}) in (${canary},
-          (select id::text from mandator where code = ${canary}))`
-        .execute(service.context.db)
-        .then(({ rows }) => rows[0]!.text),
-    ),
+  const texts = tables.map(
+    (table) => sql<string>`(
+      select coalesce(string_agg(to_jsonb(one)::text, ',' order by to_jsonb(one)::text), '') from ${sql.table(table)} as one
+      where (to_jsonb(one) ->> ${table === 'mandator' ? 'code' : 'mandator_id'}) in (${canary},
+        (select id::text from mandator where code = ${canary})))`,
   );
-  return texts.join('\n');
+  const { rows } = await sql<{ texts: string[] }>`select array[${sql.join(texts)}] as texts`.execute(
+    service.context.db,
+  );
+  return rows[0]!.texts.join('\n');
 }
 
 /** Of an id there are three kinds here: one that it must not reach, one that nobody has, and for the rest its own. */

@@ -179,9 +179,11 @@ describe('a migration beside the release before it', () => {
     );
     return rows.map(({ name }) => name);
   };
-  /** As whoever writes to a table, until its transaction ends. */
-  const write = (trx: Database, table: string) =>
-    sql`lock table ${sql.table(table)} in row exclusive mode`.execute(trx);
+  /** As whoever writes to these tables one after another, until its transaction ends. */
+  async function write(trx: Database, tables: readonly string[]): Promise<void> {
+    if (tables.length > 0)
+      await sql`lock table ${sql.join(tables.map((table) => sql.table(table)))} in row exclusive mode`.execute(trx);
+  }
 
   test('gives way to a transaction that goes on to write, holds up no other, and gets through after it', () =>
     withEmptyDatabase(async (url) => {
@@ -193,7 +195,7 @@ describe('a migration beside the release before it', () => {
         const half = Math.ceil(tables.length / 2);
         let next: Promise<string | undefined> = Promise.resolve(undefined);
         await service.transaction().execute(async (trx) => {
-          for (const table of tables.slice(0, half)) await write(trx, table);
+          await write(trx, tables.slice(0, half));
           let isDone = false;
           let gaveWay = false;
           const log = openLog('warn', {
@@ -207,8 +209,8 @@ describe('a migration beside the release before it', () => {
           await until(() => isDone || gaveWay);
           if (gaveWay) waited++;
           // Of a migration that has ended all is free again.
-          for (const table of tables) await service.transaction().execute((other) => write(other, table));
-          for (const table of tables.slice(half)) await write(trx, table);
+          await service.transaction().execute((other) => write(other, tables));
+          await write(trx, tables.slice(half));
         });
         const name = await next;
         isOver = name === undefined;

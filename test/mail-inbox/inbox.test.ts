@@ -14,7 +14,7 @@ import { hold, releaseAll } from '../_util/hold.ts';
 import { times } from '../_util/long.ts';
 import { ewsBody, graphBody, graphItem, push, readInbox, secretsOf, webhookPath } from '../_util/notifications.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
-import { makeCalendar, makeSubscription } from '../mail/_util/rows.ts';
+import { forgetMail, makeCalendar, makeSubscription } from '../mail/_util/rows.ts';
 
 const different = times(100, 500);
 const rooms = Array.from({ length: 10 }, (_, index) => `R${index}`);
@@ -50,9 +50,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   const { context, tenant } = service;
-  await sql`truncate mail_notification, mail_subscription, mail_calendar, graphile_worker._private_jobs cascade`.execute(
-    context.db,
-  );
+  await forgetMail(context.db);
   subscriptions = [];
   for (const [index, { id: resourceId }] of tenant.resources.entries()) {
     const { mandatorId } = tenant;

@@ -15,7 +15,7 @@ import {
   webhookPath,
 } from '../_util/notifications.ts';
 import { type Service, startService } from '../_util/service.ts';
-import { makeCalendar, makeSubscription } from '../mail/_util/rows.ts';
+import { forgetMail, makeCalendar, makeSubscription } from '../mail/_util/rows.ts';
 
 let service: Service;
 let ews: Subject;
@@ -45,9 +45,7 @@ async function subject(index: number, kind: 'Ews' | 'Graph' | 'CalDav' | 'Google
 }
 beforeEach(async () => {
   const { db } = service.context;
-  await sql`truncate mail_notification, mail_subscription, mail_calendar, graphile_worker._private_jobs cascade`.execute(
-    db,
-  );
+  await forgetMail(db);
   ews = await subject(0, 'Ews');
   graph = await subject(1, 'Graph');
   cyrus = await subject(2, 'CalDav');
