@@ -7,7 +7,7 @@ import * as demo from '../demo/cli.ts';
 import * as displays from '../displays/cli.ts';
 import { DomainError } from '../errors.ts';
 import type { Finding } from '../finding.ts';
-import { isOutage, isSchemaMissing } from '../flow/database-errors.ts';
+import { isOutage, isSchemaMissing, isUnwritable } from '../flow/database-errors.ts';
 import { takesPins } from '../http/schemes.ts';
 import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
@@ -153,7 +153,14 @@ export function createProgram(host: Host): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-    .addHelpText('after', 'Example:\n  $ roomgate serve\n\nEvery command has its own help: roomgate import --help');
+    .addHelpText('after', 'Example:\n  $ roomgate serve\n\nEvery command has its own help: roomgate import --help')
+    .addHelpText('beforeAll', ({ command }) => {
+      // Commander shows the help of all commands for one that it does not know; without --help it refuses that one.
+      const [first = '', second = ''] = command.args;
+      const name = first === 'help' ? second : first;
+      if (command.commands.length > 0 && /^[^-]/.test(name)) command.parse([name], { from: 'user' });
+      return '';
+    });
 
   program
     .command('serve')
@@ -229,6 +236,12 @@ function describeError(error: unknown): { code: string; message: string; exitCod
   if (error instanceof CommandFailed) return { code: 'Failed', message: error.message, exitCode: exitCodes.failed };
   if (error instanceof DomainError) return { code: error.code, message: error.message, exitCode: exitCodes.failed };
   const { message, code } = error as { message?: string; code?: string };
+  if (isUnwritable(error))
+    return {
+      code: 'Unavailable',
+      message: `The database answers, but takes no writes (${message}): make room on its disk, or name the primary in DatabaseUrl if this is a standby.`,
+      exitCode: exitCodes.failed,
+    };
   if (isOutage(error))
     return {
       code: 'Unavailable',

@@ -11,7 +11,8 @@ export const addCommands: AddCommands = (program, action) => {
   const pin = program.command('pin').description('the PINs (API keys) of persons');
   const forPerson = (name: string) =>
     pin.command(name).addOption(tenantOption()).option('--person <email>', 'the person; the first Admin when left out');
-  const example = (call: string) => `Example:\n  $ roomgate pin ${call} --mandator demo --person ada@demo.example`;
+  const example = (call: string) =>
+    `Example:\n  $ roomgate pin ${call} --mandator demo --person stundenplan@demo.example`;
 
   forPerson('create')
     .description('make a PIN and print it, once')

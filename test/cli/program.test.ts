@@ -132,6 +132,11 @@ describe('exit code 1', () => {
       'The database does not answer (ECONNREFUSED); is it running, and is DatabaseUrl right?',
       Object.assign(new AggregateError([], ''), { code: 'ECONNREFUSED' }),
     ],
+    [
+      'Unavailable',
+      'The database answers, but takes no writes (No space left on device): make room on its disk, or name the primary in DatabaseUrl if this is a standby.',
+      Object.assign(new Error('No space left on device'), { code: '53100' }),
+    ],
   ])('%s: one line on standard error, without secrets', async (Code, Message, error) => {
     expect(await run(failing(error), 'migrate')).toEqual({ code: 1, out: '', err: `${Message}\n` });
     expect(await run(failing(error), 'migrate', '--json')).toEqual({
@@ -152,6 +157,9 @@ describe('exit code 2', () => {
 
   test.each([
     ['unknown command', ['imprt'], "unknown command 'imprt'"],
+    ['help of an unknown command', ['imprt', '--help'], "unknown command 'imprt'"],
+    ['unknown command of a group', ['mail', 'lst', '--help'], "unknown command 'lst'"],
+    ['command help with an unknown one', ['help', 'imprt'], "unknown command 'imprt'"],
     ['unknown option', ['migrate', '--fast'], "unknown option '--fast'"],
     ['missing argument', ['import', '--mandator', 'm'], "missing required argument 'files'"],
     ['no address of a database', ['tenant', 'move', '--to', 'b.example'], "option '--to <url>' argument 'b.example'"],
