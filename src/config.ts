@@ -1,7 +1,7 @@
 /** Reads the settings: `appsettings.json`, overridden by environment variables, as one frozen object (contract 1 and 6). */
 import fs from 'node:fs';
 import path from 'node:path';
-import { closestMatch } from 'leven';
+import leven, { closestMatch } from 'leven';
 import type { z } from 'zod';
 import {
   clientSettings,
@@ -161,21 +161,25 @@ function homeOf([first, ...rest]: readonly PropertyKey[]): string {
 
 const isRepeated = (home: string) => home.startsWith('(');
 
+const inOrder = (name: string) => [...name].sort().join('');
+
+/** Whether a name may be a misspelling of another: a letter in three is wrong at most, or some have changed places. */
+const resembles = (name: string, other: string) =>
+  3 * leven(name, other) <= Math.max(name.length, other.length) || inOrder(name) === inOrder(other);
+
 /** Suggests the setting that was probably meant, spelled for its place: in a variable with its whole path. */
 function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: boolean): string {
-  const near = closestMatch(
-    unknown.toLowerCase(),
-    everyName.map(({ name }) => name.toLowerCase()),
-    { maxDistance: 2 },
-  );
+  const written = unknown.toLowerCase();
+  const names = everyName.map(({ name }) => name.toLowerCase()).filter((name) => resembles(written, name));
+  const near = closestMatch(written, names, { maxDistance: 2 });
   const known = everyName.filter(({ name }) => name.toLowerCase() === near);
   const here = homeOf(path);
   const meant = known.find(({ home }) => home === here) ?? known.find(({ home }) => !isRepeated(home));
   if (!meant) return '';
   const { home, name } = meant;
   const whole = isRepeated(home) ? [...path, name] : [home, name].filter(Boolean);
-  const written = isVariable ? whole.join('__') : home === here ? name : whole.join('.');
-  return `; did you mean ${written}?`;
+  const respelt = isVariable ? whole.join('__') : home === here ? name : whole.join('.');
+  return `; did you mean ${respelt}?`;
 }
 
 /** The faults of an issue, each with the dotted name of its setting. */

@@ -200,6 +200,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [{ port: 1 }, {}, ['appsettings.json: port: there is no such setting; did you mean Port?']],
     [{ Limits: { Prot: 1 } }, {}, ['appsettings.json: Limits.Prot: there is no such setting; did you mean Port?']],
     [{}, { Limits__Colour: '1' }, ['Limits__Colour: there is no such setting']],
+    [{}, { Limits__Nope: '1' }, ['Limits__Nope: there is no such setting']],
     [
       {
         Cors: { Origins: ['https://app.example', '*', 'https://*.example', 'https://app.example/x', 'app.example', 1] },
