@@ -12,10 +12,11 @@ import { checkEndAtDoor, checkIsOn } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, holdBookings, writeHeld } from './held.ts';
 import {
   type BookableRoom,
-  checkOpeningHours,
+  findClosed,
   findConflicts,
   idSeenBy,
   lockRooms,
+  refuseClosed,
   roomOccupied,
   type Wanted,
   writeBookings,
@@ -194,12 +195,8 @@ async function checkPlaces(
     if (hasOtherTimes(step) || isElsewhere) checkLimits(viewer, room, to.organizerId, [to], now, isElsewhere);
   }
   const opened = moved.filter((step) => hasOtherTimes(step) || step.old.resourceId !== step.to.resourceId);
-  await checkOpeningHours(
-    trx,
-    viewer,
-    opened.map(({ to }) => to),
-    first.to.kind,
-  );
+  const places = opened.map(({ to }) => to);
+  refuseClosed(await findClosed(trx, viewer, places, first.to.kind));
 }
 
 /** Repeats the search: bookings that cannot move stay, and may then be in the way of other bookings of the change. */

@@ -40,7 +40,7 @@ function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
       end: t.expose('end', { type: 'DateTime', description: 'When it would have ended.' }),
       conflicts: t.field({
         type: [typeNamed<RoomConflict>('RoomConflict')],
-        description: 'What is in its way.',
+        description: 'What is in its way; nothing where the resource is closed then.',
         resolve: ({ conflicts }) => conflicts,
       }),
     }),

@@ -12,12 +12,13 @@ import { checkInOf } from './check-in.ts';
 import { checkWalkIn } from './door.ts';
 import {
   type BookableRoom,
-  checkOpeningHours,
+  findClosed,
   findConflicts,
   idSeenBy,
   lockRooms,
   occupiedBy,
   readRooms,
+  refuseClosed,
   roomOccupied,
   type Wanted,
   writeBookings,
@@ -37,7 +38,7 @@ export type Created = {
     seriesId: number;
     recurrenceRule: string;
     bookingIds: number[];
-    /** Occurrences that are left out because of conflicts. */
+    /** Occurrences that are left out because of conflicts, or, without conflicts, as the resource is closed. */
     skipped: Skipped[];
   } | null;
 };
@@ -48,9 +49,12 @@ type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
 type Made = { ids: number[]; seriesId: number | null; skipped: Skipped[] };
 type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
 
+/** One place for each occurrence of a series, apart from those that are left out as the resource is closed then. */
+type PlannedPlaces = { places: Wanted[]; closed: Wanted[] };
+
 /**
- * Creates a booking, or all bookings of a series. If a place is occupied, nothing is created, or with ConflictHandling Skip
- * the rest of the series (contract 5.2).
+ * Creates a booking, or all bookings of a series. If a place is occupied, or outside of the opening hours, nothing is created, or
+ * with ConflictHandling Skip the rest of the series (contract 5.2).
  * @param options.idempotencyKey repeats the answer to the same person's request with this key within 24 hours
  * @throws Forbidden for a display that may not book, and for a User who books for another person or blocks a resource;
  * InvalidInput with every fault of `wanted`, and for a key that was used with another body; Conflict with the bookings in
@@ -71,8 +75,8 @@ export async function createBooking(
       const earlier = await claim.settle(fingerprint, { ids: [], seriesId: null, skipped: [] });
       return restore(earlier as Made);
     }
-    const places = await planPlaces(trx, viewer, wanted);
-    const made = await make(trx, viewer, wanted, places);
+    const plan = await planPlaces(trx, viewer, wanted);
+    const made = await make(trx, viewer, wanted, plan);
     if ('ids' in made) await claim?.settle(fingerprint, made);
     return made;
   });
@@ -123,10 +127,10 @@ async function refuse(db: Database, viewer: Viewer, { conflicts, places }: Refus
 }
 
 /**
- * Validates a booking and lists its places, one for each occurrence of a series; locks nothing.
+ * Validates a booking and lists its places; locks nothing.
  * @throws InvalidInput with every fault
  */
-async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking): Promise<Wanted[]> {
+async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking): Promise<PlannedPlaces> {
   const faults: FieldError[] = [];
   async function gather<T>(work: () => T | Promise<T>): Promise<T | undefined> {
     try {
@@ -148,11 +152,15 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
   const timesAreRight = faults.every(({ field }) => field !== 'Start' && field !== 'End');
   if (rooms && timesAreRight) {
     const [room] = rooms as [BookableRoom];
-    const places = await gather(() => listPlaces(wanted, room.timeZone));
-    await gather(() => checkOpeningHours(trx, viewer, places ?? [], wanted.kind));
+    const listed = (await gather(() => listPlaces(wanted, room.timeZone))) ?? [];
+    const closed = await findClosed(trx, viewer, listed, wanted.kind);
+    const skips = wanted.conflictHandling === 'Skip' && closed.length < listed.length;
+    const places = skips ? listed.filter((place) => !closed.includes(place)) : listed;
+    const remedy = closed.length < listed.length ? ', or leave such dates out with ConflictHandling Skip' : '';
+    if (!skips) await gather(() => refuseClosed(closed, remedy));
     const { organizerId = viewer.personId } = wanted;
-    await gather(() => checkLimits(viewer, room, organizerId, places ?? [], new Date()));
-    if (places && faults.length === 0) return places;
+    await gather(() => checkLimits(viewer, room, organizerId, places, new Date()));
+    if (faults.length === 0) return { places, closed };
   } else if (wanted.recurrenceRule !== undefined) {
     const { recurrenceRule } = wanted;
     await gather(() => checkRule(recurrenceRule));
@@ -202,17 +210,22 @@ function listPlaces(wanted: NewBooking, timeZone: string): Wanted[] {
 }
 
 /** @throws Conflict for an inactive resource */
-async function make(trx: Transaction, viewer: Viewer, wanted: NewBooking, places: Wanted[]): Promise<Made | Refused> {
+async function make(
+  trx: Transaction,
+  viewer: Viewer,
+  wanted: NewBooking,
+  { places, closed }: PlannedPlaces,
+): Promise<Made | Refused> {
   const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [BookableRoom];
   checkActive(room);
   const conflicts = await findConflicts(trx, viewer, places);
   const inTheWay = Map.groupBy(conflicts, ({ wantedStart }) => wantedStart.getTime());
   const free = places.filter(({ start }) => !inTheWay.has(start.getTime()));
   if (free.length === 0 || (inTheWay.size > 0 && wanted.conflictHandling === 'Fail')) return { conflicts, places };
-  const skipped = places.flatMap(({ start, end }) => {
-    const own = inTheWay.get(start.getTime());
-    return own ? [{ start, end, conflicts: own }] : [];
-  });
+  const occupied = places.filter((place) => !free.includes(place));
+  const skipped = [...closed, ...occupied]
+    .map(({ start, end }) => ({ start, end, conflicts: inTheWay.get(start.getTime()) ?? [] }))
+    .sort((one, other) => one.start.getTime() - other.start.getTime());
   const { kind, organizerId = viewer.personId } = wanted;
   const takings = free.map((place) => ({ old: null, to: { ...place, kind, organizerId } }));
   await checkQuotas(trx, viewer, [room], takings);

@@ -192,21 +192,28 @@ export function roomOccupied(conflicts: readonly RoomConflict[], alternatives: r
 }
 
 /**
- * Checks that [start, end) lies within opening hours (contract 5.1), in the time zone of the resource's location; setup and
+ * Finds the places that do not lie within opening hours (contract 5.1), in the time zone of the resource's location; setup and
  * teardown may lie outside. A resource without known hours is always open. Admins and Blocks are not checked.
- * @throws InvalidInput code OutsideOpeningHours, naming the first place outside
  */
-export async function checkOpeningHours(
+export async function findClosed(
   db: Database,
   viewer: Viewer,
   wanted: readonly Wanted[],
   kind: BookingKind,
-): Promise<void> {
-  if (mayBookAnytime(viewer) || kind === 'Block' || wanted.length === 0) return;
+): Promise<Wanted[]> {
+  if (mayBookAnytime(viewer) || kind === 'Block' || wanted.length === 0) return [];
   const isOpen = await readOpenness(db, viewer.mandatorId, wanted);
-  const closed = wanted.find((each) => !isOpen(each));
-  if (!closed) return;
-  const message = `Start: the resource is not open from ${closed.start.toISOString()} to ${closed.end.toISOString()}; look at its opening hours.`;
+  return wanted.filter((each) => !isOpen(each));
+}
+
+/**
+ * @param remedy what else could be done
+ * @throws InvalidInput code OutsideOpeningHours, naming the first of the places and counting the others, if there are any
+ */
+export function refuseClosed([first, ...others]: readonly Wanted[], remedy = ''): void {
+  if (!first) return;
+  const more = others.length > 0 ? `, and ${others.length} more of the series are outside of its hours` : '';
+  const message = `Start: the resource is not open from ${first.start.toISOString()} to ${first.end.toISOString()}${more}; look at its opening hours${remedy}.`;
   throw new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OutsideOpeningHours', message }]);
 }
 

@@ -43,7 +43,10 @@ const series = z
         z.object({
           Start: z.date().meta({ description: 'When it would have begun.' }),
           End: z.date().meta({ description: 'When it would have ended.' }),
-          Conflicts: z.array(roomConflict).max(100).meta({ description: 'What is in its way.' }),
+          Conflicts: z
+            .array(roomConflict)
+            .max(100)
+            .meta({ description: 'What is in its way; nothing where the resource is closed then.' }),
         }),
       )
       .max(366)

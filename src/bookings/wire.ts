@@ -204,7 +204,8 @@ export const newBooking = z
       .nullable()
       .default(null),
     ConflictHandling: conflictHandling.default('Fail').meta({
-      description: 'Of a series: with Skip the bookings that meet others are left out, with Fail none is made then.',
+      description:
+        'Of a series: with Skip the bookings that meet others, or lie outside of the opening hours, are left out; with Fail none is made then.',
     }),
   })
   .meta({ id: 'NewBooking', description: 'A booking, or a series of them, to be made.' });

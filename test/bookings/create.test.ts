@@ -42,6 +42,20 @@ async function setHours(name: string | null, opens: string, closes: string): Pro
   );
 }
 
+/** Closes a room on days of the test's week. */
+async function close(name: string, from: number, to: number): Promise<void> {
+  const [first, last] = [from, to].map((days) =>
+    at(day + days, 0)
+      .toISOString()
+      .slice(0, 10),
+  );
+  await sql`
+    insert into opening_exception (mandator_id, location_id, resource_id, from_date, to_date, closed, periods)
+    values (${school.mandatorId}, ${school.tenant.locationId}, ${school.roomId(name)}, ${first}, ${last}, true, '[]')`.execute(
+    desk.db,
+  );
+}
+
 const count = async () =>
   (await sql<{ n: number }>`select count(*)::int as n from booking`.execute(desk.db)).rows[0]?.n;
 
@@ -417,14 +431,7 @@ describe('422', () => {
     nextWeek();
     const resourceId = school.roomId('C');
     await setHours('C', '00:00', '24:00');
-    await sql`
-      insert into opening_exception (mandator_id, location_id, resource_id, from_date, to_date, closed, periods)
-      values (${school.mandatorId}, ${school.tenant.locationId}, ${resourceId}, ${at(day + 2, 0)
-        .toISOString()
-        .slice(0, 10)},
-        ${at(day + 2, 0)
-          .toISOString()
-          .slice(0, 10)}, true, '[]')`.execute(desk.db);
+    await close('C', 2, 2);
     const wanted = { ...hours(9, 10), resourceId };
     expect(await faultsOf({ ...wanted, recurrenceRule: 'FREQ=DAILY;COUNT=3' })).toEqual(['Start OutsideOpeningHours']);
     await school.create({ ...wanted, recurrenceRule: 'FREQ=DAILY;COUNT=2' });
@@ -488,6 +495,33 @@ describe('a series', () => {
     expect(series?.skipped).toMatchObject([{ ...hours(9, 10), conflicts: [{ bookingId: first.id }] }]);
     expect((await conflicting(wanted)).conflicts).toHaveLength(3);
     expect((await conflicting({ ...hours(9, 10), conflictHandling: 'Skip' })).conflicts).toHaveLength(1);
+  });
+
+  test('Skip: what is closed is left out, too; with nothing open it is refused, and all that is outside is counted', async () => {
+    nextWeek();
+    const resourceId = school.roomId('C');
+    await setHours('C', '00:00', '24:00');
+    await close('C', 1, 2);
+    const taken = await school.book({ ...hours(9, 10, 3), resourceId });
+    const wanted = { ...hours(9, 10), resourceId, recurrenceRule: 'FREQ=DAILY;COUNT=5' };
+    const { errors } = await refused<InvalidInput>(school.create(wanted));
+    expect(errors).toMatchObject([
+      {
+        code: 'OutsideOpeningHours',
+        message: expect.stringMatching(/and 1 more of the series are outside .*with ConflictHandling Skip\.$/),
+      },
+    ]);
+    const skipping = { ...wanted, conflictHandling: 'Skip' } as const;
+    const { series } = await school.create(skipping, school.user, { idempotencyKey: 'holidays' });
+    expect(series?.bookingIds).toHaveLength(2);
+    expect(series?.skipped).toMatchObject([
+      { ...hours(9, 10, 1), conflicts: [] },
+      { ...hours(9, 10, 2), conflicts: [] },
+      { ...hours(9, 10, 3), conflicts: [{ bookingId: taken.id }] },
+    ]);
+    expect((await school.create(skipping, school.user, { idempotencyKey: 'holidays' })).series).toEqual(series);
+    await close('C', 0, 4);
+    expect(await faultsOf(skipping)).toEqual(['Start OutsideOpeningHours']);
   });
 
   test('of 366 bookings in one go', async () => {

@@ -172,11 +172,14 @@ export function openModel(rooms: readonly Room[]) {
     })).filter(({ start }) => start <= last);
     // A series ends before it begins.
     if (places.length === 0) return invalid();
-    if (overlapsItself(places) || isClosedFor(viewer, wanted.kind, places)) return invalid();
+    if (overlapsItself(places)) return invalid();
+    const closed = places.filter((place) => isClosedFor(viewer, wanted.kind, [place]));
+    if (closed.length > 0 && (!skip || closed.length === places.length)) return invalid();
     if (!roomOf(wanted.resourceId).active) return conflict();
-    const conflicts = conflictsOf(viewer, places);
+    const open = places.filter((place) => !closed.includes(place));
+    const conflicts = conflictsOf(viewer, open);
     const against = ({ start }: Place) => conflicts.filter(({ wantedStart }) => wantedStart === start);
-    const free = places.filter((place) => against(place).length === 0);
+    const free = open.filter((place) => against(place).length === 0);
     if (free.length === 0 || (conflicts.length > 0 && !skip)) return refuse('CONFLICT', conflicts);
     return {
       made: free.map((place) => ({
@@ -190,7 +193,7 @@ export function openModel(rooms: readonly Room[]) {
         version: 1,
       })),
       skipped: places
-        .filter((place) => against(place).length > 0)
+        .filter((place) => !free.includes(place))
         .map((place) => ({ start: place.start, end: place.end, conflicts: against(place) })),
     };
   }

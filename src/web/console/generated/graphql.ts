@@ -345,7 +345,7 @@ export type ConflictRule =
 
 /** A booking, or a series of them, to be made. */
 export type CreateBookingInput = {
-  /** Of a series: with Skip the bookings that meet others are left out, with Fail none is made then. */
+  /** Of a series: with Skip the bookings that meet others, or lie outside of the opening hours, are left out; with Fail none is made then. */
   conflictHandling?: ConflictHandling | null | undefined;
   /** More about it. */
   description?: string | null | undefined;
