@@ -143,14 +143,25 @@ export function openCsv(
   take: TakeEntry,
 ) {
   let columns: Map<ColumnName, number> | undefined;
+  let width = 0;
   return async (row: TextRow): Promise<void> => {
     if (!columns) {
       columns = readHeader(row, mapping, file, report);
       report.headings(file, row.cells);
+      width = row.cells.length;
       return;
     }
     const known = columns;
     const { line, cells } = row;
+    const surplus = cells.slice(width).find((text) => text.trim() !== '');
+    if (surplus !== undefined) {
+      report.fault(
+        { file, line },
+        'TooManyFields',
+        `the line has more fields than the header has columns, the first of them ${shown(surplus)}; put a text that contains a separator into quotes, or name the column`,
+      );
+      return;
+    }
     const cell = (name: ColumnName) => (known.has(name) ? (cells[known.get(name) as number] ?? '').trim() : '');
     const fault = (name: ColumnName, code: string, message: string): undefined => {
       report.fault({ file, line, column: (known.get(name) ?? 0) + 1 }, code, message);

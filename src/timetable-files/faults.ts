@@ -27,7 +27,7 @@ export type FaultReport = ReturnType<typeof openReport>;
 
 export function openReport(names: readonly string[]) {
   const faults: (FieldError & { file: number })[] = [];
-  const notices: Notice[] = [];
+  const notices: (Notice & { at: number })[] = [];
   /** The notices as faults, for when nothing else is left. */
   const leftOut: FieldError[] = [];
   let [faultCount, noticeCount] = [0, 0];
@@ -50,14 +50,20 @@ export function openReport(names: readonly string[]) {
     notice({ file, line }: FilePlace, code: string, message: string): void {
       noticeCount++;
       if (notices.length >= mostNotices) return;
-      notices.push({ file: nameOf(file), line, code, message: asSentence(message) });
+      notices.push({ at: file, file: nameOf(file), line, code, message: asSentence(message) });
       const told = `${nameOf(file)} line ${line}: ${asSentence(message)}`;
       leftOut.push({ field: null, pointer: `/Files/${file}`, code, message: told, line, column: null });
     },
     get isFaulty() {
       return faultCount > 0;
     },
-    notices: () => ({ count: noticeCount, listed: notices }),
+    /** In the order of the files. */
+    notices: () => ({
+      count: noticeCount,
+      listed: notices
+        .toSorted((one, other) => one.at - other.at || one.line - other.line)
+        .map(({ at: _, ...notice }) => notice),
+    }),
     /** @throws InvalidInput with what was left out, as no lesson is left: an empty timetable would delete the stored one */
     refuseEmpty(): never {
       const [first] = leftOut;

@@ -57,7 +57,7 @@ function weekly(
   jobID: string,
   rules: Rules,
 ): PlannedLesson[] {
-  const { term } = rules;
+  const { term, report, roomOf } = rules;
   const lessons: PlannedLesson[] = [];
   const spanned = new Map<number, boolean>();
   const isSpanned = (day: number): boolean => {
@@ -65,12 +65,23 @@ function weekly(
     spanned.set(day, known);
     return known;
   };
-  for (const same of Map.groupBy(slots, ({ day, period }) => `${day} ${period}`).values())
-    for (const day of term.daysOn(same[0]?.day ?? 0)) {
+  for (const same of Map.groupBy(slots, ({ day, period }) => `${day} ${period}`).values()) {
+    const [first] = same as [SlotEntry];
+    const before = lessons.length;
+    for (const day of term.daysOn(first.day)) {
       if (!isSpanned(day)) continue;
       const fitting = same.filter((slot) => term.fits(slot, day));
       if (fitting.length > 0) lessons.push(...lessonsAt(fitting, day, jobID, rules));
     }
+    // Since may be later than the last of them, which then stays as it is.
+    const isMissing = lessons.length === before && !Number.isFinite(term.first);
+    if (isMissing && same.some(({ room }) => roomOf(room) !== null))
+      report.notice(
+        first,
+        'NoDay',
+        'The lesson takes place on no day of the term and is left out; are its weeks and the term right?',
+      );
+  }
   return lessons;
 }
 

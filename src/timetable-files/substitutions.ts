@@ -78,8 +78,8 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
   for (const change of order) {
     const { file, line, id, day } = change;
     if (day < term.first) continue;
-    if (day > term.last) {
-      report.notice({ file, line }, 'OutsideTerm', `Substitution ${id} is after the end of the term and is left out`);
+    if (term.isOutside(day)) {
+      report.notice({ file, line }, 'OutsideTerm', `Substitution ${id} is outside of the term and is left out`);
       continue;
     }
     const lesson = findLesson(places.get(`${day} ${change.period}`) ?? [], change, rules);

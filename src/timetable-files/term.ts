@@ -13,6 +13,17 @@ const mondayOf = (day: number) => day - weekdayFrom(day) + 1;
 
 type Times = { begin: number; end: number };
 
+/** The first and the last day of a stretch. @throws InvalidInput where the last is before the first, or years later */
+function readDays(name: string, { From, To }: { From: string; To: string }): [number, number] {
+  const [from, to] = [readDate(From), readDate(To)];
+  if (to < from) throw new InvalidInput(`${name}: it ends on ${To}, before it begins on ${From}.`);
+  if (to - from > longestTerm)
+    throw new InvalidInput(
+      `${name}: it lasts from ${From} to ${To}, longer than ${longestTerm} days; is one of the years wrong?`,
+    );
+  return [from, to];
+}
+
 export type TermDays = ReturnType<typeof openTerm>;
 
 type TermRequest = Pick<CompleteRequest, 'Term' | 'Periods' | 'Since'>;
@@ -26,13 +37,9 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
   const byWeekday: number[][] = Array.from({ length: 8 }, () => []);
   const weekNames = new Map<number, string>();
   if (term) {
-    const [from, to] = [readDate(term.From), readDate(term.To)];
-    if (to < from || to - from > longestTerm)
-      throw new InvalidInput(`Term: To must be From or up to ${longestTerm} days later.`);
-    for (const [at, { From, To, Name }] of term.Holidays.entries()) {
-      const [start, end] = [readDate(From), readDate(To)];
-      if (end < start || end - start > longestTerm)
-        throw new InvalidInput(`Term.Holidays[${at}] ${Name}: To must be From or up to ${longestTerm} days later.`);
+    const [from, to] = readDays('Term', term);
+    for (const [at, holiday] of term.Holidays.entries()) {
+      const [start, end] = readDays(`Term.Holidays[${at}] ${holiday.Name}`, holiday);
       for (let day = start; day <= end; day++) holidays.add(day);
     }
     for (const [at, { Monday, Name }] of term.Weeks.entries()) {
@@ -75,8 +82,10 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     id: term?.Name,
     zoneName,
     hasTerm: term != null,
+    /** That of Since. */
     first,
     last: term ? readDate(term.To) : Number.POSITIVE_INFINITY,
+    isOutside: (day: number) => term != null && (day < readDate(term.From) || day > readDate(term.To)),
     isHoliday: (day: number) => holidays.has(day),
     /** The days of a weekday with lessons. */
     daysOn: (weekday: number): readonly number[] => byWeekday[weekday] ?? [],

@@ -254,6 +254,7 @@ describe('faults', () => {
       null,
       'DuplicateLesson',
     ],
+    ['a text with a separator and no quotes', csv('1;01.03.2027;8:00;8:45;R101;M;5a;5b'), 2, null, 'TooManyFields'],
     ['a CSV without rooms', csv('1;2', 'Nr;Datum'), 1, null, 'UnknownColumn'],
     ['two columns of one name', csv('1;2;3', 'Raum;Datum;raum'), 1, 3, 'RepeatedColumn'],
     ['a weekday that is none', csv('Mond;1;R101', 'Tag;Stunde;Raum'), 2, 1, 'InvalidDay'],
@@ -376,6 +377,15 @@ describe('faults', () => {
     expect(await said(gpu001(''), small, '?Format=ICalendar')).toContain('no iCalendar');
     expect(await said(gpu001(''), { ...small, term: { Id: 'T', From: '2027-03-16', To: '2027-03-16' } })).toContain(
       'no lesson in the term',
+    );
+    const term = (days: object) => ({ ...small, term: { Id: 'T', From: '2027-03-15', To: '2027-07-23', ...days } });
+    expect(await said(gpu001(''), term({ To: '2026-07-23' }))).toBe(
+      'Term: it ends on 2026-07-23, before it begins on 2027-03-15.',
+    );
+    expect(await said(gpu001(''), term({ To: '2028-07-23' }))).toContain('longer than 400 days; is one of the years');
+    const backwards = { Name: 'Ostern', From: '2027-03-29', To: '2027-03-26' };
+    expect(await said(gpu001(''), term({ Holidays: [backwards] }))).toBe(
+      'Term.Holidays[0] Ostern: it ends on 2027-03-26, before it begins on 2027-03-29.',
     );
     expect(await said({})).toContain('Files');
     const send = (body: string) =>

@@ -115,6 +115,39 @@ describe('the published example', () => {
   });
 });
 
+test('a lesson whose weeks are none of the term is left out, and that is told', async () => {
+  const school = await enterSchool(service);
+  const files = {
+    'GPU001.TXT': '1,"5a","M","M","R101",1,1,,\n2,"5b","M","D","R102",2,1,,',
+    'GPU002.TXT': `1${','.repeat(11)}"WA",,,,`,
+  };
+  const term = { ...(small.term as object), Weeks: [{ Monday: '2026-03-16', Name: 'A' }] };
+  const { accepted } = await school.imports(files, { ...small, term });
+  expect(accepted).toMatchObject({ JobCount: 1, Notices: [{ File: 'GPU001.TXT', Line: 1, Code: 'NoDay' }] });
+  // From a later day on its lessons may all be over.
+  const since = await school.accept(files, { ...small, since: '2027-03-30' });
+  expect(since.Notices).toEqual([]);
+});
+
+test('substitutions before and after the term make no lessons: a file may have those of a whole year', async () => {
+  const school = await enterSchool(service);
+  const extra = (id: number, day: string) =>
+    `${id};"${day}";4;;0;"";"Kor";"";;"Ku";;"";"Küche";;"";"";"Projekt";4;"6c";"A";202703290900`;
+  const days = ['20261110', '20270330', '20270910'];
+  const { accepted } = await school.imports({
+    'GPU001.TXT': '2,"5b","M","D","R102",2,1,,',
+    'GPU014.TXT': days.map((day, at) => extra(at + 1, day)).join('\n'),
+  });
+  expect(accepted.Notices.map(({ Line, Code }) => [Line, Code])).toEqual([
+    [1, 'OutsideTerm'],
+    [3, 'OutsideTerm'],
+  ]);
+  expect((await school.jobs()).map(({ JobID, LektionList }) => [JobID, LektionList.length])).toEqual([
+    ['untis-2-2627-2', 3],
+    ['untis-v2-2627-2', 1],
+  ]);
+});
+
 describe('a profile', () => {
   const csv = 'Tag;Anfang;Ende;Saal;Kurs\n14.06.2027;8:00;8:45;101;M';
   const kept = {
