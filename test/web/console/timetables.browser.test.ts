@@ -210,9 +210,10 @@ describeInBrowser('The screen of timetables', () => {
       '1,"1A","Noe","M","HS 101",1,1,,',
       '1,"1A","Noe","M","HS 101",1,9,,',
       '2,"1B","Abt","D","Nowhere",1,2,,',
+      '3,"1B","Abt","Sp","",1,2,,',
     ];
     await drop(['GPU001.TXT', `${rows.join('\r\n')}\r\n`]);
-    await page.getByText('Read as Untis: 3 rows.').waitFor();
+    await page.getByText('Read as Untis: 4 rows.').waitFor();
     await page.getByLabel('Name of the term').fill('31-1');
     await page.getByLabel('First day').fill('2031-02-03');
     await page.getByLabel('Last day').fill('2031-02-14');
@@ -243,6 +244,8 @@ describeInBrowser('The screen of timetables', () => {
     await correct(3, 'Room', 4, 'HS 102');
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('6 new, 0 changed, 0 moved, 0 removed').waitFor();
+    await page.getByText('One line is left out').click();
+    await page.getByText('Line 4, GPU001.TXT: Lesson 3 has no room and is left out').waitFor();
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByText('The timetable is imported.').first().waitFor();
     expect((await client.lessons('JobID=untis-2-31-1')).Items).toHaveLength(2);
@@ -285,6 +288,10 @@ describeInBrowser('The screen of timetables', () => {
     expect(await violations()).toEqual([]);
     await page.getByLabel('Name of the term').fill('33-1');
     await page.getByLabel('First day').fill('2033-02-07');
+    await page.getByLabel('Last day').fill('2032-02-11');
+    await page.getByText('The last day is before the first.').waitFor();
+    await check();
+    await page.getByText('Term: it ends on 2032-02-11, before it begins on 2033-02-07.').waitFor();
     await page.getByLabel('Last day').fill('2033-02-11');
     await check();
     await page.getByText('the file has periods and no times; send a time grid').waitFor();

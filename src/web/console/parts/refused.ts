@@ -10,9 +10,11 @@ import { announce } from './toast.ts';
 export function sayRefusal({
   code,
   message,
+  faults = [],
   retryAfterSeconds,
-}: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'>): string {
-  const known = problemTexts()[code];
+}: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'> & Partial<Pick<Refusal, 'faults'>>): string {
+  // The text for this code leads to the faults.
+  const known = code === 'InvalidInput' && faults.length === 0 ? undefined : problemTexts()[code];
   const more =
     language.value === 'en' && message && code !== 'Offline' && code !== 'PreconditionFailed' ? message : undefined;
   const wait = retryAfterSeconds ? ` ${t().retryAfter(retryAfterSeconds)}` : '';

@@ -18,7 +18,7 @@ export const problemTexts = texts<Problems>(
     Conflict: 'Das passt nicht zum jetzigen Stand.',
     PreconditionFailed:
       'Jemand hat das inzwischen geändert. Der neue Stand ist geladen; prüfen Sie ihn und versuchen Sie es noch einmal.',
-    InvalidInput: 'Einige Angaben stimmen nicht. Sie sind unten bezeichnet.',
+    InvalidInput: 'Einige Angaben stimmen nicht. Was an ihnen falsch ist, steht bei ihnen oder hier.',
     LimitExceeded: 'Das waren zu viele Anfragen auf einmal. Warten Sie einen Moment.',
     Unavailable: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
     INTERNAL_ERROR: 'Bei uns ist ein Fehler aufgetreten. Nennen Sie die Kennung, wenn Sie ihn melden.',
@@ -41,7 +41,7 @@ export const problemTexts = texts<Problems>(
     RoomOccupied: 'The room is taken at this time. Choose another time or another room.',
     Conflict: 'This does not fit the present state.',
     PreconditionFailed: 'Somebody has changed this meanwhile. The new state is loaded; look at it and try again.',
-    InvalidInput: 'Some of what was sent is not right. It is named below.',
+    InvalidInput: 'Some of what was sent is not right. What is wrong stands beside it, or here.',
     LimitExceeded: 'These were too many requests at once. Wait a moment.',
     Unavailable: 'The service is not available now. Try again in a moment.',
     INTERNAL_ERROR: 'Something went wrong on our side. Quote the trace when you report it.',

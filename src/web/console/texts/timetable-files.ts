@@ -124,6 +124,8 @@ export const t = texts(
     wrong: (rows: number) => (rows === 1 ? 'Eine Zeile hat Fehler.' : `${number(rows, 'de')} Zeilen haben Fehler.`),
     someWarnings: (n: number) => (n === 1 ? 'Eine Warnung' : `${number(n, 'de')} Warnungen`),
     moreFaults: (n: number) => `${number(n, 'de')} weitere Fehler gehören zu keiner Zeile, oder sind nur gezählt.`,
+    leftOut: (n: number) => (n === 1 ? 'Eine Zeile wird ausgelassen' : `${number(n, 'de')} Zeilen werden ausgelassen`),
+    endsBeforeStart: 'Der letzte Tag liegt vor dem ersten.',
     imported: 'Der Stundenplan ist importiert.',
     wasSending:
       'Das Senden wurde unterbrochen. Senden Sie noch einmal: Was schon angekommen ist, kommt nicht doppelt an.',
@@ -246,6 +248,8 @@ export const t = texts(
     wrong: (rows) => (rows === 1 ? 'One row has faults.' : `${number(rows, 'en')} rows have faults.`),
     someWarnings: (n) => (n === 1 ? 'One warning' : `${number(n, 'en')} warnings`),
     moreFaults: (n) => `${number(n, 'en')} more faults belong to no row, or are only counted.`,
+    leftOut: (n) => (n === 1 ? 'One line is left out' : `${number(n, 'en')} lines are left out`),
+    endsBeforeStart: 'The last day is before the first.',
     imported: 'The timetable is imported.',
     wasSending: 'The sending was interrupted. Send again: what has arrived already does not arrive twice.',
   },

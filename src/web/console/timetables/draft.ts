@@ -40,6 +40,8 @@ export type Work = {
   sending?: (Sent & { key: string }) | undefined;
   /** The batch under way. */
   sent?: (Sent & { batchId: string }) | undefined;
+  /** What was left out of the files that were sent last. */
+  leftOut?: (Sent & LeftOut) | undefined;
   /** The result of the last batch; without a batch if the files could not be read. */
   result?: (Sent & Result) | undefined;
   /** The faults that were not corrected since. */
@@ -48,6 +50,8 @@ export type Work = {
   touched: readonly string[];
 };
 type Sent = { isCheck: boolean; version: number };
+/** How many lines, and what is said of the first of them. */
+export type LeftOut = { count: number; notices: readonly string[] };
 type Result = {
   batchId?: string | undefined;
   isRight: boolean;

@@ -74,9 +74,10 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
     if (draft.format === 'Csv') rememberMapping(sheets[0]?.headers ?? [], work.mapping);
     if (draft.format !== 'Json') rememberReading(work.reading);
     const { path, body } = await writeRequest(draft, location, isCheck);
-    const { batchId, refused } = await sendJobs(path, body, key);
+    const { batchId, leftOut, refused } = await sendJobs(path, body, key);
     if (batchId) {
-      await change({ sent: { isCheck, version, batchId }, sending: undefined });
+      const sent = { isCheck, version };
+      await change({ sent: { ...sent, batchId }, leftOut: { ...sent, ...leftOut }, sending: undefined });
       go({ sent: batchId }, 'replace');
     }
     const found = refused && (await readRefused(draft, refused, { isCheck, version }));

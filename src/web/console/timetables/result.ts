@@ -78,6 +78,7 @@ export const Result: Component<{
   const { result, faults } = work;
   if (!result) return html`<p role="status">${files().checkFirst}</p>`;
   const isOfNow = isCurrent(work, result);
+  const leftOut = isCurrent(work, work.leftOut) ? work.leftOut : undefined;
   const rows = new Set(faults.map(({ sheet, row }) => `${sheet} ${row}`)).size;
   const data = asked.data?.id === result.batchId ? asked.data : undefined;
   const lacks = result.missing ?? [];
@@ -90,6 +91,7 @@ export const Result: Component<{
     ${lacks.length > 0 && html`<div class="refused" role="status"><p>${files().missing}</p><ul>${lacks.map((text) => html`<li>${text}</li>`)}</ul></div>`}
     ${(lacks.length === 0 || rows > 0) && html`<p role="status">${result.isRight && !isOfNow ? files().checkFirst : said} ${result.warnings > 0 && html`<small>${files().someWarnings(result.warnings)}</small>`}</p>`}
     ${result.others.length + result.omitted > 0 && html`<div class="refused"><p>${files().moreFaults(result.others.length + result.omitted)}</p><ul>${result.others.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></div>`}
+    ${leftOut && leftOut.count > 0 && html`<details><summary>${files().leftOut(leftOut.count)}</summary><ul>${leftOut.notices.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></details>`}
     ${faults.length > 0 && html`<p><button type="button" onClick=${() => saveFaults(draft)}>${files().faultsAsCsv}</button></p>`}
     ${data && !result.isRight && data.failureKind !== 'Data' && html`<p class="refused">${data.errorMessages}</p>`}
     ${isOfNow && data?.difference && h(Difference, { difference: data.difference, timeZone })}

@@ -1,23 +1,28 @@
 /** Sends files over REST: they may be larger than calls of GraphQL, whose bodies are held in memory. */
 import { call, isSessionLost, type Refusal, Refused, readAnswer, untilSignedIn, without } from '../client.ts';
+import { faultIn } from '../texts/timetable-files.ts';
+import type { LeftOut } from './draft.ts';
 
 type RestFault = Record<'Field' | 'Pointer', string | null> &
   Record<'Code' | 'Message', string> & {
     Line?: number | null;
     Column?: number | null;
   };
+type RestNotice = Record<'File' | 'Code' | 'Message', string> & { Line: number };
 type RestProblem = { detail?: string; Code?: string; TraceId?: string; Errors?: RestFault[] };
 
-/** @returns the id of the batch, as GraphQL has it */
+/** @returns the id of the batch, as GraphQL has it, and what the server leaves out of the files */
 export async function sendJobs(
   path: string,
   body: string | Blob,
   idempotencyKey: string,
-): Promise<{ batchId: string; refused?: never } | { refused: Refusal; batchId?: never }> {
+): Promise<
+  { batchId: string; leftOut: LeftOut; refused?: never } | { refused: Refusal; batchId?: never; leftOut?: never }
+> {
   const headers = { 'Idempotency-Key': idempotencyKey };
   for (;;) {
     let answer: Response;
-    let told: { BatchId?: string } & RestProblem;
+    let told: { BatchId?: string; NoticeCount?: number; Notices?: RestNotice[] } & RestProblem;
     try {
       answer = await call('POST', path, body, { headers });
       told = await readAnswer(answer);
@@ -30,7 +35,13 @@ export async function sendJobs(
       await untilSignedIn();
       continue;
     }
-    if (told.BatchId) return { batchId: `batch_${told.BatchId}` };
+    if (told.BatchId) {
+      const { NoticeCount: count = 0, Notices = [] } = told;
+      const notices = Notices.map(({ File, Line, Code, Message }) =>
+        faultIn(File, { line: Line, code: Code, message: Message }),
+      );
+      return { batchId: `batch_${told.BatchId}`, leftOut: { count, notices } };
+    }
     return {
       refused: {
         ...without,

@@ -56,12 +56,14 @@ export const Settings: Component<SettingsProperties> = ({ draft, locations, isLo
       disabled: isLocked,
       onInput: (value) => onChange({ mapping: { ...mapping, [name]: Number(value) } }),
     });
+  const isBackwards = reading.to !== '' && reading.to < reading.from;
   const text = (name: 'source' | 'term' | 'from' | 'to' | 'since', type: 'text' | 'date') =>
     h(Field, {
       label: files().how[name] ?? name,
       hint: files().howHints[name],
       value: reading[name],
       type,
+      fault: name === 'to' && isBackwards ? files().endsBeforeStart : undefined,
       maxLength: 40,
       disabled: isLocked,
       onInput: (value) => set({ [name]: value }),
@@ -82,7 +84,7 @@ export const Settings: Component<SettingsProperties> = ({ draft, locations, isLo
   const wrong = wrongLists(reading).map(({ name }) => name);
   const isMissing = (work.result?.missing?.length ?? 0) > 0;
   const hasDays = format === 'Untis' || (format === 'Csv' && mapping.Date < 0);
-  const needsTerm = hasDays || isMissing || termLists.some((name) => wrong.includes(name));
+  const needsTerm = hasDays || isMissing || isBackwards || termLists.some((name) => wrong.includes(name));
   const isFirst = work.result === undefined && work.faults.length === 0;
   if (format === 'Json') return null;
   const children = html`
