@@ -411,7 +411,115 @@ describeInBrowser('The screen of rooms', () => {
     await form.getByText(/^Inspection.*10:00–11:00/).waitFor();
     await seen('a series in conflict');
     await button('Leave this date out').click();
-    await mine.page.getByText('3 bookings made, 1 left out.').first().waitFor();
+    await mine.page
+      .getByText(/^3 bookings made, 1 left out \(.+\)\.$/)
+      .first()
+      .waitFor();
+  });
+
+  test('of a series of a User what is closed can be left out, and what was left out is told', async () => {
+    await service.context.db
+      .insertInto('opening_exception')
+      .values({
+        mandator_id: service.tenant.mandatorId,
+        location_id: service.tenant.locationId,
+        resource_id: service.tenant.resources[20]?.id as number,
+        from_date: after(1),
+        to_date: after(2),
+        closed: true,
+        periods: '[]',
+      })
+      .execute();
+    const own = await openConsole(browser, service, { role: 'User', language: 'de' });
+    await own.open(`?screen=rooms&day=${day}`);
+    await own.signIn();
+    await button(/^Buchen …/, own).click();
+    const form = own.page.getByRole('dialog', { name: 'Raum buchen' });
+    await form.getByLabel('Titel').fill('Schach');
+    await form.getByLabel('Raum', { exact: true }).selectOption({ label: 'R121 · Campus' });
+    await form.getByLabel('Von', { exact: true }).fill('10:00');
+    await form.getByLabel('Bis', { exact: true }).fill('11:00');
+    await form.getByLabel('Wiederholen').selectOption('daily');
+    await form.getByLabel('Letzter Tag der Serie').fill(after(3));
+    await button('Buchen', own).click();
+    await form.getByText('Der Raum ist in dieser Zeit nicht geöffnet.').first().waitFor();
+    await button('Auslassen, was geschlossen oder belegt ist', own).click();
+    await own.page
+      .getByText(/^2 Termine gebucht, 2 ausgelassen \(.+; .+\)\.$/)
+      .first()
+      .waitFor();
+    expect(own.complaints).toEqual([]);
+    await own.close();
+  });
+
+  test('a block of several days is made, and keeps its days when its title is changed', async () => {
+    const block = async () => {
+      const { Items } = await send('GET', `/bookings?From=${after(20)}T00:00:00Z&To=${after(25)}T00:00:00Z`, null);
+      return (Items as { Subject: string; Start: string; End: string }[]).map(({ Subject, Start, End }) => [
+        Subject,
+        Start,
+        End,
+      ]);
+    };
+    await mine.open(`?screen=rooms&day=${after(20)}`);
+    await button(/^Book …/).click();
+    await mine.page.getByLabel('Title').fill('Painting');
+    await mine.page.getByLabel('From', { exact: true }).fill('08:00');
+    await mine.page.getByLabel('To', { exact: true }).fill('18:00');
+    await mine.page.getByRole('checkbox', { name: /^Block/ }).check();
+    await mine.page.getByLabel('Last day', { exact: true }).fill(after(22));
+    await seen('the form of a block');
+    await button('Book').click();
+    await cell(/^Painting/).waitFor();
+    expect(await block()).toEqual([['Painting', `${after(20)}T07:00:00.000Z`, `${after(22)}T17:00:00.000Z`]]);
+    const [first] = (await send('GET', `/bookings?From=${after(20)}T00:00:00Z&To=${after(25)}T00:00:00Z`, null))[
+      'Items'
+    ] as { Id: number }[];
+    await send('PATCH', `/bookings/${first?.Id}`, { Start: `${after(20)}T07:07:00Z` });
+    await mine.open(`?screen=rooms&day=${after(21)}&booking=${first?.Id}`);
+    await button('Change').click();
+    await mine.page.getByLabel('Title').fill('Painting it');
+    await button('Save').click();
+    await mine.page
+      .getByText(/^Changed:/)
+      .last()
+      .waitFor();
+    expect(await block()).toEqual([['Painting it', `${after(20)}T07:07:00.000Z`, `${after(22)}T17:00:00.000Z`]]);
+    await mine.open(`?screen=rooms&day=${after(21)}&as=list`);
+    await mine.page.getByRole('cell', { name: /, 18:00$/ }).waitFor();
+    await send('DELETE', `/bookings/${first?.Id}`, undefined);
+  });
+
+  test('while a date is typed the form stays', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    await button(/^Book …/).click();
+    await mine.page.getByLabel('Title').fill('Half a date');
+    const date = mine.page.getByLabel('Date', { exact: true });
+    await date.fill('');
+    await mine.page.getByLabel('Remark').fill('Typed on');
+    await date.fill(after(1));
+    expect(await mine.page.getByLabel('Title').inputValue()).toBe('Half a date');
+    expect(mine.complaints).toEqual([]);
+    await press('Escape');
+  });
+
+  test('among the rooms that are free for an hour, one is offered for as long as it is free', async () => {
+    const own = await openConsole(browser, service);
+    await own.page.clock.setFixedTime(`${day}T10:05:00Z`);
+    const { id } = service.tenant.resources[30] as { id: number };
+    const free = { resourceId: `resource_${id}`, freeUntil: `${day}T11:06:00Z` };
+    await own.page.route(/graphql$/, (route) =>
+      route.request().postData()?.includes('query FreeRooms')
+        ? route.fulfill({ json: { data: { freeResources: [{ __typename: 'FreeResource', ...free }] } } })
+        : route.fallback(),
+    );
+    await own.open('?screen=rooms&free=60');
+    await own.signIn();
+    await own.page.getByText('1 room', { exact: true }).waitFor();
+    await button(/^Book …/, own).click();
+    const times = ['From', 'To'].map((label) => own.page.getByLabel(label, { exact: true }).inputValue());
+    expect(await Promise.all(times)).toEqual(['11:15', '12:06']);
+    await own.close();
   });
 
   test('a series is changed and cancelled from one of its bookings on', async () => {

@@ -3,7 +3,19 @@
 import { useEffect, useState } from 'preact/hooks';
 import { line } from '../../turns.ts';
 import { type Alternative, act, isUnanswered, mandator, newKey, type Refusal } from '../client.ts';
-import { addDays, clockText, dayAt, instantOf, minutesAt, ownZone, rangeIn, timeText } from '../clock.ts';
+import {
+  addDays,
+  clockText,
+  dayAt,
+  daysBetween,
+  dayText,
+  instantOf,
+  isDay,
+  minutesAt,
+  ownZone,
+  rangeIn,
+  timeText,
+} from '../clock.ts';
 import {
   ChangeBookingDocument,
   CreateBookingDocument,
@@ -35,6 +47,8 @@ export type Draft = {
 type Wanted = {
   roomId: string;
   day: string;
+  /** The last day, which is another for a block of several days and for what lasts past midnight. */
+  lastDay: string;
   from: string;
   to: string;
   subject: string;
@@ -58,9 +72,22 @@ export function readKept(): Draft | undefined {
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
 const scopes: readonly Scope[] = ['This', 'Following', 'All'];
+/** The most dates that are named of those that were left out. */
+const mostNamed = 6;
 const fieldNames = ['subject', 'description', 'resourceId', 'organizerId', 'start', 'end', 'recurrenceRule'];
 
+const timesOf = (zone: string, start: number, end: number) => ({
+  day: dayAt(zone, start),
+  // What ends at midnight ends at 24:00 of the day before.
+  lastDay: dayAt(zone, end - 1),
+  from: clockText(minutesAt(zone, start)),
+  to: clockText(minutesAt(zone, end)),
+});
+
 const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
+
+/** In seconds. Arrow keys go by five minutes, unless a time is none of these: browsers refuse a value between two steps. */
+const stepOf = (text: string) => (minutesOf(text) % 5 === 0 ? 300 : 60);
 
 export const scopeField = (value: Scope, onInput: (scope: Scope) => void) =>
   h(Field, {
@@ -74,17 +101,16 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const { booking } = draft;
   const zoneOf = (id: string) => rooms.find((room) => room.id === id)?.timeZone ?? 'UTC';
   const zone = zoneOf(draft.roomId);
+  const before = timesOf(zone, draft.start, draft.end);
   const [wanted, setWanted] = useState<Wanted>({
     roomId: draft.roomId,
-    day: dayAt(zone, draft.start),
-    from: clockText(minutesAt(zone, draft.start)),
-    to: clockText(minutesAt(zone, draft.end)),
+    ...before,
     subject: booking?.subject ?? '',
     description: booking?.description ?? '',
     isPrivate: booking?.isPrivate ?? false,
     repeat: 'none',
     on: [],
-    until: addDays(dayAt(zone, draft.start), 28),
+    until: addDays(before.day, 28),
     whom: {},
     block: booking?.kind === 'Block',
     scope: 'This',
@@ -111,10 +137,12 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const [hasSkipped, setSkipped] = useState(false);
   const [hasTried, setTried] = useState(false);
   // The bookings of a series keep their dates.
-  const day = scope === 'This' ? wanted.day : dayAt(zone, draft.start);
+  const { day, lastDay } = scope === 'This' ? wanted : before;
   const timeZone = zoneOf(roomId);
-  const start = instantOf(timeZone, day, minutesOf(from));
-  const end = instantOf(timeZone, day, minutesOf(to) || 1440);
+  // Times that nobody has changed stay as they are: which of two hours that the clocks show is meant cannot be typed.
+  const areKept = timeZone === zone && [day, lastDay, from, to].join() === Object.values(before).join();
+  const start = areKept ? draft.start : instantOf(timeZone, day, minutesOf(from));
+  const end = areKept ? draft.end : instantOf(timeZone, lastDay, minutesOf(to) || 1440);
   const isBackwards = end <= start;
   const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
 
@@ -148,7 +176,11 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     const isRequest = done.booking.status === 'Requested';
     if (done.__typename === 'SeriesCreated') {
       const { bookingIds, skipped } = done;
-      toast((isRequest ? t().requestedSeries : t().bookedSeries)(bookingIds.length, skipped.length));
+      const dates = skipped
+        .slice(0, mostNamed)
+        .map(({ start }) => dayText(dayAt(zoneOf(room), Date.parse(start)), 'short'));
+      const named = [...dates, ...(skipped.length > mostNamed ? ['…'] : [])].join('; ');
+      toast((isRequest ? t().requestedSeries : t().bookedSeries)(bookingIds.length, skipped.length, named));
     } else toast(isRequest ? t().requested(what) : t().booked(what));
     close();
   }
@@ -187,16 +219,14 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     setBusy(false);
   }
   function take({ resourceId, start: first, end: last }: Alternative): void {
-    const [at, till] = [Date.parse(first), Date.parse(last)];
-    const there = zoneOf(resourceId);
-    const [opens, closes] = [clockText(minutesAt(there, at)), clockText(minutesAt(there, till))];
-    set({ roomId: resourceId, day: dayAt(there, at), from: opens, to: closes });
+    set({ roomId: resourceId, ...timesOf(zoneOf(resourceId), Date.parse(first), Date.parse(last)) });
     setRefusal(undefined);
     void send(resourceId, { start: first, end: last });
   }
   const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
   const isElsewhere = timeText(timeZone, start) !== timeText(ownZone, start);
+  const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
   const maySkip = (rule !== undefined || scope !== 'This') && !hasSkipped;
   const repeatFields = html`
     <div class="fields">
@@ -216,12 +246,14 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${h(Field, { label: t().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: 200, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       <div class="fields">
-        ${h(Field, { label: t().date, type: 'date', value: day, onInput: (text) => set({ day: text }), required: true, disabled: scope !== 'This', hint: scope === 'This' ? undefined : t().datesStay })}
-        ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: 300 })}
-        ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: 300 })}
+        ${h(Field, { label: t().date, type: 'date', value: day, onInput: (text) => isDay(text) && set({ day: text, lastDay: addDays(text, daysBetween(day, lastDay)) }), required: true, disabled: scope !== 'This', hint: scope === 'This' ? undefined : t().datesStay })}
+        ${(block || lastDay !== day) && h(Field, { label: t().lastDay, type: 'date', value: lastDay, min: day, onInput: (text) => isDay(text) && set({ lastDay: text }), required: true, disabled: scope !== 'This' })}
+        ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: stepOf(from) })}
+        ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to) })}
       </div>
       ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, instant(start), instant(end)))}</p>`}
       ${timeFault && html`<p class="fault" role="alert">${timeFault}</p>`}
+      ${isClosed && rule && !hasSkipped && html`<div class="buttons"><button type="button" onClick=${() => void send(roomId, undefined, true)}>${t().skipClosed}</button></div>`}
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
       ${!booking && repeatFields}
       ${!booking && h(Organizer, { whom, onChange: (value) => set({ whom: value }), fault: hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId') })}

@@ -56,11 +56,14 @@ export const fitting = (rooms: readonly Room[], { location, capacity, equipment 
 /** The most rooms that the API returns at once. */
 export const mostFree = 200;
 
-/** The rooms that are free for an hour from now: of those that fit, the 200 smallest, which are one page of the API. */
+/**
+ * The rooms that are free for an hour from now, each with the instant until which it is: of those that fit, the 200 smallest, which
+ * are one page of the API.
+ */
 export async function readFree(
   { location, capacity, equipment }: Pick<Wish, 'location' | 'capacity' | 'equipment'>,
   stop: AbortSignal,
-): Promise<Set<string>> {
+): Promise<Map<string, number>> {
   const input = {
     minutes: 60,
     limit: mostFree,
@@ -69,7 +72,7 @@ export async function readFree(
     ...(equipment && { equipment: [equipment] }),
   };
   const { freeResources } = await ask(FreeRoomsDocument, { input }, stop);
-  return new Set((freeResources ?? []).map(({ resourceId }) => resourceId));
+  return new Map((freeResources ?? []).map(({ resourceId, freeUntil }) => [resourceId, Date.parse(freeUntil)]));
 }
 
 /** The bookings with these words, and their rooms. */

@@ -1,7 +1,7 @@
 /** The bookings of the shown rooms as a table: to filter, sort, print and export. */
 
 import { go } from '../address.ts';
-import { addDays, dayAt, dayText, timeText } from '../clock.ts';
+import { addDays, dayAt, dayText, momentText, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/rooms.ts';
@@ -15,6 +15,11 @@ const daysText = ({ day, days }: Store) =>
 
 export const BookingList: Component<ListProperties> = ({ rooms, store, found }) => {
   const at = ({ start }: Booking) => Date.parse(start);
+  /** With its day, if that is not the day of the start. */
+  const endOf = ({ timeZone, start, end }: Booking) => {
+    const [from, to] = [Date.parse(start), Date.parse(end)];
+    return dayAt(timeZone, from) === dayAt(timeZone, to - 1) ? timeText(timeZone, to) : momentText(timeZone, to);
+  };
   const rows = rooms
     .flatMap(({ id }) => store.ofRoom(id).value)
     .filter(({ id }) => !found || found.has(id))
@@ -29,7 +34,7 @@ export const BookingList: Component<ListProperties> = ({ rooms, store, found }) 
       columns: [
         { key: 'date', title: t().date, value: (booking) => dayAt(booking.timeZone, at(booking)) },
         { key: 'from', title: t().from, value: (booking) => timeText(booking.timeZone, at(booking)) },
-        { key: 'to', title: t().to, value: ({ timeZone, end }) => timeText(timeZone, Date.parse(end)) },
+        { key: 'to', title: t().to, value: endOf },
         { key: 'room', title: t().room, value: ({ resourceName }) => resourceName },
         {
           key: 'subject',

@@ -131,7 +131,10 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     const next = Math.ceil(Date.now() / (15 * minute)) * 15 * minute;
     const isToday = wish.day === dayAt(room.timeZone, next);
     const start = isToday ? next : instantOf(room.timeZone, wish.day, Math.max(480, scale.from));
-    const end = Math.min(start + 60 * minute, instantOf(room.timeZone, addDays(wish.day, 1), 0));
+    const midnight = instantOf(room.timeZone, addDays(wish.day, 1), 0);
+    // An hour from now on is over before an hour from the next quarter on.
+    const until = (isToday && free.data?.get(room.id)) || midnight;
+    const end = Math.min(start + 60 * minute, midnight, until);
     show({ draft: { roomId: room.id, start, end } });
   };
   const waiting = requests.data ?? [];
