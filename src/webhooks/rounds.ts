@@ -165,6 +165,8 @@ async function runRound(context: Job, turn: Turn, held: Receiver, until: number)
       }),
     ),
   );
+  const hasOnlyFailed = !round.hasSucceeded && round.failures > held.failures;
+  if (held.isSpent && hasOnlyFailed) round.disabled ??= 'Failing';
   const isWritten = await context.work.transaction().execute((trx) => writeRound(trx, context.log, held, found, round));
   // Events that happened meanwhile have not queued another job, as this one was running.
   const isMore = found.hasMore || due.length > 0;
@@ -223,7 +225,7 @@ async function trySend(
   round.failures += 1;
   round.failed.set(event, answer.pauseMs ?? backOff(event.attempts, pauses));
   if (answer.status === 410) round.disabled = 'Gone';
-  else if (event.isSpent || held.isSpent) round.disabled ??= 'Failing';
+  else if (event.isSpent) round.disabled ??= 'Failing';
   const pauseMs =
     answer.pauseMs ?? (round.failures < failuresToRest ? 0 : backOff(round.failures - failuresToRest, pauses));
   round.pauseMs = Math.max(round.pauseMs, pauseMs);
@@ -256,7 +258,8 @@ async function writeRound(
       seen_position: end?.position ?? null,
       seen_micros: end?.micros ?? null,
       failures,
-      failing_since: failures === 0 ? null : sql<Date>`coalesce(failing_since, now())`,
+      failing_since:
+        failures === 0 ? null : hasSucceeded ? sql<Date>`now()` : sql<Date>`coalesce(failing_since, now())`,
       ...(hasSucceeded && { succeeded_at: sql<Date>`now()` }),
       ...(pauseMs > 0 && { due_at: restUntil(pauseMs) }),
     })

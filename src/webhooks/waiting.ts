@@ -121,6 +121,20 @@ export async function writeWaiting(
       and ${isFirstWithoutTime}`.execute(trx);
 }
 
+/** Deletes the waiting events of other kinds than these; those behind them are then the first of their records. */
+export async function dropOtherKinds(
+  trx: Transaction,
+  { mandatorId, webhookId }: WebhookKey,
+  kinds: readonly EventKind[],
+): Promise<void> {
+  await sql`
+    delete from webhook_event
+    where mandator_id = ${mandatorId} and webhook_id = ${webhookId} and kind <> all (${kinds}::text[])`.execute(trx);
+  await sql`
+    update webhook_event as event set due_at = now()
+    where mandator_id = ${mandatorId} and webhook_id = ${webhookId} and ${isFirstWithoutTime}`.execute(trx);
+}
+
 /** Whether the row `event` is the first of its record and has no time. */
 const isFirstWithoutTime = sql<boolean>`event.due_at is null and not exists (
   select from webhook_event as before

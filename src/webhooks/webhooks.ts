@@ -10,11 +10,12 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { InvalidInput, NotFound } from '../errors.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
 import { makeSecret, sealSecret } from './secrets.ts';
 import { columns, mostWebhooks, subjectOf, toldOf, type Webhook, webhooksOf } from './stored.ts';
+import { dropOtherKinds } from './waiting.ts';
 
 export type NewWebhook = Pick<Webhook, 'name' | 'url' | 'kinds'>;
 export type WebhookChanges = Partial<NewWebhook & Pick<Webhook, 'enabled'>>;
@@ -126,6 +127,17 @@ const sendAtOnce = (trx: Transaction, { mandatorId }: Viewer, id: number) =>
     .where('webhook_id', '=', id)
     .execute();
 
+/** Whether the feed no longer keeps what comes after the place of a webhook. */
+async function isLost(db: Database, { mandatorId }: Viewer, { seen }: Webhook): Promise<boolean> {
+  try {
+    if (seen) await readEvents(db, mandatorId, { limit: 1, after: seen });
+    return false;
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error;
+    return true;
+  }
+}
+
 /** @throws Forbidden, NotFound, PreconditionFailed, InvalidInput, Conflict */
 export async function changeWebhook(
   { db, config }: Tools,
@@ -137,28 +149,33 @@ export async function changeWebhook(
   const { viewer } = act;
   checkPublisher(viewer);
   checkUrl(config, changes.url);
+  // Before the transaction, which would keep other readers of the feed waiting.
+  const hasLost = changes.enabled === true && (await isLost(db, viewer, await getWebhook(db, viewer, id)));
   return db.transaction().execute(async (trx) => {
     const found = await hold(trx, viewer, id, expected);
     const { name = found.name, url = found.url, enabled = found.enabled } = changes;
     const kinds = changes.kinds ? [...new Set(changes.kinds)] : found.kinds;
     const isSwitched = enabled !== found.enabled;
+    const isNarrowed = found.kinds.some((kind) => !kinds.includes(kind));
+    const isOther = isSwitched || isNarrowed || url !== found.url;
+    if (isNarrowed) await dropOtherKinds(trx, { mandatorId: viewer.mandatorId, webhookId: id }, kinds);
     const changed = await update(trx, viewer, id)
       .set({ name, url, kinds })
-      // A round that is under way uses the former address.
-      .$if(isSwitched || url !== found.url, (query) => query.set(anew))
+      // A round that is under way uses the former address and kinds.
+      .$if(isOther, (query) => query.set(anew))
       .$if(isSwitched, (query) =>
         query.set({
           disabled_at: enabled ? null : sql<Date>`now()`,
           disabled_because: enabled ? null : 'Admin',
           // The changes after the place are no longer kept: the webhook continues with the oldest that are.
-          ...(found.disabledBecause === 'HistoryLost' && { seen_position: null, seen_micros: null }),
+          ...(found.disabledBecause === 'HistoryLost' && hasLost && { seen_position: null, seen_micros: null }),
         }),
       )
       .returning(columns)
       .executeTakeFirstOrThrow()
       .catch(refuseTaken);
     if (changed.version === found.version) return changed;
-    if (isSwitched || url !== found.url) await sendAtOnce(trx, viewer, id);
+    if (isOther) await sendAtOnce(trx, viewer, id);
     const record = { before: toldOf(found), after: toldOf(changed) };
     await recordAct(trx, act, 'change webhook', subjectOf(changed), record);
     return changed;

@@ -502,6 +502,22 @@ describe('a receiver that fails', () => {
     expect(told()).toEqual([['booking.created', kept]]);
   });
 
+  test('continues from where it is replayed, not with the oldest change, when it is enabled after that', async () => {
+    const made = await make();
+    await book(2);
+    await admin.get('/changes?Cursor=now');
+    await sql`update change set at = now() - interval '31 days'`.execute(db);
+    await forgetOldChanges(db, 30);
+    await book();
+    await deliver(made);
+    expect(await read(made)).toMatchObject({ DisabledBecause: 'HistoryLost' });
+    expect((await act(made, 'replay', { Cursor: 'now' })).status).toBe(200);
+    const [next = 0] = await book();
+    await admin.patch(`/webhooks/${made.Id}`, { Enabled: true });
+    await deliver(made);
+    expect(told()).toEqual([['booking.created', next]]);
+  });
+
   /** As if an event of this subject had waited, and is due. */
   const addWaiting = ({ Id }: Made, subject: string) =>
     sql`
@@ -616,6 +632,36 @@ describe('a receiver that fails', () => {
     await passPauses();
     await deliver(made);
     expect(await read(made)).toMatchObject({ Enabled: false, DisabledBecause: 'Failing', Waiting: 8 });
+  });
+
+  test('stays enabled after three days without a success if it takes another event at last', async () => {
+    const made = await make();
+    const [bad = 0] = await book();
+    receiver.answer(({ body }) => ({ status: body.includes(`"Id":${bad},`) ? 500 : 200 }));
+    await deliver(made);
+    await sql`update webhook set failing_since = now() - interval '73 hours'`.execute(db);
+    const failing = await read(made);
+    await passPauses();
+    await book();
+    await deliver(made);
+    const now = await read(made);
+    expect(now).toMatchObject({ Enabled: true, Waiting: 1, Failures: 1 });
+    expect(now['FailingSince']).not.toBe(failing['FailingSince']);
+  });
+
+  test('gets no more of a kind that is taken out, not even what waits, and then what waits behind that', async () => {
+    const made = await make();
+    const [id = 0] = await book();
+    await write(id, "subject = 'A'");
+    receiver.answer(answering(500));
+    await deliver(made);
+    expect(await read(made)).toMatchObject({ Waiting: 2, Failures: 1 });
+    const { body } = await admin.patch(`/webhooks/${made.Id}`, { Kinds: ['BookingChanged'] });
+    expect(body).toMatchObject({ Waiting: 1, Failures: 0, FailingSince: null });
+    receiver.answer(answering(204));
+    await deliver(made);
+    expect(told()).toEqual([['booking.changed', id]]);
+    expect(await read(made)).toMatchObject({ Waiting: 0 });
   });
 
   test('gets what a worker of a former release has left without a time', async () => {
