@@ -100,9 +100,9 @@ async function takeUpStrays(trx: Transaction, key: CalendarKey, own: readonly Ow
 /** Marks items as Doubtful that a reading has not found as they were written: they are looked up before anything is decided. */
 export async function doubtWritten(
   trx: Transaction,
-  { mandatorId, id: calendarId, mandatorUid }: Calendar,
+  { mandatorId, id: calendarId, mandatorUid, address: before }: Calendar,
   window: ReadingWindow,
-  { whole, groups, removed, unchanged: standing = [], isPublished = false }: CalendarChanges,
+  { whole, groups, removed, unchanged: standing = [], isPublished = false, address }: CalendarChanges,
 ): Promise<void> {
   const items = groups.flatMap((group) => group.items);
   const own = items.flatMap((item) => {
@@ -163,8 +163,9 @@ export async function doubtWritten(
       where ${ofCalendar} and booking_id = new.id`.execute(trx);
   const all = [...doubted, ...missing];
   if (all.length === 0) return;
-  // Overruled items are put back, even if their bookings may follow changes of the item.
-  const overruled = missing.length > mostCancelled ? missing : [];
+  // Overruled items are put back, even if their bookings may follow changes of the item: nobody has deleted them one by one.
+  const isElsewhere = before !== null && before !== address;
+  const overruled = isElsewhere || missing.length > mostCancelled ? missing : [];
   await sql`
     update mail_writing set state = case when booking_id = any (${overruled}::bigint[]) then 'Overruled' else 'Doubtful' end
     where ${ofCalendar} and booking_id = any (${all}::bigint[])`.execute(trx);

@@ -1,5 +1,6 @@
 /** Calendars that are read and written only when the test says so; the service only answers. */
 import { type KyselyPlugin, sql } from 'kysely';
+import type { Config } from '../../../src/config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { openTurns } from '../../../src/flow/turns.ts';
 import { openLog } from '../../../src/log.ts';
@@ -14,7 +15,7 @@ type Key = { mandatorId: number; calendarId: number };
 export type MailJob = { task: keyof typeof tasks; payload: Key };
 const tasks = { SynchroniseMailCalendar: synchroniseCalendar, WriteMailCalendar: writeCalendar };
 
-type Life = { work: Database; signal: AbortSignal };
+type Life = { work: Database; signal: AbortSignal; config: Config };
 
 /** The life of a worker: once it is over, no statement reaches the database, and nothing is committed. */
 export function openLife(db: Database, statements = Number.POSITIVE_INFINITY) {
