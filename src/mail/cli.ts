@@ -185,7 +185,9 @@ export const addCommands: AddCommands = (program, action) => {
 
   mail
     .command('read')
-    .description('have calendars read now, also those that wait after a fault')
+    .description(
+      'have calendars read now, also those that wait after a fault, and what could not be written tried again',
+    )
     .option('--mandator <code>', 'the tenant; all when left out')
     .option('--mailbox <address>', 'only this one')
     .option('--whole', 'all of it, and not only what has changed')

@@ -211,7 +211,7 @@ function addReading(builder: Builder, subscription: SubscriptionType): void {
       args: {
         id: idArgument(t.arg, 'mailSubscription', { required: true, description: 'The id of the calendar.' }),
       },
-      description: `Has a worker read a calendar at once, also one that waits after a fault, except Throttled ones; ${mostReadingsPerMinute} times a minute at most. For Admins.`,
+      description: `Has a worker read a calendar at once, also one that waits after a fault, except Throttled ones, and try again what could not be written there; ${mostReadingsPerMinute} times a minute at most. For Admins.`,
       resolve: (_root, { id }, call) => readCalendarNow(call.context, call, id),
     }),
   );

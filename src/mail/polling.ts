@@ -5,7 +5,9 @@ import type { Database, Transaction } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
 import { isQueued } from '../worker/queue.ts';
+import { queueWriting } from './doubts.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
+import { endRests } from './written-rows.ts';
 
 /** The seconds over which readings that are due together are spread; and readings of whole calendars. */
 const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
@@ -97,7 +99,7 @@ export async function endPauses(db: Database): Promise<void> {
 
 /**
  * Has calendars of a tenant read at once, also those that wait after a fault, except Throttled ones, whose time the mail server
- * has set. `whole` reads them as if for the first time.
+ * has set; what could not be written there is tried again. `whole` reads them as if for the first time.
  */
 export const requestReadings = (
   db: Database,
@@ -124,4 +126,5 @@ export async function readNow(
   if (whole) await forgetSteps(trx, mandatorId, ids);
   await attemptSoon(trx, mandatorId, ids);
   await markCalendars(trx, ids, 'Request');
+  await queueWriting(trx, await endRests(trx, mandatorId, ids));
 }

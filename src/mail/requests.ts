@@ -21,8 +21,8 @@ export async function getCalendar(
 }
 
 /**
- * Has a worker read a calendar at once, also one that waits after a fault. After Throttled it still waits until the time that the
- * mail server has set.
+ * Has a worker read a calendar at once, also one that waits after a fault, and try again what could not be written. After Throttled
+ * it still waits until the time that the mail server has set.
  * @returns the calendar before it is read
  * @throws Forbidden, NotFound, LimitExceeded
  */

@@ -56,7 +56,7 @@ export const routes: Route[] = [
     method: 'POST',
     path: `${path}/:id/read`,
     summary: 'Read a calendar on the mail server now',
-    description: `Has a worker read it at once, also one that waits after a fault, except Throttled ones, whose time the mail server has set. ${mostReadingsPerMinute} times a minute at most. For Admins.`,
+    description: `Has a worker read it at once, also one that waits after a fault, except Throttled ones, whose time the mail server has set, and try again what could not be written there. ${mostReadingsPerMinute} times a minute at most. For Admins.`,
     params,
     answers: {
       200: { description: 'It is about to be read: `LastReadAt` changes once it is.', body: calendarRecord, example },

@@ -47,6 +47,31 @@ export async function forget(
       and booking_id = any (${bookingIds}::bigint[])`.execute(db);
 }
 
+/**
+ * Has items that wait after a refusal or a failure tried again now. Those that are being written are left alone.
+ * @returns the calendars that have such items
+ */
+export async function endRests(
+  trx: Transaction,
+  mandatorId: number,
+  calendarIds: readonly number[],
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    with resting as materialized (
+      select mandator_id, calendar_id, booking_id from mail_writing
+      where mandator_id = ${mandatorId} and calendar_id = any (${calendarIds}::integer[]) and state = 'Failed'
+        and not_before > now()
+      for no key update skip locked
+    ), tried as (
+      update mail_writing set not_before = now() from resting
+      where (mail_writing.mandator_id, mail_writing.calendar_id, mail_writing.booking_id)
+        = (resting.mandator_id, resting.calendar_id, resting.booking_id)
+      returning mail_writing.calendar_id as id
+    )
+    select distinct id from tried`.execute(trx);
+  return rows.map(({ id }) => id);
+}
+
 /** Forgets the written items of a calendar that another one replaces. */
 export async function forgetWritten(trx: Transaction, mandatorId: number, calendarId: number): Promise<void> {
   await sql`delete from mail_writing where mandator_id = ${mandatorId} and calendar_id = ${calendarId}`.execute(trx);

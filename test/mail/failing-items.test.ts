@@ -308,6 +308,20 @@ describe.each<[string, () => Promise<There>]>([
     expect(await stands()).toEqual(['Choir 3']);
   });
 
+  test('what could not be written is tried again at once when an Admin has the calendar read', async () => {
+    await book(1, 'Poison');
+    await book(2, 'Choir 2');
+    refuse({ status: 500 }, 'Poison');
+    await desk.settle();
+    expect((await rows())[0]).toMatchObject({ state: 'Failed' });
+    between.setFate();
+    await desk.settle();
+    expect(await stands()).toEqual(['Choir 2']);
+    expect((await desk.admin.post(`/mail-subscriptions/${room.calendarId}/read`, {})).status).toBe(200);
+    await desk.settle();
+    expect(await stands()).toEqual(['Choir 2', 'Poison']);
+  });
+
   const refusals: Record<string, Fate> = {
     CalDAV: {
       status: 403,
