@@ -2,10 +2,10 @@
 import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } from '../time/days.ts';
 import { contentOf, type IcalComponent, propertiesOf, readText, Unreadable } from '../time/ical-lines.ts';
 import { listDays, readRule } from '../time/rule.ts';
+import { ofWindows } from '../time/windows-zones.ts';
 import { makeZone, utc, type Zone } from '../time/zone.ts';
 import { findZone } from '../time/zones.ts';
 import type { ReadingWindow } from './connector.ts';
-import { windowsZones } from './windows-zones.ts';
 
 /** Finds a zone by its TZID; null for a time without one. @throws Unreadable for an unknown zone */
 export type IcalZones = (tzid: string | null) => Zone;
@@ -89,12 +89,7 @@ function nameOf(tzid: string): string {
     .toLowerCase();
 }
 
-const windowsZonesByName = new Map(Object.entries(windowsZones).map(([name, zone]) => [name.toLowerCase(), zone]));
-
-/** @param name in lower case */
-function findWindowsZone(name: string): Zone | undefined {
-  return findZone(windowsZonesByName.get(name) ?? '');
-}
+const findWindowsZone = (name: string): Zone | undefined => findZone(ofWindows(name) ?? '');
 
 /** Finds a zone by the name that Exchange uses. */
 export function findZoneOfExchange(name: string): Zone | undefined {

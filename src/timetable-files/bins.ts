@@ -3,6 +3,8 @@
  * written to a temporary file. At the end the entries of one bin are read together.
  */
 import { createHash } from 'node:crypto';
+import { TooLarge } from '../errors.ts';
+import { openSlices } from '../flow/slices.ts';
 import { openSpool, type Spool } from '../lessons/service.ts';
 import type { Log } from '../log.ts';
 import type { TimetableEntry } from './entries.ts';
@@ -14,16 +16,19 @@ const mostKept = 32_768;
 type Bin = { texts: string[]; length: number; parts: { at: number; length: number }[] };
 
 export type Bins = {
+  /** @throws TooLarge */
   put(key: string, entry: TimetableEntry): Promise<void>;
   /** The entries of each job, bin by bin. */
   jobs(): AsyncGenerator<[key: string, entries: TimetableEntry[]]>;
   close(): Promise<void>;
 };
 
-export function openBins(log: Log): Bins {
+/** @param most characters of all entries together, as JSON */
+export function openBins(log: Log, most: number): Bins {
   const bins: Bin[] = Array.from({ length: binCount }, () => ({ texts: [], length: 0, parts: [] }));
   let spool: Promise<Spool> | undefined;
-  let written = 0;
+  const nextSlice = openSlices();
+  let [written, size] = [0, 0];
 
   async function spill(bin: Bin): Promise<void> {
     spool ??= openSpool(log);
@@ -35,9 +40,10 @@ export function openBins(log: Log): Bins {
   }
   async function read(bin: Bin): Promise<Map<string, TimetableEntry[]>> {
     const jobs = new Map<string, TimetableEntry[]>();
-    const add = (text: string) => {
+    const add = async (text: string) => {
       for (const line of text.split('\n')) {
         if (line === '') continue;
+        await nextSlice();
         const [key, entry] = JSON.parse(line) as [string, TimetableEntry];
         const entries = jobs.get(key);
         if (entries) entries.push(entry);
@@ -47,15 +53,18 @@ export function openBins(log: Log): Bins {
     for (const { at, length } of bin.parts) {
       const bytes = Buffer.allocUnsafe(length);
       await (await spool)?.read(bytes, at);
-      add(bytes.toString());
+      await add(bytes.toString());
     }
-    add(bin.texts.join(''));
+    await add(bin.texts.join(''));
     return jobs;
   }
   return {
     async put(key, entry) {
       const bin = bins[(createHash('sha1').update(key).digest()[0] as number) % binCount] as Bin;
       const text = `${JSON.stringify([key, entry])}\n`;
+      size += text.length;
+      if (size > most)
+        throw new TooLarge(`The files say more than ${most} characters about lessons; send fewer, or a shorter term.`);
       bin.texts.push(text);
       bin.length += text.length;
       if (bin.length > mostKept) await spill(bin);

@@ -174,6 +174,7 @@ export function findSeparator(beginning: string): { separator: Separator; naming
   const [naming = '', said] = named.exec(beginning) ?? [];
   if (said) return { separator: said as Separator, naming };
   const isWhole = beginning.length < headLength;
-  const lines = isWhole ? beginning : beginning.slice(0, Math.max(beginning.lastIndexOf('\n', headLength), 0));
+  const ends = ['\n', '\r'].map((end) => beginning.lastIndexOf(end, headLength));
+  const lines = isWhole ? beginning : beginning.slice(0, Math.max(...ends, 0));
   return { separator: chooseSeparator(lines), naming };
 }

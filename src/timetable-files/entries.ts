@@ -33,8 +33,8 @@ export type ChangeEntry = EntrySource & {
   absentTeacher: string;
   teacher: string;
   subject: string;
-  oldRoom: string;
-  room: string;
+  oldRooms: readonly string[];
+  rooms: readonly string[];
   classes: readonly string[];
   text: string;
   bits: number;
@@ -68,12 +68,18 @@ export type EventEntry = EntrySource &
     /** Local times of the zone. */
     excluded: readonly number[];
     added: readonly number[];
-    /** The original start of the occurrence that this event replaces. */
+    /** The original start of the occurrence that this event replaces, even if it has no room. */
     replaces: number | null;
     status?: string | undefined;
   };
 
 export type TimetableEntry = SlotEntry | SpanEntry | ChangeEntry | DatedEntry | EventEntry;
+
+/** The rooms that an entry names. */
+export function roomsOf(entry: TimetableEntry): readonly string[] {
+  if (entry.kind === 'change') return entry.rooms;
+  return entry.kind === 'span' || entry.room === '' ? [] : [entry.room];
+}
 
 /** Takes an entry for the job with this key. */
 export type TakeEntry = (key: string, entry: TimetableEntry) => void | Promise<void>;

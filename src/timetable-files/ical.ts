@@ -12,8 +12,9 @@ import {
   readText,
 } from '../time/ical-lines.ts';
 import { fitsClock, readRule, WrongRule } from '../time/rule.ts';
+import { ofWindows } from '../time/windows-zones.ts';
 import { isTimeZone, wallBetween } from '../time/zones.ts';
-import { listOf, type TakeEntry } from './entries.ts';
+import { type EventEntry, listOf, type TakeEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
 import type { TermDays } from './term.ts';
 
@@ -22,6 +23,8 @@ const mostEvents = 200_000;
 const mostLinesOfEvent = 2_000;
 /** The most recurrence rules: each may have to be expanded over years. */
 const mostRules = 2_000;
+/** The most dates that an event adds to its rule, and that it excludes. */
+const mostDates = 2_000;
 
 /** The unfolded lines of a text, each with the number of its first line. @throws UnreadableFile once a fault is reported */
 async function* unfold(text: AsyncGenerator<string>, file: number, report: FaultReport) {
@@ -74,6 +77,19 @@ function lengthOf(text: string): number | undefined {
   );
 }
 
+const nothing = {
+  kind: 'event',
+  title: '',
+  length: 0,
+  rule: null,
+  room: '',
+  excluded: [],
+  added: [],
+  subject: '',
+  classes: [],
+  teachers: [],
+} as const;
+
 export function openIcal(file: number, term: TermDays, report: FaultReport, take: TakeEntry) {
   let rules = 0;
   async function takeEvent(event: IcalComponent, at: number, places: ReadonlyMap<string, Place>): Promise<void> {
@@ -82,27 +98,37 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       report.fault(place(field), code, message);
       throw new Skipped();
     };
+    const textOf = (name: string) => readText(contentOf(event, name) ?? '').trim();
+    const rooms = listOf(textOf('LOCATION'), /~/);
+    const title = textOf('SUMMARY');
+    /** An event without a UID, or with a mere counter as its UID, is identified by its content. */
+    function keyOf(): string {
+      const uid = textOf('UID');
+      const content = `${title}\n${rooms.join('~')}`;
+      return uid.length > 4 ? uid : createHash('sha256').update(content).digest('hex').slice(0, 16);
+    }
     const start = propertyOf(event, 'DTSTART');
     if (!start) return stop('DTSTART', 'MissingValue', 'the event has no start');
-    if (!hasTime(start)) {
-      report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is left out; a lesson has times');
-      return;
-    }
+    const replaced = propertyOf(event, 'RECURRENCE-ID');
     function zoneOf(property: IcalProperty, value = property.value): string {
       if (value.trim().endsWith('Z')) return 'UTC';
       const named = property.parameters.get('TZID')?.replace(/^\//, '');
       if (named === undefined) return term.zoneName;
-      return isTimeZone(named)
-        ? named
-        : stop(
-            property.name,
-            'UnknownTimeZone',
-            `the time zone ${shown(named)} is not known; export with IANA names such as Europe/Berlin`,
-          );
+      const known = isTimeZone(named) ? named : ofWindows(named);
+      const message = `the time zone ${shown(named)} is not known; export with IANA names such as Europe/Berlin`;
+      return known ?? stop(property.name, 'UnknownTimeZone', message);
     }
     const wallOf = (property: IcalProperty, value = property.value): number =>
       readWall(value.trim().replace(/Z$/, '')) ??
       stop(property.name, 'InvalidDate', `${shown(value)} is no date and time such as 20270315T080000`);
+    if (!hasTime(start)) {
+      report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is left out; a lesson has times');
+      if (!replaced || !hasTime(replaced)) return;
+      // The occurrence that lasts whole days now does not take place when it did.
+      const was = wallOf(replaced);
+      await take(keyOf(), { ...nothing, file, line: at, zone: zoneOf(replaced), start: was, replaces: was });
+      return;
+    }
     const zone = zoneOf(start);
     const wall = wallOf(start);
     /** A time in the zone of the start, in which most programs write all times, but not all programs. */
@@ -112,10 +138,12 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       const isFloating = !value.trim().endsWith('Z') && !property.parameters.has('TZID');
       return isFloating ? written : wallBetween(zoneOf(property, value), zone, written);
     }
-    const wallsOf = (name: string) =>
-      propertiesOf(event, name).flatMap((property) =>
-        property.value.split(',', 2_000).map((value) => alignedWallOf(property, value)),
+    function wallsOf(name: string): number[] {
+      const walls = propertiesOf(event, name).flatMap((property) =>
+        property.value.split(',').map((value) => alignedWallOf(property, value)),
       );
+      return walls.length <= mostDates ? walls : stop(name, 'InvalidRule', `it names more than ${mostDates} dates`);
+    }
     const end = propertyOf(event, 'DTEND');
     const length = end ? wallOf(end) - wall : lengthOf(contentOf(event, 'DURATION') ?? 'PT0S');
     if (end && zoneOf(end) !== zone)
@@ -145,16 +173,12 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       if (!(error instanceof WrongRule)) throw error;
       stop('RRULE', 'InvalidRule', error.message);
     }
-    const textOf = (name: string) => readText(contentOf(event, name) ?? '').trim();
-    const rooms = listOf(textOf('LOCATION'), /~/);
-    const title = textOf('SUMMARY');
     if (rooms.length === 0)
       report.notice(
         { file, line: at },
         'WithoutRoom',
         `Event ${shown(title)} has no LOCATION and is left out; a lesson names its room there`,
       );
-    const replaced = propertyOf(event, 'RECURRENCE-ID');
     if (replaced?.parameters.has('RANGE'))
       stop(
         'RECURRENCE-ID',
@@ -163,34 +187,24 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       );
     if (replaced && !hasTime(replaced))
       stop('RECURRENCE-ID', 'InvalidDate', 'it names a day, and its series has times');
-    const uid = textOf('UID');
-    // An event without a UID, or with a mere counter as its UID, is identified by its content.
-    const key =
-      uid.length > 4
-        ? uid
-        : createHash('sha256')
-            .update(`${title}\n${rooms.join('~')}`)
-            .digest('hex')
-            .slice(0, 16);
-    for (const room of rooms)
-      await take(key, {
-        kind: 'event',
-        file,
-        line: at,
-        title,
-        zone,
-        start: wall,
-        length: length as number,
-        rule,
-        room,
-        excluded: wallsOf('EXDATE'),
-        added: wallsOf('RDATE'),
-        replaces: replaced ? alignedWallOf(replaced) : null,
-        subject: listOf(textOf('CATEGORIES'), /,/)[0] ?? '',
-        classes: [],
-        teachers: [],
-        ...(contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED' && { status: 'Entfaellt' }),
-      });
+    const entry: EventEntry = {
+      ...nothing,
+      file,
+      line: at,
+      title,
+      zone,
+      start: wall,
+      length: length as number,
+      rule,
+      excluded: wallsOf('EXDATE'),
+      added: wallsOf('RDATE'),
+      replaces: replaced ? alignedWallOf(replaced) : null,
+      subject: listOf(textOf('CATEGORIES'), /,/)[0] ?? '',
+      ...(contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED' && { status: 'Entfaellt' }),
+    };
+    // An occurrence that has lost its room does not stay in its former one.
+    const taken = rooms.length === 0 && replaced ? [''] : rooms;
+    for (const room of taken) await take(keyOf(), { ...entry, room });
   }
 
   /** @returns how many events there are. @throws UnreadableFile once a fault is reported */

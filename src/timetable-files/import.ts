@@ -1,24 +1,24 @@
 /** Turns the files of a timetable into a batch of lesson jobs. */
 
-import { setImmediate } from 'node:timers/promises';
 import { checkImporter } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
 import { openPlaces } from '../flow/places.ts';
+import { openSlices } from '../flow/slices.ts';
 import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
 import { isStorable } from '../storable.ts';
 import { dateText } from '../time/days.ts';
 import { startOfDate } from '../time/zones.ts';
 import { type Bins, openBins } from './bins.ts';
-import type { TimetableEntry } from './entries.ts';
+import { roomsOf, type TimetableEntry } from './entries.ts';
 import { type FaultReport, type Notice, openReport } from './faults.ts';
 import { takeIn } from './intake.ts';
 import { planJob } from './lessons.ts';
 import { keyOf, type PlannedLesson, type Rules } from './planned.ts';
 import { type CompleteRequest, completeRequest } from './profiles.ts';
 import { type FileRead, readFile } from './reading.ts';
-import { findZoneName, openRooms } from './rooms.ts';
+import { comparedName, findZoneName, openRooms } from './rooms.ts';
 import { openTerm } from './term.ts';
 import type { Format, TimetableRequest } from './wire.ts';
 
@@ -46,6 +46,11 @@ export type AcceptedTimetable = {
 
 const defaultSources: Record<string, string> = { CSV: 'csv', iCalendar: 'ics' };
 
+/** By how much the entries of a request may exceed the largest body: a line has an entry for each of its rooms. */
+const growth = 4;
+/** The least characters of a piece of a job. */
+const leastPiece = 65_536;
+
 /** Limits the concurrent readings, each of which has two temporary files open. */
 const openReadings = () =>
   openPlaces({ of: 'timetables', all: 16, perTenant: 3, perPerson: 2, mostWaiting: 4, waitMs: 10_000 });
@@ -63,7 +68,7 @@ export async function importTimetable(
   checkImporter(viewer, wanted.onConflict ?? 'Fail');
   return await context.once(openReadings).hold(viewer, async () => {
     const intake = await takeIn(wanted.body, context.config.Limits.JobBodyBytes, context.log);
-    const bins = openBins(context.log);
+    const bins = openBins(context.log, growth * context.config.Limits.JobBodyBytes);
     try {
       const asked = await completeRequest(context.db, viewer, wanted.check(intake.sent));
       const report = openReport(asked.Files.map(({ Name }) => Name));
@@ -80,13 +85,15 @@ export async function importTimetable(
       report.check();
       checkFiles(files);
       const { source, quelle } = sourceOf(asked, files);
-      const shared = new Set(asked.SharedRooms.map((name) => name.trim().toLowerCase()));
-      const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared: (room) => shared.has(room.toLowerCase()) };
+      // A room may be named as the file calls it, too.
+      const shared = new Set(asked.SharedRooms.map((name) => comparedName(rooms.roomOf(name) ?? name)));
+      const isShared = (room: string) => shared.has(comparedName(room));
+      const mostLessons = context.config.Limits.LessonsPerBatch;
+      const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared, mostLessons };
       const counts = { jobs: 0, lessons: 0 };
-      const most = context.config.Limits.LessonsPerBatch;
       const accepted = await createBatch(context, viewer, {
         operation: 'Update',
-        body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts, most }, rules),
+        body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts }, rules),
         createMissing: true,
         replaces: {
           quelle,
@@ -130,20 +137,20 @@ function faultOf(entry: TimetableEntry): string | undefined {
     ...entry,
   };
   const teachers = 'teachers' in entry ? entry.teachers : [];
-  const room = 'room' in entry ? entry.room : '';
   const id = entry.kind === 'dated' ? entry.id : '';
   const texts = [
     subject,
     title ?? '',
     remark ?? '',
-    room,
     id,
+    ...roomsOf(entry),
     ...classes,
     ...teachers,
     ...('text' in entry ? [entry.text] : []),
   ];
   if (!texts.every(isStorable)) return 'a text holds a NUL or half of a character; export the file as UTF-8';
-  if (room.length > longest.room) return `the room has more than ${longest.room} characters`;
+  if (roomsOf(entry).some((room) => room.length > longest.room))
+    return `the room has more than ${longest.room} characters`;
   if (id.length > longest.key) return `the id has more than ${longest.key} characters`;
   if (texts.some((text) => text.length > longest.text)) return `a text has more than ${longest.text} characters`;
   if (Math.max(classes.length, teachers.length) > mostNames) return `more than ${mostNames} names in one field`;
@@ -160,7 +167,7 @@ const takerOf =
       report.fault(entry, 'TooLong', `${fault}; is this the right file?`);
       return;
     }
-    if ('room' in entry && entry.room !== '') rooms.note(entry, entry.room);
+    for (const room of roomsOf(entry)) rooms.note(entry, room);
     await bins.put(key, entry);
   };
 
@@ -183,7 +190,6 @@ type Writing = {
   quelle: string;
   standort: string | null;
   counts: { jobs: number; lessons: number };
-  most: number;
 };
 
 function lessonRecord({
@@ -217,29 +223,45 @@ function lessonRecord({
   };
 }
 
+type JobHead = { JobID: string; Quelle: string; Standort: string | null; ReplaceLektionList: true };
+
+/** A job as JSON, in pieces: a CSV may have all of its lessons in one. */
+function* writeJob(head: JobHead, lessons: readonly PlannedLesson[]): Generator<Buffer> {
+  let text = `${JSON.stringify(head).slice(0, -1)},"LektionList":[`;
+  for (const [at, lesson] of lessons.entries()) {
+    text += `${at === 0 ? '' : ','}${JSON.stringify(lessonRecord(lesson))}`;
+    if (text.length < leastPiece) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(`${text}]}`);
+}
+
 /** The jobs as JSON. @throws InvalidInput with every fault, after the last job */
 async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGenerator<Uint8Array> {
-  const { source, quelle, standort, counts, most } = writing;
-  const { term, report } = rules;
+  const { source, quelle, standort, counts } = writing;
+  const { term, report, mostLessons } = rules;
+  const nextSlice = openSlices();
   const suffix = term.id === undefined ? '' : `-${term.id}`;
   for await (const [key, entries] of bins.jobs()) {
     const JobID = keyOf(`${source}-${key}${suffix}`);
     // A bin in memory yields thousands of jobs without waiting for anything.
-    await setImmediate();
+    await nextSlice();
     const lessons = planJob(JobID, entries, rules);
     if (lessons.length === 0) continue;
     counts.lessons += lessons.length;
-    if (counts.lessons > most)
-      throw new InvalidInput(`The files have more than ${most} lessons, the most of a batch; send a shorter term.`);
-    const job = {
-      JobID,
-      Quelle: quelle,
-      Standort: standort,
-      ReplaceLektionList: true,
-      LektionList: lessons.map(lessonRecord),
-    };
-    if (!report.isFaulty) yield Buffer.from(`${counts.jobs === 0 ? '[' : ','}${JSON.stringify(job)}`);
+    if (counts.lessons > mostLessons)
+      throw new InvalidInput(
+        `The files have more than ${mostLessons} lessons, the most of a batch; send a shorter term.`,
+      );
+    const isFirst = counts.jobs === 0;
     counts.jobs++;
+    if (report.isFaulty) continue;
+    yield Buffer.from(isFirst ? '[' : ',');
+    for (const piece of writeJob({ JobID, Quelle: quelle, Standort: standort, ReplaceLektionList: true }, lessons)) {
+      await nextSlice();
+      yield piece;
+    }
   }
   report.check();
   if (counts.jobs === 0) report.refuseEmpty();

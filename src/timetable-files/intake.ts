@@ -13,6 +13,9 @@ const piece = 65_536;
 const [quote, backslash] = [0x22, 0x5c];
 const contentNext = /"[Cc]ontent"\s*:\s*$/;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** Some JSON serializers escape slashes, those of .NET every plus sign. */
+const escapes = /\\(?:\/|u00(2[bf]|3d))/gi;
+const begunEscape = /\\(?:u[0-9a-f]{0,3})?$/i;
 
 export type Intake = {
   /** The parsed body, in which each `Content` is the number of its file. */
@@ -42,9 +45,10 @@ export async function takeIn(body: AsyncIterable<Uint8Array>, mostBytes: number,
       tail = (tail + bytes.toString('latin1')).slice(-40);
     }
     async function store(isLast: boolean): Promise<void> {
-      // Some JSON serializers escape slashes.
-      encoded = encoded.replaceAll('\\/', '/');
-      const most = encoded.endsWith('\\') ? encoded.length - 1 : encoded.length;
+      encoded = encoded.replace(escapes, (_, code?: string) =>
+        code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
+      );
+      const most = encoded.length - (begunEscape.exec(encoded)?.[0].length ?? 0);
       const whole = isLast ? encoded.length : most - (most % 4);
       const ready = encoded.slice(0, whole);
       encoded = encoded.slice(whole);

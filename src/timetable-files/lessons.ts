@@ -2,7 +2,15 @@
 import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
 import { listDays, readRule, WrongRule } from '../time/rule.ts';
 import { findZone, wallBetween } from '../time/zones.ts';
-import type { ChangeEntry, DatedEntry, EventEntry, SlotEntry, SpanEntry, TimetableEntry } from './entries.ts';
+import type {
+  ChangeEntry,
+  DatedEntry,
+  EntrySource,
+  EventEntry,
+  SlotEntry,
+  SpanEntry,
+  TimetableEntry,
+} from './entries.ts';
 import { sorted } from './entries.ts';
 import { shown } from './faults.ts';
 import { keyOf, type PlannedLesson, placeKey, type Rules } from './planned.ts';
@@ -130,7 +138,7 @@ function startsOf(event: EventEntry, { term, report }: Rules): number[] {
   const [startDay, clock] = [dayOfWall(start), timeOfWall(start)];
   const read = readRule(rule);
   const until = read.until === null ? Number.POSITIVE_INFINITY : untilOf(read.until, event.zone);
-  const from = Math.max(startDay, term.first);
+  const from = Math.max(startDay, term.first, term.begins);
   const last = Math.min(dayOfWall(until), term.last);
   const end = Math.min(last, from + mostOccurrences);
   const refuse = (message: string) => report.fault({ ...event, field: 'RRULE' }, 'InvalidRule', message);
@@ -138,7 +146,7 @@ function startsOf(event: EventEntry, { term, report }: Rules): number[] {
   try {
     const isOver = () => read.count !== null && listDays(read, startDay, startDay, end).length === read.count;
     if (end < last && !isOver())
-      refuse(`it repeats for more than ${mostOccurrences} days; send a term, and Since where it began long ago`);
+      refuse(`it repeats for more than ${mostOccurrences} days; send a term, or Since if it began long ago`);
     days = listDays(read, startDay, from, end);
   } catch (error) {
     if (!(error instanceof WrongRule)) throw error;
@@ -199,10 +207,14 @@ function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
     });
   };
   const replaced = new Set(originals.values());
+  const repeats = entries.some(({ rule }) => rule !== null);
   for (const event of entries) {
-    const room = rules.roomOf(event.room);
+    const room = event.room === '' ? null : rules.roomOf(event.room);
     if (room === null) continue;
+    if (lessons.size > rules.mostLessons) break;
     const original = originals.get(event) ?? null;
+    // It replaces what a rule would have made outside of the term.
+    if (repeats && original !== null && rules.term.isOutside(dayOfWall(original))) continue;
     const isOneOfMany = entries.some((other) => originals.get(other) === original && other.room !== event.room);
     if (original !== null) put(event, event.start, original, room, isOneOfMany);
     else for (const wall of startsOf(event, rules)) if (!replaced.has(wall)) put(event, wall, wall, room, isOneOfMany);
@@ -210,24 +222,23 @@ function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
   return [...lessons.values()];
 }
 
-/** The most entries of one job, as all of them may have to be compared with each other. */
-const mostCompared = 2_000;
+/** The most entries of one job, as all of them may have to be compared with each other; of these, the most that repeat by a rule. */
+const [mostCompared, mostRules] = [2_000, 200];
 
 /** The lessons of a job, in the order of their ids. */
 export function planJob(jobID: string, entries: readonly TimetableEntry[], rules: Rules): PlannedLesson[] {
   const of = <Kind extends TimetableEntry['kind']>(kind: Kind) =>
     entries.filter((entry): entry is Extract<TimetableEntry, { kind: Kind }> => entry.kind === kind);
   const slots = of('slot');
-  for (const kind of ['slot', 'span', 'change', 'event'] as const) {
-    const excess = of(kind)[mostCompared];
-    if (!excess) continue;
-    rules.report.fault(
-      excess,
-      'TooManyLines',
-      `more than ${mostCompared} lines of one lesson, ${shown(jobID)}; is this the right file?`,
-    );
+  const isTooMany = (excess: EntrySource | undefined, most: string): boolean => {
+    const message = `more than ${most} of one lesson, ${shown(jobID)}; is this the right file?`;
+    if (excess) rules.report.fault(excess, 'TooManyLines', message);
+    return excess !== undefined;
+  };
+  for (const kind of ['slot', 'span', 'change', 'event'] as const)
+    if (isTooMany(of(kind)[mostCompared], `${mostCompared} lines`)) return [];
+  if (isTooMany(of('event').filter(({ rule }) => rule !== null)[mostRules], `${mostRules} events that repeat`))
     return [];
-  }
   const changes: ChangeEntry[] = of('change');
   const lessons = [
     ...applyChanges(weekly(slots, of('span'), jobID, rules), changes, rules),

@@ -27,6 +27,8 @@ export type Rules = {
   /** The tenant's room for a name in a file; null: its lessons are left out. */
   roomOf: (name: string) => string | null;
   isShared: (room: string) => boolean;
+  /** The most lessons of a batch; a job that exceeds them need not be planned to its end. */
+  mostLessons: number;
 };
 
 const longestKey = 128;

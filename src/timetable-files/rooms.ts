@@ -13,18 +13,18 @@ const mostSuggested = 20;
 const mostCompared = 5_000;
 
 /** The form in which names of rooms are compared: trimmed, in NFC and in lower case. */
-const keyOf = (name: string) => name.trim().normalize('NFC').toLowerCase();
+export const comparedName = (name: string) => name.trim().normalize('NFC').toLowerCase();
 
 type NamedRoom = EntrySource & { name: string; count: number };
 
 /** The rooms that files name, each with its first place and how often it occurs. */
 export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
-  const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [keyOf(Name), RessourceName]));
+  const renamed = new Map(Rooms.map(({ Name, RessourceName }) => [comparedName(Name), RessourceName]));
   const named = new Map<string, NamedRoom>();
   /** The tenant's spelling of each name, which a file may spell in several ways. */
   const spelled = new Map<string, string>();
   const roomOf = (name: string): string | null => {
-    const found = renamed.get(keyOf(name));
+    const found = renamed.get(comparedName(name));
     const room = found === undefined ? name.trim() : found;
     return room === null ? null : (spelled.get(room) ?? room);
   };
@@ -67,7 +67,8 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
           continue;
         }
         const near = at < mostSuggested ? closestMatch(room.slice(0, 64), names) : undefined;
-        const said = keyOf(name) === keyOf(room) ? shown(name) : `${shown(room)}, as Rooms calls ${shown(name)},`;
+        const said =
+          comparedName(name) === comparedName(room) ? shown(name) : `${shown(room)}, as Rooms calls ${shown(name)},`;
         const separated = /[,;+/&]/.test(name) ? '; two rooms in one field are separated by ~' : '';
         report.fault(
           place,

@@ -16,26 +16,33 @@ function findLesson(
   if (there.length <= 1) return there[0];
   return (
     there.find(({ teachers }) => teachers.includes(change.absentTeacher)) ??
-    there.find(({ room }) => change.oldRoom !== '' && room === roomOf(change.oldRoom))
+    there.find(({ room }) => change.oldRooms.some((old) => room === roomOf(old)))
   );
 }
 
-/** Makes a lesson that the timetable does not have. */
-function extraLesson(
-  change: ChangeEntry,
-  taken: ReadonlySet<string>,
-  { term, report, roomOf }: Rules,
-): PlannedLesson | undefined {
-  const { file, line, id, day, period } = change;
+/** The rooms to which a change moves its lesson: none if all of them are left out; undefined if it stays where it is. */
+function newRoomsOf({ rooms }: ChangeEntry, { roomOf }: Rules): string[] | undefined {
+  return rooms.length === 0 ? undefined : sorted(rooms.flatMap((room) => roomOf(room) ?? []));
+}
+
+const placeOf = ({ slot, room }: Pick<PlannedLesson, 'slot' | 'room'>) => `${slot?.day} ${slot?.period} ${room}`;
+
+/**
+ * Adds lessons that the timetable does not have: one for each room. Several changes in one room at one time, such as one for each
+ * teacher, are one lesson.
+ */
+function addExtra(extra: Map<string, PlannedLesson>, change: ChangeEntry, taken: Set<string>, rules: Rules): void {
+  const { term, report } = rules;
+  const { file, line, id, day, period, subject, classes, teacher, text } = change;
   const times = term.timesOf(weekdayFrom(day), period);
-  const room = change.room === '' ? null : roomOf(change.room);
-  if ((change.bits & goesAway) !== 0 || room === null) {
+  const rooms = newRoomsOf(change, rules) ?? [];
+  if ((change.bits & goesAway) !== 0 || rooms.length === 0) {
     report.notice(
       { file, line },
       'NoSuchLesson',
       `Substitution ${id} is of no lesson of the timetable and is left out`,
     );
-    return undefined;
+    return;
   }
   if (!times) {
     report.fault(
@@ -43,34 +50,49 @@ function extraLesson(
       'UnknownPeriod',
       `the time grid has no period ${period} on this day; add it to the time grid`,
     );
-    return undefined;
+    return;
   }
   const key = placeKey(day, period);
-  return {
-    id: taken.has(key) ? `${key}-v${id}` : key,
-    file,
-    line,
-    room,
-    status: 'Vertretung',
-    slot: { day, period },
-    start: term.instantOf(day, times.begin),
-    end: term.instantOf(day, times.end),
-    subject: change.subject,
-    classes: [...change.classes],
-    teachers: change.teacher === '' ? [] : [change.teacher],
-    ...(change.text && { remark: change.text }),
-  };
+  const teachers = teacher === '' ? [] : [teacher];
+  for (const room of rooms) {
+    const place = placeOf({ slot: { day, period }, room });
+    const there = extra.get(place);
+    if (there) {
+      there.classes = sorted([...there.classes, ...classes]);
+      there.teachers = sorted([...there.teachers, ...teachers]);
+      there.subject ||= subject;
+      continue;
+    }
+    const name = [key, `${key}-v${id}`].find((each) => !taken.has(each)) ?? `${key}-v${id}-${room}`;
+    taken.add(name);
+    extra.set(place, {
+      id: name,
+      file,
+      line,
+      room,
+      status: 'Vertretung',
+      slot: { day, period },
+      start: term.instantOf(day, times.begin),
+      end: term.instantOf(day, times.end),
+      subject,
+      classes: [...classes],
+      teachers,
+      ...(text && { remark: text }),
+    });
+  }
 }
 
 /** Applies changes to lessons. Later changes win, whatever their order in the file. */
 export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeEntry[], rules: Rules): PlannedLesson[] {
   if (changes.length === 0) return lessons;
-  const { term, report, roomOf } = rules;
-  const extra: PlannedLesson[] = [];
+  const { term, report } = rules;
+  const extra = new Map<string, PlannedLesson>();
   const ids = new Set(lessons.map(({ id }) => id));
   const places = Map.groupBy(lessons, ({ slot }) => `${slot?.day} ${slot?.period}`);
   /** The substitutes by original teacher: a change names the teacher of the timetable, even if an earlier change replaced them. */
   const instead = new Map<PlannedLesson, Map<string, string>>();
+  /** The rooms of lessons that move, and the change that moves them. */
+  const moved = new Map<PlannedLesson, { rooms: readonly string[]; change: ChangeEntry }>();
   const planned = new Map(lessons.map((lesson) => [lesson, { ...lesson, teachers: [...lesson.teachers] }]));
   const order = changes.toSorted((one, other) =>
     one.enteredAt === other.enteredAt ? one.id - other.id : one.enteredAt < other.enteredAt ? -1 : 1,
@@ -84,10 +106,7 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
     }
     const lesson = findLesson(places.get(`${day} ${change.period}`) ?? [], change, rules);
     if (!lesson) {
-      const added = extraLesson(change, ids, rules);
-      if (!added) continue;
-      ids.add(added.id);
-      extra.push(added);
+      addExtra(extra, change, ids, rules);
       continue;
     }
     const now = planned.get(lesson) as PlannedLesson;
@@ -108,19 +127,38 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
     if (change.subject !== '') now.subject = change.subject;
     if (change.classes.length > 0 && change.classes.some((name) => !lesson.classes.includes(name)))
       now.classes = [...change.classes];
-    const room = change.room === '' ? null : roomOf(change.room);
-    if (room !== null) now.room = room;
+    const rooms = newRoomsOf(change, rules);
+    if (rooms) moved.set(lesson, { rooms, change });
   }
-  return [
-    ...lessons.map((lesson) => {
-      const now = planned.get(lesson) as PlannedLesson;
-      const teachers = instead.get(lesson);
-      if (!teachers || now.status === 'Entfaellt')
-        return now.status === 'Entfaellt' ? { ...lesson, status: now.status } : now;
-      const kept = lesson.teachers.map((teacher) => teachers.get(teacher) ?? teacher).filter(Boolean);
-      const added = [...teachers].filter(([absent]) => !lesson.teachers.includes(absent)).map(([, teacher]) => teacher);
-      return { ...now, teachers: sorted([...kept, ...added].filter(Boolean)) };
+  const changed = lessons.flatMap((lesson): { lesson: PlannedLesson; rooms: readonly string[] }[] => {
+    const now = planned.get(lesson) as PlannedLesson;
+    const teachers = instead.get(lesson);
+    if (now.status === 'Entfaellt') return [{ lesson: { ...lesson, status: now.status }, rooms: [] }];
+    if (!teachers) return [{ lesson: now, rooms: [] }];
+    const kept = lesson.teachers.map((teacher) => teachers.get(teacher) ?? teacher).filter(Boolean);
+    const added = [...teachers].filter(([absent]) => !lesson.teachers.includes(absent)).map(([, teacher]) => teacher);
+    const move = moved.get(lesson);
+    if (move?.rooms.length === 0) {
+      const { file, line, id } = move.change;
+      report.notice({ file, line }, 'WithoutRoom', `The lesson of substitution ${id} moves to no room and is left out`);
+      return [];
+    }
+    const rooms = move?.rooms ?? [lesson.room];
+    const room = rooms.includes(lesson.room) ? lesson.room : (rooms[0] as string);
+    return [{ lesson: { ...now, room, teachers: sorted([...kept, ...added].filter(Boolean)) }, rooms }];
+  });
+  return [...changed.map(({ lesson }) => lesson), ...inFurtherRooms(changed), ...extra.values()];
+}
+
+/** A lesson that moves to several rooms takes place in each of them, unless another lesson of its number does. */
+function inFurtherRooms(changed: readonly { lesson: PlannedLesson; rooms: readonly string[] }[]): PlannedLesson[] {
+  const taken = new Set(changed.flatMap(({ lesson }) => (lesson.status === 'Entfaellt' ? [] : placeOf(lesson))));
+  return changed.flatMap(({ lesson, rooms }) =>
+    rooms.flatMap((room) => {
+      const further = { ...lesson, id: `${lesson.id}-${room}`, room };
+      if (taken.has(placeOf(further))) return [];
+      taken.add(placeOf(further));
+      return further;
     }),
-    ...extra,
-  ];
+  );
 }

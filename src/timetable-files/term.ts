@@ -62,7 +62,9 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
   }
   const names = new Set(weekNames.values());
   const groups = new Map((term?.Groups ?? []).map(({ Name, Weeks }) => [Name, new Set(Weeks)]));
-  const mondays = term ? mondayOf(readDate(term.From)) : 0;
+  const begins = term ? readDate(term.From) : Number.NEGATIVE_INFINITY;
+  const ends = term ? readDate(term.To) : Number.POSITIVE_INFINITY;
+  const mondays = term ? mondayOf(begins) : 0;
 
   /** Whether a day lies in the weeks of this name; undefined: the name is unknown. */
   function isInWeeks(name: string, day: number): boolean | undefined {
@@ -84,8 +86,9 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     hasTerm: term != null,
     /** That of Since. */
     first,
-    last: term ? readDate(term.To) : Number.POSITIVE_INFINITY,
-    isOutside: (day: number) => term != null && (day < readDate(term.From) || day > readDate(term.To)),
+    begins,
+    last: ends,
+    isOutside: (day: number) => day < begins || day > ends,
     isHoliday: (day: number) => holidays.has(day),
     /** The days of a weekday with lessons. */
     daysOn: (weekday: number): readonly number[] => byWeekday[weekday] ?? [],

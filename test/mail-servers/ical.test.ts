@@ -4,7 +4,7 @@ import ICAL from 'ical.js';
 import * as nodeIcal from 'node-ical';
 import type { RemoteItem } from '../../src/mail-servers/connector.ts';
 import { readCalendarObject } from '../../src/mail-servers/ical.ts';
-import { windowsZones } from '../../src/mail-servers/windows-zones.ts';
+import { windowsZones } from '../../src/time/windows-zones.ts';
 import { costOf } from '../_util/growth.ts';
 
 const day = 86_400_000;

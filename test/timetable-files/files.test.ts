@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openLog } from '../../src/log.ts';
 import { openBins } from '../../src/timetable-files/bins.ts';
+import { findSeparator } from '../../src/timetable-files/cells.ts';
 import type { TimetableEntry } from '../../src/timetable-files/entries.ts';
 import { openReport } from '../../src/timetable-files/faults.ts';
 import { readFile } from '../../src/timetable-files/reading.ts';
@@ -134,7 +135,7 @@ describe(`a school of ${lessons} lessons a week`, () => {
       yield Buffer.from('last;31.02.2032;08:00;08:45;R1;;');
     };
     const report = openReport(['all.csv']);
-    const bins = openBins(openLog('silent'));
+    const bins = openBins(openLog('silent'), 100_000_000);
     const live: number[] = [];
     let entries = 0;
     const look = () => {
@@ -360,6 +361,30 @@ describe('faults', () => {
     expect([one?.BookingId, more]).toEqual([other?.BookingId, []]);
   });
 
+  test.each([['Ku\u0308che'], ['Kitchen']])('a shared room may be called %s', async (name) => {
+    const school = await enterSchool(service);
+    const text = 'Datum;Von;Bis;Raum;Fach\n15.03.2027;8:00;8:45;Kitchen;M\n15.03.2027;8:00;8:45;Kitchen;D';
+    await school.imports({ 'a.csv': text }, { rooms: { Kitchen: 'Küche' }, sharedRooms: [name] });
+  });
+
+  test('lines that name many rooms are refused before they fill the disk', async () => {
+    const own = await startService({ Limits__JobBodyBytes: '200000' });
+    try {
+      const name = 'turnhalle groß';
+      const school = await enterSchool(own, [name]);
+      const spelled = (at: number) => [...name].map((one, bit) => ((at >> bit) & 1 ? one.toUpperCase() : one)).join('');
+      const rooms = Array.from({ length: 2_000 }, (_, at) => spelled(at)).join('~');
+      const text = `Datum;Von;Bis;Raum;Bemerkung\n15.03.2027;8:00;8:45;${rooms};${'x'.repeat(4_000)}`;
+      const answer = await school.post({ 'a.csv': text }, {});
+      expect([answer.status, await answer.json()]).toEqual([
+        413,
+        expect.objectContaining({ detail: expect.stringContaining('characters about lessons') }),
+      ]);
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('a missing time grid is told once, however many lines the file has', async () => {
     const school = await enterSchool(service);
     const { term } = small as { term: object };
@@ -398,6 +423,29 @@ describe('faults', () => {
       expect([body, (await send(body)).status]).toEqual([body, 400]);
     expect((await send(JSON.stringify({ Files: [], More: 'x'.repeat(2_000_000) }))).status).toBe(413);
   });
+});
+
+test.each(['\n', '\r\n', '\r'])('the separator of a large file is found, whatever ends its lines: %j', (end) => {
+  expect(findSeparator(`1;2;3,4${end}`.repeat(10_000)).separator).toBe(';');
+});
+
+test('Base64 may be written with escapes, as serializers of .NET and others do', async () => {
+  const school = await enterSchool(service, ['R101']);
+  const line = `14.06.2027;8:00;8:45;R101;${'>?'.repeat(300)}`;
+  const text = `Datum;Von;Bis;Raum;Bemerkung\n${Array.from({ length: 200 }, () => line).join('\n')}`;
+  const content = Buffer.from(text).toString('base64');
+  const escapes: Record<string, string> = { '+': '\\u002B', '/': '\\/', '=': '\\u003d' };
+  const written = content.replace(/[+/=]/g, (character) => escapes[character] as string);
+  expect(written.length).toBeGreaterThan(content.length + 1_000);
+  const answer = await fetch(`${service.url}/${school.tenant.code}/api/v2.0/timetables?ValidateOnly=true`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${school.token}`, 'Content-Type': 'application/json' },
+    body: `{"Files":[{"Name":"a.csv","Content":"${written}"}]}`,
+  });
+  expect([answer.status, await answer.json()]).toEqual([
+    202,
+    expect.objectContaining({ Files: [expect.objectContaining({ Lines: 201 })] }),
+  ]);
 });
 
 test('neither the order of lines nor encoding, separator and line ends matter', async () => {

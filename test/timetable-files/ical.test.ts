@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { EventEntry } from '../../src/timetable-files/entries.ts';
+import { openReport } from '../../src/timetable-files/faults.ts';
+import { planJob } from '../../src/timetable-files/lessons.ts';
+import { openTerm } from '../../src/timetable-files/term.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool } from './_util/school.ts';
 
@@ -100,6 +104,81 @@ describe('times that are written in another zone than the start', () => {
   });
 });
 
+test('the Windows name of a zone, as Outlook writes it, is understood', async () => {
+  const school = await enterSchool(service, ['R101']);
+  const zone = 'TZID="W. Europe Standard Time"';
+  await school.imports(
+    { 'club.ics': calendar([`DTSTART;${zone}:20270401T080000`, `DTEND;${zone}:20270401T084500`]) },
+    spring,
+  );
+  expect(await school.jobs()).toMatchObject([
+    { LektionList: [{ LektionId: '20270401T080000', Beginn: '2027-04-01T06:00:00Z' }] },
+  ]);
+});
+
+describe('a series', () => {
+  async function idsOf(text: string, options: object = spring): Promise<string[]> {
+    const school = await enterSchool(service, ['R101']);
+    await school.imports({ 'club.ics': text }, options);
+    const [job] = await school.jobs();
+    return ((job?.LektionList ?? []) as { LektionId: string }[]).map(({ LektionId }) => LektionId);
+  }
+
+  test.each([
+    ['that has lost its room', ['DTSTART;TZID=Europe/Berlin:20270409T100000', 'DURATION:PT45M']],
+    ['that lasts whole days now', ['DTSTART;VALUE=DATE:20270409', 'LOCATION:R101']],
+  ])('has an occurrence %s: it does not stay where it was', async (_, lines) => {
+    const named = ['UID:club@school', 'RECURRENCE-ID;TZID=Europe/Berlin:20270408T080000'];
+    const exception = ['BEGIN:VEVENT', ...named, ...lines, 'END:VEVENT', 'END:VCALENDAR'].join('\r\n');
+    const text = calendar(weekly).replace('END:VCALENDAR', exception);
+    expect(await idsOf(text)).toEqual(['20270401T080000', '20270415T080000']);
+  });
+
+  test('takes place within the term only, and so do its exceptions', async () => {
+    const text = calendar(
+      ['DTSTART;TZID=Europe/Berlin:20270301T080000', 'DURATION:PT45M', 'RRULE:FREQ=WEEKLY'],
+      [
+        'RECURRENCE-ID;TZID=Europe/Berlin:20270308T080000',
+        'DTSTART;TZID=Europe/Berlin:20270319T080000',
+        'DURATION:PT45M',
+      ],
+    );
+    const term = { Id: 'T', From: '2027-03-15', To: '2027-03-28', TimeZone: 'Europe/Berlin' };
+    expect(await idsOf(text, { term })).toEqual(['20270315T080000', '20270322T080000']);
+  });
+
+  test('of too many rules is refused, and one of too many lessons is not planned to its end', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const rules = Array.from({ length: 201 }, () => weekly);
+    const [fault] = await school.faults({ 'club.ics': calendar(...rules) }, spring);
+    expect(fault).toMatchObject({ Line: 3 + 200 * 7, Code: 'TooManyLines' });
+    const term = openTerm({ Term: null, Periods: [], Since: null }, 'UTC');
+    const daily = (at: number): EventEntry => ({
+      kind: 'event',
+      file: 0,
+      line: at,
+      room: 'R101',
+      title: '',
+      subject: '',
+      classes: [],
+      teachers: [],
+      zone: 'UTC',
+      start: at * 1_000,
+      length: 1_000,
+      rule: 'FREQ=DAILY;COUNT=1000',
+      excluded: [],
+      added: [],
+      replaces: null,
+    });
+    const lessons = planJob(
+      'J1',
+      Array.from({ length: 200 }, (_, at) => daily(at)),
+      { term, report: openReport([]), roomOf: (name) => name, isShared: () => false, mostLessons: 2_500 },
+    );
+    expect(lessons).toHaveLength(3_000);
+  });
+});
+
 test.each([
   ['RRULE:FREQ=DAILY;COUNT=2', 'it has more than one rule'],
   ['EXRULE:FREQ=MONTHLY;COUNT=1', 'it has an EXRULE'],
@@ -130,14 +209,18 @@ test('a rule at other times of the day, and an exception for all later occurrenc
   ]);
 });
 
-test('a rule that began so long ago that its lessons would be missing is refused, and is read from Since on', async () => {
+test('a rule that began so long ago that its lessons would be missing is refused, and is read from Since or the term on', async () => {
   const school = await enterSchool(service, ['R101']);
-  const text = calendar(['DTSTART;TZID=Europe/Berlin:19990401T080000', 'DURATION:PT45M', 'RRULE:FREQ=WEEKLY']);
-  expect(await school.faults({ 'club.ics': text }, spring)).toMatchObject([
-    { Code: 'InvalidRule', Message: expect.stringContaining('send a term, and Since') },
+  const text = calendar([
+    ...['DTSTART;TZID=Europe/Berlin:19990401T080000', 'DURATION:PT45M', 'RRULE:FREQ=WEEKLY;UNTIL=20270430'],
   ]);
-  const { accepted } = await school.imports({ 'club.ics': text }, { ...spring, since: '2027-04-01' });
+  expect(await school.faults({ 'club.ics': text }, {})).toMatchObject([
+    { Code: 'InvalidRule', Message: expect.stringContaining('send a term, or Since') },
+  ]);
+  const { accepted } = await school.imports({ 'club.ics': text }, { since: '2027-04-01' });
   expect(accepted.LessonCount).toBe(5);
+  const other = await enterSchool(service, ['R101']);
+  expect((await other.imports({ 'club.ics': text }, spring)).accepted.LessonCount).toBe(7);
 });
 
 test.each([

@@ -9,3 +9,8 @@ export const windowsZones: Readonly<Record<string, string>> = Object.fromEntries
     .filter(({ mapZone }) => mapZone._territory === '001')
     .map(({ mapZone }) => [mapZone._other, mapZone._type]),
 );
+
+const byName = new Map(Object.entries(windowsZones).map(([name, zone]) => [name.toLowerCase(), zone]));
+
+/** The IANA zone of a Windows name, whatever its case; undefined if there is none. */
+export const ofWindows = (name: string): string | undefined => byName.get(name.toLowerCase());

@@ -1,0 +1,78 @@
+/** What GPU014 makes of the lessons of GPU001. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Service, startService } from '../_util/service.ts';
+import { enterSchool, small } from './_util/school.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+/** On Mondays one room; on Tuesdays two, each with a teacher of its own. */
+const timetable = ['1,"5a","A","M","R101",1,1,,', '2,"5a","C","Sp","R101",2,1,,', '2,"5b","D","Sp","R102",2,1,,'].join(
+  '\n',
+);
+const options = { ...small, rooms: { Hof: null } };
+
+type Told = { date: string; lesson: number; period?: number; bits?: number } & Partial<
+  Record<'absent' | 'teacher' | 'old' | 'room' | 'classes', string>
+>;
+const row = (
+  id: number,
+  { date, lesson, period = 1, bits = 0, absent = '', teacher = '', old = '', room = '', classes = '' }: Told,
+) =>
+  `${id};"${date}";${period};;${lesson};"${absent}";"${teacher}";"";;"";;"${old}";"${room}";;"${classes}";"";"";${bits};"";"";202703150700`;
+
+/** The lessons of a number that are substituted, by id and room, and the codes of the notices. */
+async function substitute(lesson: number, ...changes: Told[]) {
+  const school = await enterSchool(service);
+  const rows = changes.map((change, at) => row(at + 1, change)).join('\n');
+  const { accepted } = await school.imports({ 'GPU001.TXT': timetable, 'GPU014.TXT': rows }, options);
+  const jobs = new Map((await school.jobs()).map(({ JobID, LektionList }) => [JobID, LektionList]));
+  const lessons = (jobs.get(`untis-${lesson}-2627-2`) ?? []) as Record<string, unknown>[];
+  return {
+    all: lessons.map(({ LektionId, RessourceName }) => `${LektionId} ${RessourceName}`),
+    changed: lessons.flatMap(({ LektionId, RessourceName, Status, Lehrpersonen, Klassen }) =>
+      Status === 'Vertretung' ? [[LektionId, RessourceName, Lehrpersonen, Klassen]] : [],
+    ),
+    notices: accepted.Notices.map(({ Code }) => Code),
+  };
+}
+
+test('a lesson that moves to several rooms is in each of them, and keeps its id in the first', async () => {
+  const moves = { date: '20270315', lesson: 1, absent: 'A', teacher: 'A', old: 'R101' };
+  expect((await substitute(1, { ...moves, room: 'R102~R101' })).changed).toEqual([
+    ['20270315-1', 'R101', ['A'], ['5a']],
+    ['20270315-1-R102', 'R102', ['A'], ['5a']],
+  ]);
+  expect((await substitute(1, { ...moves, room: 'Physiksaal~R102' })).changed).toEqual([
+    ['20270315-1', 'Physiksaal', ['A'], ['5a']],
+    ['20270315-1-R102', 'R102', ['A'], ['5a']],
+  ]);
+});
+
+test('of a lesson in several rooms a substitution that names them all changes its own part alone', async () => {
+  const rooms = { old: 'R101~R102', room: 'R101~R102' };
+  const { changed } = await substitute(2, { ...rooms, date: '20270316', lesson: 2, absent: 'D', teacher: 'E' });
+  expect(changed).toEqual([['20270316-1-D', 'R102', ['E'], ['5b']]]);
+});
+
+test('a lesson that moves to a room that is left out is left out itself, and its room is free', async () => {
+  const { all, notices } = await substitute(1, { date: '20270315', lesson: 1, absent: 'A', teacher: 'A', room: 'Hof' });
+  expect([all, notices]).toEqual([['20270322-1 R101'], ['WithoutRoom']]);
+});
+
+test('what takes place besides, in one room at one time, is one lesson, with all teachers and classes', async () => {
+  const besides = { date: '20270317', lesson: 1, period: 2, bits: 128, room: 'R102' };
+  const { changed } = await substitute(
+    1,
+    { ...besides, teacher: 'A', classes: '5a' },
+    { ...besides, teacher: 'B', classes: '5b' },
+    { ...besides, teacher: 'C', room: 'R101' },
+  );
+  expect(changed).toEqual([
+    ['20270317-2', 'R102', ['A', 'B'], ['5a', '5b']],
+    ['20270317-2-v3', 'R101', ['C'], undefined],
+  ]);
+});
