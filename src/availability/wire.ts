@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defaultLimit, mostPerPage } from '../db/paging.ts';
 import { id, instant, recordOf, text } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
-import { TextList } from '../http/large-json.ts';
+import { TextList, type WrittenMember } from '../http/large-json.ts';
 import * as parameters from '../query-parameters.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
@@ -48,7 +48,7 @@ export const resourceAvailability = z
 
 type TimeSpan = z.output<typeof timeSpan>;
 
-const spanNames = Object.keys(timeSpan.shape);
+const spanMembers = Object.keys(timeSpan.shape).map((name) => ({ name, of: name }));
 
 /** Bytes of an instant: `2027-03-01T06:00:00.000Z`. The window, and all that is in it, is in years from 0 to 9999. */
 const instantLength = 24;
@@ -98,28 +98,29 @@ function openSpanLists({ from, to }: { from: Date; to: Date }, giveBack: () => v
   }
 
   const layouts = new Map<string, Layout>();
-  function layoutOf(names: readonly string[]): Layout {
-    const key = names.join();
-    const layout = layouts.get(key) ?? layOut(names);
+  function layoutOf(members: readonly WrittenMember[]): Layout {
+    let key = '';
+    for (const member of members) key += `${member.name} ${'of' in member ? member.of : ''},`;
+    const layout = layouts.get(key) ?? layOut(members);
     layouts.set(key, layout);
     return layout;
   }
 
-  function writeSpans(spans: Spans, { items, length, startAt, endAt }: Layout, text: Buffer): void {
+  function writeSpans(spans: Spans, { items, length, starts, ends }: Layout, text: Buffer): void {
     text[0] = openBracket;
     for (let at = 1; at < text.length; at += items.length) items.copy(text, at);
     // The comma behind the last one has the place of the bracket.
     text[text.length - 1] = closeBracket;
     const view = new DataView(text.buffer, text.byteOffset, text.length);
     for (let at = 0, place = 1; at < spans.length; at += 2, place += length) {
-      copyInstant(spans[at] as number, view, place + startAt);
-      copyInstant(spans[at + 1] as number, view, place + endAt);
+      for (const start of starts) copyInstant(spans[at] as number, view, place + start);
+      for (const end of ends) copyInstant(spans[at + 1] as number, view, place + end);
     }
   }
   return (spans) =>
-    new TextList(spanNames, () => toTimeSpans(spans), {
-      length: (names) => Math.max(2, 1 + (layoutOf(names).length * spans.length) / 2),
-      write: (names, text) => writeSpans(spans, layoutOf(names), text),
+    new TextList(spanMembers, () => toTimeSpans(spans), {
+      length: (members) => Math.max(2, 1 + (layoutOf(members).length * spans.length) / 2),
+      write: (members, text) => writeSpans(spans, layoutOf(members), text),
       giveBack,
     });
 }
@@ -129,22 +130,24 @@ function writeText(text: string, target: DataView, at: number): void {
 }
 
 /** Items of a list, each with the comma behind it; how long one is, and where its instants have their places. */
-type Layout = { items: Buffer; length: number; startAt: number; endAt: number };
+type Layout = { items: Buffer; length: number; starts: readonly number[]; ends: readonly number[] };
 
-/** Items that are written together, without their instants. */
-const itemsAtOnce = 256;
+/** Bytes of the items that are written together, without their instants. */
+const bytesAtOnce = 16_384;
 
-function layOut([start, end]: readonly string[]): Layout {
-  const beforeStart = `{${JSON.stringify(start)}:"`;
-  const beforeEnd = `",${JSON.stringify(end)}:"`;
-  const blank = ' '.repeat(instantLength);
-  const item = `${beforeStart}${blank}${beforeEnd}${blank}"},`;
-  return {
-    items: Buffer.from(item.repeat(itemsAtOnce)),
-    length: item.length,
-    startAt: beforeStart.length,
-    endAt: beforeStart.length + blank.length + beforeEnd.length,
-  };
+function layOut(members: readonly WrittenMember[]): Layout {
+  const places = { Start: [] as number[], End: [] as number[] };
+  let item = '{';
+  for (const member of members) {
+    item += `${item === '{' ? '' : ','}${JSON.stringify(member.name)}:`;
+    if ('of' in member) {
+      places[member.of as keyof TimeSpan].push(item.length + 1);
+      item += `"${' '.repeat(instantLength)}"`;
+    } else item += JSON.stringify(member.text);
+  }
+  item += '},';
+  const items = Buffer.from(item.repeat(Math.ceil(bytesAtOnce / item.length)));
+  return { items, length: item.length, starts: places.Start, ends: places.End };
 }
 
 function toTimeSpans(spans: Spans): TimeSpan[] {

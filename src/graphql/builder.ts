@@ -21,6 +21,7 @@ import FaultsPlugin from './faults.ts';
 import type { Caller } from './holders.ts';
 import type { Resolved } from './resolved.ts';
 import type { Streams } from './streams.ts';
+import type { WrittenLists } from './written-lists.ts';
 
 /** The context of every resolver: the caller, the request, and a function that opens a stream. */
 export type GraphqlCall = Caller & {
@@ -29,6 +30,8 @@ export type GraphqlCall = Caller & {
   streams: Streams;
   /** What a plan has found before it gave up. */
   resolved?: Resolved;
+  /** The lists that the executor leaves as they are. */
+  lists?: WrittenLists;
 };
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */

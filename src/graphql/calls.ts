@@ -11,7 +11,7 @@ import type { GraphqlCall } from './builder.ts';
 import { refusal } from './errors.ts';
 import type { Authenticate } from './holders.ts';
 import { type FindDocument, openPersisted } from './persisted.ts';
-import { createPipeline, type PlainCall } from './pipeline.ts';
+import { completeErrors, createPipeline, type PlainCall } from './pipeline.ts';
 import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type WebSockets } from './websocket.ts';
@@ -89,7 +89,7 @@ function plainType(accept: string): string | undefined {
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  if (parameters.some((parameter) => !parameter.startsWith('q='))) return undefined;
+  if (parameters.some((parameter) => !parameter.startsWith('q=') && parameter !== 'charset=utf-8')) return undefined;
   if (type === 'application/graphql-response+json') return type;
   return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
 }
@@ -166,13 +166,16 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
       const type = plainType(accept);
-      const isPlain = params && type && !mayBeStream;
+      const isPlain = params && type && !opened;
       const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
       if (result?.data instanceof LargeJson) {
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
-        const whole = new LargeJson({ data: result.data.value });
+        const { data, errors } = result;
+        // Beside data, no error has a status of its own.
+        const told = errors && { errors: completeErrors(errors, call.requestId) };
+        const whole = new LargeJson({ ...told, data: data.value });
         await sendPieces(response, jsonPieces(whole), context.once(openChunks), openSlices());
-        return result.data.giveBack();
+        return data.giveBack();
       }
       if (result && !result.errors) {
         const text = JSON.stringify(result);

@@ -14,6 +14,7 @@ import { createLimits, explainVariables } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
 import { Resolved } from './resolved.ts';
 import { wholeSchema } from './schema.ts';
+import { WrittenLists } from './written-lists.ts';
 
 /** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
 type Known = { result?: Result; refusal?: Result };
@@ -22,10 +23,13 @@ type Known = { result?: Result; refusal?: Result };
 type RunPlanned = (document: DocumentNode) => Promise<Result | undefined>;
 
 function executeHere(args: ExecutionArgs): Result | Promise<Result> {
-  const result = execute({ ...args, hideSuggestions: true });
+  const lists = new WrittenLists();
+  const contextValue = { ...(args.contextValue as GraphqlCall), lists };
+  const result = execute({ ...args, contextValue, hideSuggestions: true });
+  if (result instanceof Promise) return result.then((found) => lists.putInto(found));
   // Only faulty variables fail at once and without data.
   const isRefused = 'errors' in result && !('data' in result);
-  return isRefused ? { errors: explainVariables(args) ?? result.errors ?? [] } : result;
+  return isRefused ? { errors: explainVariables(args) ?? result.errors ?? [] } : lists.putInto(result);
 }
 
 /** Executes a query, which may be read at a standby. @throws an outage of the standby, which would otherwise be in the result */
@@ -92,12 +96,16 @@ const traced = (
 ) =>
   new GraphQLError(message, { nodes, source, positions, path, originalError, extensions: { ...extensions, traceId } });
 
-/** Completes the errors of every answer over HTTP, those of parsing and validation too, which no other plugin sees. */
-const completeErrors: Plugin<GraphqlCall> = {
+/** Errors as they are answered over HTTP. */
+export const completeErrors = (errors: readonly GraphQLError[], requestId: string): GraphQLError[] =>
+  errors.map((error) => traced(shortenMessage(error), requestId));
+
+/** Completes the errors of the answers that Yoga writes, those of parsing and validation too, which no other plugin sees. */
+const completesErrors: Plugin<GraphqlCall> = {
   onResultProcess({ result, setResult, serverContext }) {
     if (Array.isArray(result) || isAsyncIterable(result) || !result.errors) return;
     const { requestId } = serverContext as unknown as GraphqlCall;
-    setResult({ ...result, errors: result.errors.map((error) => traced(shortenMessage(error), requestId)) });
+    setResult({ ...result, errors: completeErrors(result.errors, requestId) });
   },
 };
 
@@ -131,7 +139,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
   const yoga = createYoga<GraphqlCall>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
-    plugins: [engine, presentErrors(log), limits.plugin, knownResults, completeErrors],
+    plugins: [engine, presentErrors(log), limits.plugin, knownResults, completesErrors],
     parserAndValidationCache: {
       documentCache: new LRUCache<string, DocumentNode>(remembered),
       errorCache: new LRUCache<string, GraphQLError>(remembered),

@@ -26,12 +26,11 @@ import {
   type SelectionSetNode,
   type VariableValues,
 } from 'graphql';
-import { lowerFirst } from '../fields.ts';
-import { LargeJson, TextList } from '../http/large-json.ts';
+import { LargeJson, TextList, type WrittenMember } from '../http/large-json.ts';
 import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
 import { isLasting, type Resolved } from './resolved.ts';
-import { collectFields, giveUp, type References, scopeOf, selectionsOf } from './selections.ts';
+import { asSelected, collectFields, giveUp, membersOf, type References, scopeOf, selectionsOf } from './selections.ts';
 
 /**
  * Returns the data of one execution, as `LargeJson` where there are lists in it that write themselves; undefined if GraphQL's own
@@ -121,23 +120,11 @@ function planObject(type: GraphQLObjectType, selectionSets: readonly SelectionSe
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && typeof (value as { then?: unknown } | null)?.then === 'function';
 
-/** The fields that are selected of a list's items; undefined where one has another name in the answer. */
-function namesOf(
-  type: GraphQLOutputType,
-  selectionSets: readonly SelectionSetNode[],
-  scope: References,
-): string[] | undefined {
-  const item = isNonNullType(type) ? type.ofType : type;
-  if (!isObjectType(item)) return undefined;
-  const selected = [...collectFields(item, selectionSets, scope)];
-  return selected.every(([key, [node]]) => key === node?.name.value) ? selected.map(([key]) => key) : undefined;
-}
-
-function planList(complete: Complete, names: readonly string[] | undefined): Complete {
+function planList(complete: Complete, members: readonly WrittenMember[] | undefined): Complete {
   return (values, run) => {
     if (values instanceof TextList) {
-      const list = values.renamed(lowerFirst);
-      if (!names || !list.hasNames(names)) return [...values].map((value) => complete(value, run));
+      const list = asSelected(values, members);
+      if (!list) return [...values].map((value) => complete(value, run));
       run.large.push(list);
       return list;
     }
@@ -150,7 +137,7 @@ function planList(complete: Complete, names: readonly string[] | undefined): Com
 function planValue(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
   if (isListType(type)) {
     const complete = planType(type.ofType, selectionSets, scope);
-    return planList(complete, namesOf(type.ofType, selectionSets, scope));
+    return planList(complete, membersOf(type.ofType, selectionSets, scope));
   }
   if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
   if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, scope);

@@ -5,6 +5,7 @@
 import { type FieldNode, type GraphQLSchema, isObjectType } from 'graphql';
 import type { Context } from '../context.ts';
 import { DomainError } from '../errors.ts';
+import type { WrittenLists } from './written-lists.ts';
 
 /** Of one call, by the places of fields in the document, and by their parents. */
 export class Resolved {
@@ -31,17 +32,20 @@ export class Resolved {
 /** Whether the executor would have got the same error: others may come of what only a plan does, or may be over. */
 export const isLasting = (error: unknown): boolean => error instanceof DomainError;
 
-type Call = { context: Context; resolved?: Resolved };
+type Call = { context: Context; resolved?: Resolved; lists?: WrittenLists };
 
-/** Lets the executor take what has been resolved, where a call has it. */
+/** Lets the executor take what has been resolved, and leave lists that write themselves as they are, where a call has these. */
 export function takeResolved(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
       const { resolve } = field;
       if (!resolve) continue;
-      field.resolve = (parent, args, call: Call, info) =>
-        call.resolved?.find(call.context, info.fieldNodes[0], parent) ?? resolve(parent, args, call, info);
+      field.resolve = (parent, args, call: Call, info) => {
+        const found =
+          call.resolved?.find(call.context, info.fieldNodes[0], parent) ?? resolve(parent, args, call, info);
+        return call.lists ? call.lists.replace(found, info) : found;
+      };
     }
   }
   return schema;

@@ -3,16 +3,29 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  GraphQLIncludeDirective,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLSchema,
+  GraphQLSkipDirective,
+  getDirectiveValues,
+  isNonNullType,
   isObjectType,
   Kind,
   type NamedTypeNode,
+  type SelectionNode,
   type SelectionSetNode,
+  type VariableValues,
 } from 'graphql';
+import { lowerFirst } from '../fields.ts';
+import type { TextList, WrittenMember } from '../http/large-json.ts';
 
-/** The definitions that a document may refer to. */
-export type References = { schema: GraphQLSchema; fragments: ReadonlyMap<string, FragmentDefinitionNode> };
+/** The definitions that a document may refer to. Without variables, directives are left to the executor. */
+export type References = {
+  schema: GraphQLSchema;
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  variables?: VariableValues;
+};
 
 /** Throws, to leave a document to GraphQL's own executor. */
 export function giveUp(): never {
@@ -34,6 +47,12 @@ function isFor({ name }: GraphQLObjectType, condition: NamedTypeNode | undefined
   return isObjectType(schema.getType(condition.name.value)) ? false : giveUp();
 }
 
+function isIncluded(selection: SelectionNode, { variables = giveUp() }: References): boolean {
+  const skip = getDirectiveValues(GraphQLSkipDirective, selection, variables);
+  const include = getDirectiveValues(GraphQLIncludeDirective, selection, variables);
+  return skip?.['if'] !== true && include?.['if'] !== false;
+}
+
 /** The fields of a type by their names in the answer, with fragments expanded. */
 export function collectFields(
   type: GraphQLObjectType,
@@ -43,7 +62,7 @@ export function collectFields(
   const fields = new Map<string, FieldNode[]>();
   function collect({ selections }: SelectionSetNode): void {
     for (const selection of selections) {
-      if (selection.directives?.length) giveUp();
+      if (selection.directives?.length && !isIncluded(selection, scope)) continue;
       if (selection.kind === Kind.FIELD) {
         const key = (selection.alias ?? selection.name).value;
         fields.set(key, [...(fields.get(key) ?? []), selection]);
@@ -60,3 +79,20 @@ export function collectFields(
 
 export const selectionsOf = (nodes: readonly FieldNode[]): SelectionSetNode[] =>
   nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+
+/** The fields that are selected of a list's items, if these are objects, as members of a list that writes itself. */
+export function membersOf(
+  type: GraphQLOutputType,
+  selectionSets: readonly SelectionSetNode[],
+  scope: References,
+): WrittenMember[] | undefined {
+  const item = isNonNullType(type) ? type.ofType : type;
+  if (!isObjectType(item)) return undefined;
+  return [...collectFields(item, selectionSets, scope)].map(([name, [node = giveUp()]]) =>
+    node.name.value === '__typename' ? { name, text: item.name } : { name, of: node.name.value },
+  );
+}
+
+/** A list that writes itself with what is selected of its items; undefined if that is more than it has. */
+export const asSelected = (list: TextList, members: readonly WrittenMember[] | undefined): TextList | undefined =>
+  members && list.renamed(lowerFirst).selecting(members);

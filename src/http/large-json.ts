@@ -4,10 +4,13 @@ import type { ServerResponse } from 'node:http';
 type NameOf = (name: string) => string;
 const asItIs: NameOf = (name) => name;
 
-/** Writes a list as JSON in ASCII, with the given names of its members. */
+/** A member of each item as it is written: its name, and which member of the record it is, or the text that it is in all of them. */
+export type WrittenMember = { name: string } & ({ of: string } | { text: string });
+
+/** Writes a list as JSON in ASCII, with the given members of its items. */
 type ListText = {
-  length(names: readonly string[]): number;
-  write(names: readonly string[], text: Buffer): void;
+  length(members: readonly WrittenMember[]): number;
+  write(members: readonly WrittenMember[], text: Buffer): void;
   /** Gives back the memory of the list, which nobody reads any more. */
   giveBack?(): void;
 };
@@ -17,20 +20,15 @@ type ListText = {
  * ordinary list of records, which are created when they are read.
  */
 export class TextList<Item extends object = object> implements Iterable<Item> {
-  readonly #names: readonly string[];
+  readonly #members: readonly WrittenMember[];
   readonly #items: () => readonly Item[];
   readonly #text: ListText;
 
-  /** @param names the names of the members of each item, in order */
-  constructor(names: readonly string[], items: () => readonly Item[], text: ListText) {
-    this.#names = names;
+  /** @param members of each item, in order */
+  constructor(members: readonly WrittenMember[], items: () => readonly Item[], text: ListText) {
+    this.#members = members;
     this.#items = items;
     this.#text = text;
-  }
-
-  /** Whether its items have these members, in this order. */
-  hasNames(names: readonly string[]): boolean {
-    return names.length === this.#names.length && names.every((name, at) => name === this.#names[at]);
   }
 
   [Symbol.iterator](): Iterator<Item> {
@@ -44,17 +42,33 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
   }
 
   renamed(nameOf: NameOf): TextList<Item> {
-    return new TextList(this.#names.map(nameOf), this.#items, this.#text);
+    const members = this.#members.map((member) => ({ ...member, name: nameOf(member.name) }));
+    return new TextList(members, this.#items, this.#text);
+  }
+
+  /**
+   * The same list with other members, in their order.
+   * @param selected each is one of its members by its name, or a text
+   * @returns undefined if it has not all of them
+   */
+  selecting(selected: readonly WrittenMember[]): TextList<Item> | undefined {
+    const members: WrittenMember[] = [];
+    for (const one of selected) {
+      const own = 'of' in one ? this.#members.find(({ name }) => name === one.of) : one;
+      if (!own) return undefined;
+      members.push({ ...own, name: one.name });
+    }
+    return new TextList(members, this.#items, this.#text);
   }
 
   /** The number of bytes that `write` writes. */
   get length(): number {
-    return this.#text.length(this.#names);
+    return this.#text.length(this.#members);
   }
 
   /** @param text a buffer of `length` bytes */
   write(text: Buffer): void {
-    this.#text.write(this.#names, text);
+    this.#text.write(this.#members, text);
   }
 
   /** Gives back its memory, and that of the lists that were made with it: they must not be read any more. */
@@ -79,8 +93,12 @@ export class LargeJson {
   }
 }
 
-const isPlain = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+/** GraphQL's own executor makes objects without a prototype. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
 
 type Piece = Buffer | TextList;
 
