@@ -62,12 +62,18 @@ export function writeTagged(request: Request, response: Response, body: unknown,
   else writeText(response, text, type);
 }
 
-/** The same as `writeTagged` for an answer of megabytes, which has its ETag already. */
+/**
+ * The same as `writeTagged` for an answer of megabytes, which has its ETag already. The hash of a text differs by its casing; this
+ * one gets the casing as a part of it.
+ */
 export async function writeLarge(request: Request, response: Response, body: LargeJson, chunks: Chunks): Promise<void> {
   varyByFormat(response);
-  if (isKnown(request, response.get('ETag') ?? '')) response.status(304).end();
+  const isCamel = wantsCamel(request);
+  const etag = (response.get('ETag') ?? '').replace(/"$/, isCamel ? '-camel"' : '"');
+  response.setHeader('ETag', etag);
+  if (isKnown(request, etag)) response.status(304).end();
   else {
-    const pieces = jsonPieces(body, wantsCamel(request) ? lowerFirst : undefined);
+    const pieces = jsonPieces(body, isCamel ? lowerFirst : undefined);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     await sendPieces(response, pieces, chunks, openSlices());
   }
