@@ -1,7 +1,7 @@
 /** One running process: by its role the HTTP and WebSocket server, the worker, or both. */
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
@@ -12,6 +12,7 @@ import { startIdsOf } from './db/id-ranges.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
 import { insistOnSameData } from './db/standbys.ts';
 import { outlast } from './flow/retry.ts';
+import { type AnsweringSocket, cutStalled } from './flow/stalled.ts';
 import { claimPepper, createHealthApp, hasRightPepper } from './health-app.ts';
 import { nodeHttp } from './http/node-http.ts';
 import type { Log } from './log.ts';
@@ -26,12 +27,6 @@ export type Server = {
   /** Serves for `DrainSeconds` more, then ends what is under way. */
   stop(): Promise<void>;
 };
-
-/**
- * A connection with its response in progress. It is a property of the connection, not a member of a set: V8 keeps what has
- * left a set, and all that is reachable from it, until the next full collection.
- */
-type Connection = Socket & { answering?: ServerResponse | undefined };
 
 /** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
@@ -94,13 +89,14 @@ export async function startServer(
     siblings,
   };
   const app = createApp(context, health);
-  const connections = new Set<Connection>();
-  server.on('connection', (connection: Connection) => {
+  const connections = new Set<AnsweringSocket>();
+  server.on('connection', (connection: AnsweringSocket) => {
     connections.add(connection);
     connection.on('close', () => connections.delete(connection));
   });
+  const stopLooking = cutStalled(server, connections, config.Limits.StalledReaderSeconds * 1_000);
   server.on('request', (request, response) => {
-    const connection: Connection = request.socket;
+    const connection: AnsweringSocket = request.socket;
     // Node.js drops requests pipelined after an upgrade offer; `Connection: close` tells the client that they were not read.
     if (leaving.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connection.answering = response;
@@ -146,6 +142,7 @@ export async function startServer(
         ready.then(() => worker?.stop()).catch(() => {}),
       ]);
       clearInterval(closing);
+      stopLooking();
       server.closeAllConnections();
       await closed;
       await work?.destroy();

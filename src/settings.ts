@@ -69,7 +69,7 @@ export const limitSettings = z.strictObject({
   StalledReaderSeconds: limit(
     60,
     3_600,
-    'For how many seconds the reader of a stream may take nothing of it; then it is cut.',
+    'For how many seconds a reader may take nothing of a stream or of an answer; then it is cut.',
   ),
   RequestsPerMinute: limit(
     600,
