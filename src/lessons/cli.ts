@@ -22,6 +22,7 @@ import {
   describeFiles,
   fileFormats,
   formatOf,
+  nameOptions,
   type ReadingOptions,
   readOptions,
   refuseReadingOptions,
@@ -98,9 +99,8 @@ async function sendFiles(client: BatchClient, files: readonly string[], options:
   );
   const reading = await readOptions(options);
   const format = options.format && options.format !== 'json' ? { Format: fileFormats[options.format] } : {};
-  const accepted = await client.postTimetable(() => writeTimetable(reading, named), {
-    query: { ...queryOf(options), ...format },
-  });
+  const query = { ...queryOf(options), ...format };
+  const accepted = await client.postTimetable(() => writeTimetable(reading, named), { query }).catch(nameOptions);
   if (options.saveProfile !== undefined)
     await client.saveProfile(options.saveProfile, { ...describeReading(reading), ...format });
   for (const line of describeFiles(accepted.Files)) progress.say(line);

@@ -121,6 +121,24 @@ export async function readOptions(options: ReadingOptions): Promise<TimetableOpt
   return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns, sharedRooms: sharedRoom };
 }
 
+/** What the server calls members of a request, and the options for them. */
+const optionsOf = [
+  [/\bStandort\b/, 'Standort', '--location'],
+  [/\bRooms\b/, 'Rooms', '--rooms'],
+  [/\bMapping\b/, 'Mapping', '--mapping'],
+  [/send a time grid|to the time grid/, 'the time grid', '--time-grid'],
+  [/send a term/, 'the term', '--term'],
+] as const;
+
+/** @throws the error, with the options for the members that its message names */
+export function nameOptions(error: unknown): never {
+  if (!(error instanceof CommandFailed)) throw error;
+  const named = optionsOf.filter(([pattern]) => pattern.test(error.message));
+  if (named.length === 0) throw error;
+  const told = named.map(([, name, option]) => `for ${name} is ${option}`).join(', ');
+  throw new CommandFailed(`${error.message}\nThe option ${told}.`);
+}
+
 const separators: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
 /** How each file was read: format, encoding and separator. */

@@ -199,6 +199,12 @@ export function openCsv(
       const clock = `${String(Math.floor(begin / 60)).padStart(2, '0')}${String(begin % 60).padStart(2, '0')}`;
       const id = hasOwnId ? cell('Key') : `${compactDate(day)}-${clock}`;
       const times = { start: term.instantOf(day, begin), end: term.instantOf(day, end) };
+      if (times.end <= times.start)
+        return fault(
+          'Begin',
+          'InvalidTime',
+          `the clocks skip ${shown(cell('Begin') || cell('Period'))} on this day; correct it`,
+        );
       const idColumn = known.has('Key') ? { idColumn: (known.get('Key') as number) + 1 } : {};
       for (const room of rooms)
         entries.push([

@@ -15,6 +15,17 @@ const mostCompared = 5_000;
 /** The form in which names of rooms are compared: trimmed, in NFC and in lower case. */
 export const comparedName = (name: string) => name.trim().normalize('NFC').toLowerCase();
 
+/** A room whose name is similar, or the beginning or the whole of that which a file has; undefined if there is none. */
+function findSimilar(name: string, rooms: readonly string[]): string | undefined {
+  const key = comparedName(name.slice(0, 64));
+  const byKey = new Map(rooms.map((room) => [comparedName(room), room]));
+  const keys = [...byKey.keys()];
+  const near =
+    closestMatch(key, keys, { maxDistance: Math.floor(key.length / 2) }) ??
+    keys.find((other) => other.startsWith(key) || key.startsWith(other));
+  return near === undefined ? undefined : byKey.get(near);
+}
+
 type NamedRoom = EntrySource & { name: string; count: number };
 
 /** The rooms that files name, each with its first place and how often it occurs. */
@@ -66,7 +77,7 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
           );
           continue;
         }
-        const near = at < mostSuggested ? closestMatch(room.slice(0, 64), names) : undefined;
+        const near = at < mostSuggested ? findSimilar(room, names) : undefined;
         const said =
           comparedName(name) === comparedName(room) ? shown(name) : `${shown(room)}, as Rooms calls ${shown(name)},`;
         const separated = /[,;+/&]/.test(name) ? '; two rooms in one field are separated by ~' : '';

@@ -75,8 +75,11 @@ async function lineOfDamage(read: ReadBytes): Promise<number | undefined> {
 
 /** Bytes that Windows-1252 does not assign. In the code pages of MS-DOS the first of them is an ü. */
 const unassigned = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
-/** Marks such as „ and ” in Windows-1252, which no word has inside; letters such as ä and ö in the code pages of MS-DOS. */
-const marks = new Set([0x82, 0x84, 0x87, 0x88, 0x89, 0x8b, 0x93, 0x94, 0x95, 0x98, 0x99]);
+/**
+ * Characters such as „, ”, § and Ÿ in Windows-1252, which no word has inside; letters such as ä and ö in the code pages of MS-DOS,
+ * and ß and ü in that of old Macs.
+ */
+const marks = new Set([0x82, 0x84, 0x87, 0x88, 0x89, 0x8b, 0x93, 0x94, 0x95, 0x98, 0x99, 0x9f, 0xa7]);
 const isPlainLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
 /** The first line with a byte that is no text of Windows-1252; undefined if there is none. */
@@ -122,7 +125,7 @@ export async function findEncoding(read: ReadBytes): Promise<Encoding> {
     throw new BadText(
       'NoText',
       strange,
-      'the line is neither UTF-8 nor Windows-1252, such as text of MS-DOS; export the file as UTF-8',
+      'the line is neither UTF-8 nor Windows-1252, such as text of MS-DOS or an old Mac; export the file as UTF-8',
     );
   return 'windows-1252';
 }

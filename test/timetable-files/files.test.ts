@@ -221,6 +221,7 @@ describe('faults', () => {
     ['an ü of MS-DOS', gpu001('2,"5a","M\x81l","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
     ['an ä of MS-DOS', gpu001('2,"5a","M\x84rz","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
     ['an ö of MS-DOS', gpu001('2,"5a","Sch\x94n","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
+    ['an ü of an old Mac', gpu001('2,"5a","M\x9fller","M","R101",1,1,,', 'latin1'), 2, null, 'NoText'],
     ['UTF-32', { 'GPU001.TXT': Buffer.from([0xff, 0xfe, 0, 0, 0x31, 0, 0, 0]) }, 1, null, 'NoText'],
     ['UTF-32 in the other order', { 'GPU001.TXT': Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x31]) }, 1, null, 'NoText'],
     [
@@ -240,6 +241,7 @@ describe('faults', () => {
     ['XML', { 'asc.xml': '<?xml version="1.0"?>\n<timetable/>' }, 1, null, 'WrongFormat'],
     ['a date that is none', csv('1;31.02.2027;8:00;8:45;R101;M;5a'), 2, 2, 'InvalidDate'],
     ['a time that is none', csv('1;01.03.2027;24:10;8:45;R101;M;5a'), 2, 3, 'InvalidTime'],
+    ['a time that the clocks skip', csv('1;28.03.2027;2:30;3:15;R101;M;5a'), 2, 3, 'InvalidTime'],
     ['an end before the beginning', csv('1;01.03.2027;9:00;8:45;R101;M;5a'), 2, 4, 'InvalidTime'],
     [
       'one id twice',
@@ -316,6 +318,11 @@ describe('faults', () => {
       [3, 'InvalidNumber'],
     ]);
     expect(found[0]?.Message).toContain('(Turnhalle 1?)');
+    const unlike = ['Turnhalle 1 Nord', 'Bad'].map((room, at) => `${at + 1},"5a","M","M","${room}",${at + 1},1,,`);
+    expect((await school.faults({ 'GPU001.TXT': unlike.join('\n') })).map(({ Message }) => Message)).toEqual([
+      expect.stringContaining('"Turnhalle 1 Nord" is no room (Turnhalle 1?); correct it'),
+      expect.stringContaining('"Bad" is no room; correct it'),
+    ]);
     const [renamed] = await school.faults(
       { 'GPU001.TXT': '1,"5a","M","M","TH",1,1,,' },
       { ...small, rooms: { TH: 'Turnhalle 9' } },
