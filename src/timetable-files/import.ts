@@ -3,7 +3,7 @@
 import { checkImporter } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { InvalidInput } from '../errors.ts';
+import { InvalidInput, TooLarge } from '../errors.ts';
 import { openPlaces } from '../flow/places.ts';
 import { openSlices } from '../flow/slices.ts';
 import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
@@ -67,8 +67,9 @@ export async function importTimetable(
 ): Promise<AcceptedTimetable> {
   checkImporter(viewer, wanted.onConflict ?? 'Fail');
   return await context.once(openReadings).hold(viewer, async () => {
-    const intake = await takeIn(wanted.body, context.config.Limits.JobBodyBytes, context.log);
-    const bins = openBins(context.log, growth * context.config.Limits.JobBodyBytes);
+    const { JobBodyBytes: mostBytes, LessonsPerBatch: mostLessons } = context.config.Limits;
+    const intake = await takeIn(wanted.body, mostBytes, context.log);
+    const bins = openBins(context.log, growth * mostBytes);
     try {
       const asked = await completeRequest(context.db, viewer, wanted.check(intake.sent));
       const report = openReport(asked.Files.map(({ Name }) => Name));
@@ -88,12 +89,11 @@ export async function importTimetable(
       // A room may be named as the file calls it, too.
       const shared = new Set(asked.SharedRooms.map((name) => comparedName(rooms.roomOf(name) ?? name)));
       const isShared = (room: string) => shared.has(comparedName(room));
-      const mostLessons = context.config.Limits.LessonsPerBatch;
       const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared, mostLessons };
       const counts = { jobs: 0, lessons: 0 };
       const accepted = await createBatch(context, viewer, {
         operation: 'Update',
-        body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts }, rules),
+        body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts, mostBytes }, rules),
         createMissing: true,
         replaces: {
           quelle,
@@ -190,6 +190,7 @@ type Writing = {
   quelle: string;
   standort: string | null;
   counts: { jobs: number; lessons: number };
+  mostBytes: number;
 };
 
 function lessonRecord({
@@ -237,17 +238,19 @@ function* writeJob(head: JobHead, lessons: readonly PlannedLesson[]): Generator<
   yield Buffer.from(`${text}]}`);
 }
 
-/** The jobs as JSON. @throws InvalidInput with every fault, after the last job */
+/** The jobs as JSON. @throws InvalidInput with every fault, after the last job; TooLarge */
 async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGenerator<Uint8Array> {
-  const { source, quelle, standort, counts } = writing;
+  const { source, quelle, standort, counts, mostBytes } = writing;
   const { term, report, mostLessons } = rules;
   const nextSlice = openSlices();
+  /** Of the jobs, without the brackets and commas around them. */
+  let size = 0;
   const suffix = term.id === undefined ? '' : `-${term.id}`;
   for await (const [key, entries] of bins.jobs()) {
     const JobID = keyOf(`${source}-${key}${suffix}`);
     // A bin in memory yields thousands of jobs without waiting for anything.
     await nextSlice();
-    const lessons = planJob(JobID, entries, rules);
+    const lessons = await planJob(JobID, entries, rules);
     if (lessons.length === 0) continue;
     counts.lessons += lessons.length;
     if (counts.lessons > mostLessons)
@@ -259,6 +262,9 @@ async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGene
     if (report.isFaulty) continue;
     yield Buffer.from(isFirst ? '[' : ',');
     for (const piece of writeJob({ JobID, Quelle: quelle, Standort: standort, ReplaceLektionList: true }, lessons)) {
+      size += piece.length;
+      if (size + counts.jobs + 1 > mostBytes)
+        throw new TooLarge(`As jobs, the lessons of the files have more than ${mostBytes} bytes; send a shorter term.`);
       await nextSlice();
       yield piece;
     }

@@ -1,4 +1,5 @@
 /** Turns the entries of one job into lessons by the rules for all formats. Pure, and independent of the order of lines. */
+import { openSlices } from '../flow/slices.ts';
 import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
 import { listDays, readRule, WrongRule } from '../time/rule.ts';
 import { findZone, wallBetween } from '../time/zones.ts';
@@ -93,10 +94,12 @@ function weekly(
   return lessons;
 }
 
-/** Merges the lines of a lesson, such as one for each class, into one lesson per room. */
-function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): PlannedLesson[] {
+/** Merges the lines of a lesson, such as one for each class, into one lesson per room. A CSV may have all of its lines in one job. */
+async function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): Promise<PlannedLesson[]> {
   const lessons: PlannedLesson[] = [];
+  const nextSlice = openSlices();
   for (const [id, same] of Map.groupBy(entries, ({ id }) => id)) {
+    await nextSlice();
     const [first, ...others] = same.toSorted((one, other) => one.line - other.line) as [DatedEntry, ...DatedEntry[]];
     const { line, file, start, end, hasOwnId, status = 'Geplant' } = first;
     for (const other of others)
@@ -226,7 +229,11 @@ function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
 const [mostCompared, mostRules] = [2_000, 200];
 
 /** The lessons of a job, in the order of their ids. */
-export function planJob(jobID: string, entries: readonly TimetableEntry[], rules: Rules): PlannedLesson[] {
+export async function planJob(
+  jobID: string,
+  entries: readonly TimetableEntry[],
+  rules: Rules,
+): Promise<PlannedLesson[]> {
   const of = <Kind extends TimetableEntry['kind']>(kind: Kind) =>
     entries.filter((entry): entry is Extract<TimetableEntry, { kind: Kind }> => entry.kind === kind);
   const slots = of('slot');
@@ -242,7 +249,7 @@ export function planJob(jobID: string, entries: readonly TimetableEntry[], rules
   const changes: ChangeEntry[] = of('change');
   const lessons = [
     ...applyChanges(weekly(slots, of('span'), jobID, rules), changes, rules),
-    ...dated(of('dated'), rules),
+    ...(await dated(of('dated'), rules)),
     ...events(of('event'), rules),
   ];
   for (const lesson of lessons)

@@ -374,7 +374,7 @@ describe('faults', () => {
     await school.imports({ 'a.csv': text }, { rooms: { Kitchen: 'Küche' }, sharedRooms: [name] });
   });
 
-  test('lines that name many rooms are refused before they fill the disk', async () => {
+  test('lines that name many rooms are refused before they fill the disk; and what is too large as jobs, as such', async () => {
     const own = await startService({ Limits__JobBodyBytes: '200000' });
     try {
       const name = 'turnhalle groß';
@@ -382,11 +382,17 @@ describe('faults', () => {
       const spelled = (at: number) => [...name].map((one, bit) => ((at >> bit) & 1 ? one.toUpperCase() : one)).join('');
       const rooms = Array.from({ length: 2_000 }, (_, at) => spelled(at)).join('~');
       const text = `Datum;Von;Bis;Raum;Bemerkung\n15.03.2027;8:00;8:45;${rooms};${'x'.repeat(4_000)}`;
-      const answer = await school.post({ 'a.csv': text }, {});
-      expect([answer.status, await answer.json()]).toEqual([
-        413,
-        expect.objectContaining({ detail: expect.stringContaining('characters about lessons') }),
-      ]);
+      const many = Array.from({ length: 1_000 }, (_, at) => `15.03.2027;8:00;8:45;${name};${at}`).join('\n');
+      for (const [file, message] of [
+        [text, 'characters about lessons'],
+        [`Datum;Von;Bis;Raum;Fach\n${many}`, 'As jobs, the lessons'],
+      ]) {
+        const answer = await school.post({ 'a.csv': file as string }, {});
+        expect([answer.status, await answer.json()]).toEqual([
+          413,
+          expect.objectContaining({ detail: expect.stringContaining(message as string) }),
+        ]);
+      }
     } finally {
       await own.stop();
     }

@@ -170,7 +170,7 @@ describe('a series', () => {
       added: [],
       replaces: null,
     });
-    const lessons = planJob(
+    const lessons = await planJob(
       'J1',
       Array.from({ length: 200 }, (_, at) => daily(at)),
       { term, report: openReport([]), roomOf: (name) => name, isShared: () => false, mostLessons: 2_500 },
