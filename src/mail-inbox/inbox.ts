@@ -1,9 +1,9 @@
 /**
  * Records the notifications of mail servers before their requests are answered, so an acknowledged notification is in the
- * database. Requests that arrive while a statement runs are recorded together by the next one, so a storm costs few commits; no
- * request waits for others to arrive.
+ * database. Requests that arrive while a statement runs are recorded together by the next one, so a storm costs few commits. A
+ * request waits for others to arrive only in a storm, and then for a few milliseconds.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../errors.ts';
@@ -40,6 +40,8 @@ type QueuedPost = WaitingPost & {
 
 /** The concurrent statements of this process: while one is committed, the next one runs. */
 const mostAtOnce = 2;
+/** How long after a statement for several requests the next one begins, so that it records more of them. */
+const apartMs = 10;
 const recordWithinMs = 2_500;
 const checkEveryMs = 100;
 const mostWaiting = 32 * 1024 * 1024;
@@ -61,6 +63,8 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   const running = new Set<readonly QueuedPost[]>();
   let runners: Promise<void>[] = [];
   let scheduled = false;
+  /** The earliest time of the next statement. */
+  let nextAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let recovering: Promise<void> | undefined;
   let markedAt = Number.NEGATIVE_INFINITY;
@@ -125,25 +129,28 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   }
 
   async function run(): Promise<void> {
-    while (lanes.count > 0) {
-      const group = lanes.take(mostTogether);
-      running.add(group);
-      await recordTogether(group);
-      running.delete(group);
-    }
+    const waitMs = nextAt - performance.now();
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: closing.signal }).catch(() => {});
+    else await setImmediate();
+    scheduled = false;
+    const group = lanes.take(mostTogether);
+    if (group.length === 0) return;
+    if (group.length > 1) nextAt = performance.now() + apartMs;
+    running.add(group);
+    runSoon();
+    await recordTogether(group);
+    running.delete(group);
+    runSoon();
   }
 
-  /** Starts in the next turn of the event loop, so that requests of the same turn share a statement. */
+  /** Starts in the next turn of the event loop at the soonest, so that requests of the same turn share a statement. */
   function runSoon(): void {
-    if (scheduled || running.size >= mostAtOnce) return;
+    if (scheduled || lanes.count === 0 || running.size >= mostAtOnce) return;
     scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      const runner = run().finally(() => {
-        runners = runners.filter((other) => other !== runner);
-      });
-      runners.push(runner);
+    const runner = run().finally(() => {
+      runners = runners.filter((other) => other !== runner);
     });
+    runners.push(runner);
   }
 
   /** It is unknown which notifications were lost, so all calendars are marked to be read once the database accepts writes. */
@@ -196,10 +203,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     figures: () => ({ ...counts, waiting: lanes.count }),
     async close() {
       closing.abort();
-      while (scheduled || runners.length > 0) {
-        await new Promise(setImmediate);
-        await Promise.all(runners);
-      }
+      while (runners.length > 0) await Promise.all(runners);
       clearInterval(timer);
       await recovering;
     },

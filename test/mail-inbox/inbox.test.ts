@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
@@ -196,6 +197,28 @@ describe('the inbox', () => {
       failed: 0,
       waiting: 0,
     });
+  });
+
+  test('after a statement for several requests, gathers the next ones; after one for a single request it does not', async () => {
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
+    const inbox = openInbox(service.context.db, openLog('silent'));
+    await inbox.record([row(0)]);
+    // By this clock a statement that is to wait begins only when the inbox is closed.
+    clock.mockReturnValue(now - 1_000_000);
+    await inbox.record([row(1)]);
+    await Promise.all([inbox.record([row(2)]), inbox.record([row(3)])]);
+    expect(inbox.figures().statements).toBe(3);
+    clock.mockReturnValue(now - 2_000_000);
+    const gathered = [];
+    for (const index of [4, 5, 6]) {
+      gathered.push(inbox.record([row(index)]));
+      // Enough turns of the event loop for a statement to begin.
+      for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+    }
+    await inbox.close();
+    await Promise.all(gathered);
+    expect(inbox.figures()).toMatchObject({ recorded: { Accepted: 7 }, statements: 4, failed: 0 });
   });
 
   test.each([
