@@ -2,7 +2,7 @@
  * `npm run bench:import`: lessons per second from end to end, POST to LessonsCreated over HTTP with a web and a worker
  * process, beside COPY of the same rows into tables with the same constraints, in turns within one run.
  *
- * Prints for each size the medians of the rounds and their ratio, the cost of both, the time to the 202, the longest delay of the
+ * Prints for each size the medians of the rounds and their ratio, the cost of both, the time to the 202, the longest turn of the
  * web process's event loop, and the growth of its memory.
  */
 import fs from 'node:fs';
@@ -11,15 +11,15 @@ import { pipeline } from 'node:stream/promises';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { makeJobs } from '../test/_util/lessons.ts';
 import { cpuOfPostgres, median, show } from './_util/figures.ts';
-import { openBench, term } from './_util/harness.ts';
+import { longestTurnOf, openBench, term, watchingLoop } from './_util/harness.ts';
 import { list, readOptions, whole } from './_util/options.ts';
 
 const options = readOptions({
   sizes: { about: 'lessons of a batch', read: list(whole()), usual: '1000,10000,100000', smoke: '30' },
   rounds: { about: 'rounds that count', read: whole(), usual: '3', smoke: '1' },
 });
-const bench = await openBench(500, options);
-const { client, url, rooms } = bench;
+const bench = await openBench(500, options, { NODE_OPTIONS: watchingLoop });
+const { client, rooms } = bench;
 
 // The same columns, keys, checks, exclusion and foreign keys; only the triggers of the service's own tables stay behind.
 await client.query(`
@@ -31,12 +31,6 @@ await client.query(`
 
 const residentBytes = (pid: number) => Number(fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
 
-/** The longest delay of the event loop since the last call, in milliseconds. */
-async function longestStop(url: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  return 1_000 * Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]);
-}
-
 async function clear(): Promise<void> {
   await bench.forget();
   await client.query('truncate copy_booking, copy_lesson, copy_job');
@@ -44,7 +38,7 @@ async function clear(): Promise<void> {
 }
 
 async function importOverHttp(body: Buffer, lessons: number) {
-  await longestStop(url);
+  await longestTurnOf(bench.web);
   const before = residentBytes(bench.webProcess);
   let peak = before;
   const watch = setInterval(() => {
@@ -55,10 +49,10 @@ async function importOverHttp(body: Buffer, lessons: number) {
   const batchId = await bench.post('create', body);
   const accepted = performance.now() - started;
   clearInterval(watch);
-  const stop = await longestStop(url);
+  const turn = await longestTurnOf(bench.web);
   await bench.end(batchId, lessons);
   const seconds = (performance.now() - started) / 1_000;
-  return { seconds, cpu: (await bench.cpu()) - cpuBefore, accepted, stop, grown: peak - before };
+  return { seconds, cpu: (await bench.cpu()) - cpuBefore, accepted, turn, grown: peak - before };
 }
 
 async function readTable(table: string): Promise<Buffer> {
@@ -89,7 +83,7 @@ async function copyRows(rows: { job: Buffer; booking: Buffer; lesson: Buffer }) 
 const columns = {
   'body MB': 1,
   '202 ms': 0,
-  'loop ms': 0,
+  'longest turn ms': 0,
   'memory x body': 1,
   'import s': 2,
   'lessons/s': 0,
@@ -105,12 +99,12 @@ async function compare(size: number): Promise<[string, ...number[]]> {
   const body = Buffer.from(JSON.stringify(makeJobs(size, { rooms, from: term })));
   const results: Round[] = [];
   // The first round is a warm-up of both sides: its times do not count, but its cost for the web process does.
-  let stop = 0;
+  let turn = 0;
   let grown = 0;
   for (let round = 0; round <= options.rounds; round++) {
     await clear();
     const imported = await importOverHttp(body, size);
-    stop = Math.max(stop, imported.stop);
+    turn = Math.max(turn, imported.turn);
     grown = Math.max(grown, imported.grown);
     const rows = {
       job: await readTable('lesson_job'),
@@ -126,7 +120,7 @@ async function compare(size: number): Promise<[string, ...number[]]> {
     String(size),
     body.length / 1e6,
     of(({ accepted }) => accepted),
-    stop,
+    turn,
     grown / body.length,
     of(({ seconds }) => seconds),
     size / of(({ seconds }) => seconds),
