@@ -1,8 +1,9 @@
 /**
  * `npm run bench:read`: requests per second of reads over REST and GraphQL, from a Web process with default settings and 32
  * authenticated connections, beside a bare node:http server that runs the same SQL as a prepared statement, in turns within one run;
- * also beside PostGraphile 5 on the same tables, where it can give the same answer. The plan of each query is printed first. If that SQL
- * returns less than the answer contains, another bare server sends the same content. The ratio of rates depends on this machine, where a
+ * also beside PostGraphile 5 on the same tables, where it can give the same answer. The plan of each query is printed first. Of
+ * availability, the first bare server asks as one would who knows SQL and not our encoding, another one with our SQL; as both return
+ * less than the answer contains, a third one sends the same content. The ratio of rates depends on this machine, where a
  * single-threaded server may wait for others; the ratio of the total CPU per answer is steadier. An answer that takes several requests
  * over REST counts as one, with the CPU of all.
  */
@@ -11,6 +12,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { type CompiledQuery, sql } from 'kysely';
+import * as availability from '../src/availability/service.ts';
 import { selectStored } from '../src/bookings/stored.ts';
 import { selectBookings } from '../src/bookings/stored-lists.ts';
 import type { Viewer } from '../src/context.ts';
@@ -47,6 +49,8 @@ const { stored } = options;
 /** The SQL with which a bare server answers a request, and the equivalent requests to the others. */
 type Asked = {
   statement: CompiledQuery;
+  /** The SQL of the product, if that is another. */
+  own?: CompiledQuery;
   /** Other SQL, with which a bare server sends the same content as the first way over REST. */
   whole?: CompiledQuery;
   /** The ways to read the same over REST, each with the addresses of its requests. */
@@ -197,6 +201,7 @@ const cases: Case[] = [
       const window = windowOf(longest, random);
       return {
         statement: selectBusy(window).compile(db),
+        own: availability.selectBusy(db, viewer, window).compile(db),
         whole: selectAvailability(window).compile(db),
         rest: { REST: [`/v1.0/availability?${inAddress(window)}`] },
         variables: { input: window },
@@ -340,6 +345,7 @@ function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): voi
 }
 
 const pathOf = (name: string) => name.replaceAll(' ', '-');
+const ownOf = (name: string) => pathOf(`${name} own`);
 const wholeOf = (name: string) => pathOf(`${name} whole`);
 
 /** @throws if the compared answers differ */
@@ -374,10 +380,12 @@ function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, pe
       get(`/${[path, ...parameters.map(textOf)].map(encodeURIComponent).join('/')}`),
     ),
   });
+  const own = all.flatMap((asked) => asked.own ?? []);
   const everything = all.flatMap((asked) => asked.whole ?? []);
   const ofStatements = all.map(({ statement }) => statement);
   const sides: Side[] = [
     bareSide('bare', pathOf(name), ofStatements),
+    ...(own.length > 0 ? [bareSide('bare, our SQL', ownOf(name), own)] : []),
     ...(everything.length > 0 ? [bareSide('bare, same content', wholeOf(name), everything)] : []),
     ...ways.map(([way, { length: each }]) => ({
       name: way,
@@ -411,8 +419,12 @@ try {
   const chosen = cases.filter(({ name }) => name.includes(options.only));
   const generator = bench.start('load.ts');
   const statements = chosen.flatMap(({ name, ask }) => {
-    const { statement, whole } = ask(() => 1);
-    return [[pathOf(name), statement.sql], ...(whole ? [[wholeOf(name), whole.sql]] : [])];
+    const { statement, own, whole } = ask(() => 1);
+    return [
+      [pathOf(name), statement.sql],
+      ...(own ? [[ownOf(name), own.sql]] : []),
+      ...(whole ? [[wholeOf(name), whole.sql]] : []),
+    ];
   });
   const bare = await startServer('bare.ts', { STATEMENTS: JSON.stringify(Object.fromEntries(statements)) });
   const product = { port: Number(new URL(bench.url).port), process: bench.web };
