@@ -25,13 +25,17 @@ if (names.length === 0) command.error('error: name the benches, or --all');
 
 type Row = [side: string, cpu: string, ratio: string];
 
-/** The sides of a table, with the CPU and the ratio of each, which all benches print under headings that begin with these words. */
+/**
+ * The sides of a table, with the CPU and the ratio of each, which benches print under headings with these words; all figures of a
+ * table without a ratio.
+ */
 function sidesOf(bench: string, { what, headings, rows }: Table): Row[] {
-  const figure = (row: readonly string[], begin: RegExp) => {
-    const at = headings.findIndex((heading) => begin.test(heading));
-    return at < 0 ? '' : `${row[at + 1]} ${headings[at]}`;
-  };
-  return rows.map((row) => [`${bench}: ${what}, ${row[0]}`, figure(row, /^us CPU/), figure(row, /ratio to/)]);
+  return rows.map(([side, ...figures]) => {
+    const told = headings.map((heading, at) => ({ heading, text: `${figures[at]} ${heading}` }));
+    const find = (words: RegExp) => told.find(({ heading }) => words.test(heading))?.text;
+    const all = told.map(({ text }) => text).join(', ');
+    return [`${bench}: ${what}, ${side}`, find(/^us CPU/) ?? '', find(/ratio to/) ?? all];
+  });
 }
 
 const sides: Row[] = [];

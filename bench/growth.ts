@@ -3,7 +3,6 @@
  * has a database, a Web and a Worker process; they are measured in turns, so that other load on the machine affects all of them
  * equally. `--bookings=20000` makes 20 million bookings, for which it needs 15 GB of disk.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { allSweeps } from '../src/worker/runner.ts';
 import type { Sweep, SweepContext } from '../src/worker/task.ts';
@@ -11,6 +10,7 @@ import { makeJobs } from '../test/_util/lessons.ts';
 import { testConfig } from '../test/_util/service.ts';
 import { cpuOfPostgres, median, say, show } from './_util/figures.ts';
 import { type Bench, openBench } from './_util/harness.ts';
+import { watchIdle } from './_util/idle.ts';
 import { list, readOptions, seconds, whole } from './_util/options.ts';
 import { freeSlot, middle, storeTenants } from './_util/stored-tenants.ts';
 
@@ -179,21 +179,6 @@ const placing: Case = {
   },
 };
 
-/** Transactions of idle processes, as PostgreSQL counts them. */
-async function watchIdle({ bench }: Site): Promise<{ transactions: number; cpu: number }> {
-  const count = async () => {
-    const { rows } = await bench.client.query<{ n: number }>(
-      'select (xact_commit + xact_rollback)::float8 as n from pg_stat_database where datname = current_database()',
-    );
-    return rows[0]?.n ?? 0;
-  };
-  // Connections report their statistics with a delay of some seconds.
-  if (!options.smoke) await sleep(12_000);
-  const [before, cpu] = [await count(), await bench.cpu()];
-  await sleep(options.idle * 1_000);
-  return { transactions: ((await count()) - before) / options.idle, cpu: ((await bench.cpu()) - cpu) / options.idle };
-}
-
 const sites: Site[] = [];
 try {
   for (const count of tenants) {
@@ -214,7 +199,7 @@ try {
   asked.push(await measure(sites, imports, 1));
   report('what a caller waits for', asked, { name: 'ms', digits: 2 });
   const idle = [];
-  for (const site of sites) idle.push(await watchIdle(site));
+  for (const { bench } of sites) idle.push(await watchIdle(bench, options));
   say('');
   show(
     'idle processes, per second',

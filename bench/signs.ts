@@ -238,9 +238,16 @@ try {
     [...rowOf('bare', bare), 1],
     [...rowOf('roomgate', own), own.p99 / bare.p99],
   ]);
-  const perSign = ({ memory: { used, grown } }: Figures) =>
-    `${used.toFixed(1)} kB, with garbage ${grown.toFixed(1)} kB`;
-  say(`memory per sign ${perSign(own)}; bare ${perSign(bare)}`);
+  say('');
+  const perSign = (name: string, { memory: { used, grown } }: Figures): Row => {
+    // With a few signs it is less than the process needs more or less by itself.
+    const [least, ofBare] = [used, bare.memory.used].map((kilobytes) => Math.max(0.1, kilobytes)) as [number, number];
+    return [name, used, grown, least / ofBare];
+  };
+  show('memory of a sign', { kB: 1, 'kB with garbage': 1, 'ratio to bare': 2 }, [
+    perSign('bare', bare),
+    perSign('roomgate', own),
+  ]);
   if (!options.skip.includes('stalled')) await stall(signs);
   if (!options.skip.includes('restart')) await restart();
 } finally {

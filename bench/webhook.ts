@@ -177,9 +177,10 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
   say(
     `\n1,000 notifications a second for ${options.storm} s, over ${subscriptions.length} mailboxes: ${sent.answers} answered, ${stored} stored; ms p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`,
   );
-  say(
-    `reads beside it: ${rate(busy).toFixed(0)}/s, without it ${between.toFixed(0)}/s: ${(rate(busy) / between).toFixed(2)}`,
-  );
+  show('reads', { 'req/s': 0, 'ratio to alone': 2 }, [
+    ['alone', between, 1],
+    ['beside these notifications', rate(busy), rate(busy) / between],
+  ]);
 }
 
 try {

@@ -23,7 +23,7 @@ const spent = (stat: string[] | undefined, fields: number) =>
   (stat ?? []).slice(11, 11 + fields).reduce((sum, ticks) => sum + Number(ticks) * 10_000, 0);
 
 /** The processes that a process has started and that still run. */
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     return (fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
   } catch {
