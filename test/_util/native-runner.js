@@ -8,7 +8,6 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import circus from 'jest-circus/runner';
 
-const require = createRequire(import.meta.url);
 const compiled = path.join(import.meta.dirname, '../../node_modules/.cache/roomgate-compiled');
 enableCompileCache(compiled);
 // For programs of Node.js that tests start.
@@ -54,7 +53,8 @@ export default async function run(globalConfig, config, environment, runtime, te
   };
   Object.assign(runtime, {
     requireInternalModule(file) {
-      // Anew for each file, whose tests it keeps.
+      // Anew for each file, whose tests it keeps; so does whoever has required it.
+      const require = createRequire(import.meta.url);
       delete require.cache[file];
       return require(file);
     },

@@ -68,7 +68,7 @@ export async function startService(settings: Record<string, string> = {}, rooms?
 
   /** A bearer token of a person by role, through the token endpoint. */
   async function signIn(who = tenant, role: 'Admin' | 'Importer' | 'User' | 'Display' = 'User'): Promise<string> {
-    const { pin } = await createPin(context.db, pepper, {
+    const { pin } = await createPin(service.context.db, pepper, {
       mandatorId: who.mandatorId,
       personId: who.person(role).id,
     });
@@ -77,7 +77,8 @@ export async function startService(settings: Record<string, string> = {}, rooms?
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 
-  return {
+  let { stop } = server;
+  const service = {
     url,
     databaseUrl: database.url,
     context,
@@ -85,10 +86,14 @@ export async function startService(settings: Record<string, string> = {}, rooms?
     signIn,
     async stop() {
       await proxy?.stop();
-      await server.stop();
+      await stop();
       await database.drop();
+      // The modules of test files stay loaded, and with them what their variables hold: let that be no whole service.
+      stop = async () => {};
+      Object.assign(service, { context: undefined });
     },
   };
+  return service;
 }
 
 export type Service = Awaited<ReturnType<typeof startService>>;
