@@ -790,6 +790,9 @@ test('series are those of ical.js, in every zone, with what is left out and move
       // So that the start is one of the rule's own.
       const first = icalStarts(rule, start, end)[Symbol.iterator]().next().value as number | undefined;
       if (first === undefined) return;
+      // Of a month without such a date, ical.js takes the first of the next one; RFC 5545 leaves it out.
+      const isOfMonths = /FREQ=YEARLY;.*BYMONTH=/.test(rule) && !/BYDAY|BYMONTHDAY/.test(rule);
+      if (isOfMonths && new Date(first).getUTCDate() > 28) return;
       const starts = [...icalStarts(rule, first, end)];
       const without = new Set(excluded.map((nth) => starts[nth]).filter((each) => each !== undefined));
       const original = moved ? starts[moved.nth] : undefined;
