@@ -38,22 +38,25 @@ export function openLife(db: Database, statements = Number.POSITIVE_INFINITY) {
 /** @param rooms each has the mailbox `<its name>@rooms.test`, in lower case */
 export async function openWritingDesk(settings: Record<string, string>, rooms: string[]) {
   const service = await startService({ Role: 'Web', ...settings }, rooms);
-  const { context, tenant } = service;
-  const { db } = context;
+  const { tenant } = service;
+  const { db } = service.context;
   const log = openLog('silent');
   let stop = new AbortController();
   const work = () => ({
-    ...context,
+    ...service.context,
     log,
     work: db,
     runner: 'desk',
     turns: openTurns(8),
     signal: stop.signal,
     // Connectors of its own: the pauses that one keeps in memory are over.
-    config: Object.freeze({ ...context.config, MailServer: structuredClone(context.config.MailServer) }),
+    config: Object.freeze({
+      ...service.context.config,
+      MailServer: structuredClone(service.context.config.MailServer),
+    }),
   });
   await sql`update resource set mailbox = lower(name) || '@rooms.test'`.execute(db);
-  await alignCalendars(db, context.config);
+  await alignCalendars(db, service.context.config);
   const admin = masterData(service, await service.signIn(tenant, 'Admin'));
   const user = masterData(service, await service.signIn());
 
