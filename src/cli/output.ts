@@ -21,9 +21,12 @@ export function watchOutput(): () => Promise<void> {
   };
 }
 
-/** Formats rows under headings in aligned columns. Line breaks and control characters become spaces. */
+/** Line breaks, control characters, and those that turn the text after them around (Unicode Standard Annex 9). */
+const disturbing = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** Formats rows under headings in aligned columns. What would disturb these becomes spaces. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [headings, ...rows].map((row) => row.map((cell) => String(cell ?? '').replace(/\p{Cc}+/gu, ' ')));
+  const cells = [headings, ...rows].map((row) => row.map((cell) => String(cell ?? '').replace(disturbing, ' ')));
   const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells
     .map((row) =>

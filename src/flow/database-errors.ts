@@ -99,6 +99,8 @@ export const isOvertaken = (error: unknown): boolean =>
 export function asDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;
   if (isTenantResting(error)) return new TenantAway();
+  if (isUnwritable(error))
+    return new Unavailable('The database takes no writes at the moment; send the same request again.');
   if (isOutage(error))
     return new Unavailable('The database does not answer at the moment; send the same request again.');
   return undefined;
