@@ -99,23 +99,27 @@ function openSpanLists({ from, to }: { from: Date; to: Date }, giveBack: () => v
 
   const layouts = new Map<string, Layout>();
   function layoutOf(members: readonly WrittenMember[]): Layout {
-    let key = '';
-    for (const member of members) key += `${member.name} ${'of' in member ? member.of : ''},`;
+    const key = members.map((member) => `${member.name} ${'of' in member ? member.of : ''}`).join();
     const layout = layouts.get(key) ?? layOut(members);
     layouts.set(key, layout);
     return layout;
   }
 
-  function writeSpans(spans: Spans, { items, length, starts, ends }: Layout, text: Buffer): void {
+  function writeSpans(spans: Spans, { items, length, places }: Layout, text: Buffer): void {
     text[0] = openBracket;
     for (let at = 1; at < text.length; at += items.length) items.copy(text, at);
     // The comma behind the last one has the place of the bracket.
     text[text.length - 1] = closeBracket;
     const view = new DataView(text.buffer, text.byteOffset, text.length);
+    const [[start, ...moreStarts], [end, ...moreEnds]] = places;
     for (let at = 0, place = 1; at < spans.length; at += 2, place += length) {
-      for (const start of starts) copyInstant(spans[at] as number, view, place + start);
-      for (const end of ends) copyInstant(spans[at + 1] as number, view, place + end);
+      if (start !== undefined) copyInstant(spans[at] as number, view, place + start);
+      if (end !== undefined) copyInstant(spans[at + 1] as number, view, place + end);
     }
+    for (const [side, more] of [moreStarts, moreEnds].entries())
+      for (const one of more)
+        for (let at = side, place = 1; at < spans.length; at += 2, place += length)
+          copyInstant(spans[at] as number, view, place + one);
   }
   return (spans) =>
     new TextList(spanMembers, () => toTimeSpans(spans), {
@@ -129,25 +133,25 @@ function writeText(text: string, target: DataView, at: number): void {
   for (let index = 0; index < text.length; index++) target.setUint8(at + index, text.charCodeAt(index));
 }
 
-/** Items of a list, each with the comma behind it; how long one is, and where its instants have their places. */
-type Layout = { items: Buffer; length: number; starts: readonly number[]; ends: readonly number[] };
+/** Items of a list, each with its comma; how long one is, and the places of its starts and of its ends, nearly always one of each. */
+type Layout = { items: Buffer; length: number; places: readonly [starts: readonly number[], ends: readonly number[]] };
 
 /** Bytes of the items that are written together, without their instants. */
 const bytesAtOnce = 16_384;
 
 function layOut(members: readonly WrittenMember[]): Layout {
-  const places = { Start: [] as number[], End: [] as number[] };
+  const [starts, ends]: [number[], number[]] = [[], []];
   let item = '{';
   for (const member of members) {
     item += `${item === '{' ? '' : ','}${JSON.stringify(member.name)}:`;
     if ('of' in member) {
-      places[member.of as keyof TimeSpan].push(item.length + 1);
+      (member.of === 'Start' ? starts : ends).push(item.length + 1);
       item += `"${' '.repeat(instantLength)}"`;
     } else item += JSON.stringify(member.text);
   }
   item += '},';
   const items = Buffer.from(item.repeat(Math.ceil(bytesAtOnce / item.length)));
-  return { items, length: item.length, starts: places.Start, ends: places.End };
+  return { items, length: item.length, places: [starts, ends] };
 }
 
 function toTimeSpans(spans: Spans): TimeSpan[] {
