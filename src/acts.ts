@@ -32,12 +32,12 @@ const personal = new Set(['Name', 'Email', 'TimeZone', 'TeacherCode', 'Label']);
 const unchanging = new Set(['Id', 'Version']);
 const longestValue = 1_000;
 
-/** A value as people read it; cut where it is very long. */
+/** A value as people read it; cut where it is very long, perhaps within a surrogate pair, of which jsonb takes no half. */
 function valueText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   const isPlain = Array.isArray(value) && value.every((one) => typeof one !== 'object');
   const text = typeof value === 'string' ? value : isPlain ? value.join(', ') : JSON.stringify(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text;
+  return text.length > longestValue ? `${text.slice(0, longestValue - 1).toWellFormed()}…` : text;
 }
 
 /** The members that differ; all of a new record that have a value. @param before null for a new record */

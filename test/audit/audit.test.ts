@@ -98,6 +98,17 @@ test('an act says who did what to which record, with the values before and after
   expect(data?.['audit']).toMatchObject({ nodes: lower(acts) as object[] });
 });
 
+test('a very long value is cut, also within an emoji', async () => {
+  const site = await admin.post('/locations', { Name: 'Lab', TimeZone: 'Europe/Berlin' });
+  // The thousandth UTF-16 unit of the joined text is the first half of an emoji.
+  const Equipment = Array.from({ length: 12 }, () => '🔭'.repeat(50));
+  const room = await admin.post('/resources', { LocationId: site.body['Id'], Name: 'Observatory', Equipment });
+  expect(room.status).toBe(201);
+  const [act] = (await read('Limit=1')) as [Act];
+  const whole = Equipment.join(', ');
+  expect(act.Changes).toContainEqual(change('Equipment', null, `${whole.slice(0, 998)}\uFFFD…`));
+});
+
 test('of a person it stores no name, address or label: it shows the present name', async () => {
   const body = { Name: 'Grace', Email: 'grace@school.example', TimeZone: 'Europe/Berlin', Role: 'User' };
   const id = (await admin.post('/persons', body)).body['Id'];
