@@ -1,10 +1,11 @@
 /** Reads the holidays of an .ics file: its whole-day events, as local dates. Pure. */
-import { addDays, dateText, dayLength, readDate } from '../time/days.ts';
+import { addDays, dateText, dayLength, readCompactDate } from '../time/days.ts';
 import {
   contentOf,
   type IcalComponent,
   propertiesOf,
   readComponents,
+  readDuration,
   readText,
   Unreadable,
 } from '../time/ical-lines.ts';
@@ -33,21 +34,17 @@ export const longestName = 200;
 const daysAhead = 10 * 366;
 const daysBehind = 366;
 
-/** `20261224` to `2026-12-24`; undefined for anything else, a time of day too. */
+/** The day of `20261224`; undefined for anything else, a time of day too. */
 function readDay(value: string | undefined): number | undefined {
-  const parts = /^(19\d\d|2\d{3})(\d\d)(\d\d)$/.exec(value?.trim() ?? '');
-  if (!parts) return undefined;
-  const text = `${parts[1]}-${parts[2]}-${parts[3]}`;
-  const instant = Date.parse(text);
-  return Number.isNaN(instant) || new Date(instant).toISOString().slice(0, 10) !== text ? undefined : readDate(text);
+  const text = value?.trim() ?? '';
+  return /^(19|2)/.test(text) ? readCompactDate(text) : undefined;
 }
 
 /** How many days an event lasts. */
 function lengthOf(event: IcalComponent, start: number): number {
   const end = readDay(contentOf(event, 'DTEND'));
   if (end !== undefined) return Math.max(1, end - start);
-  const duration = /^P(?:(\d{1,3})W|(\d{1,3})D)$/.exec(contentOf(event, 'DURATION')?.trim() ?? '');
-  return Math.max(1, Number(duration?.[1] ?? 0) * 7 + Number(duration?.[2] ?? 0));
+  return Math.max(1, readDuration(contentOf(event, 'DURATION') ?? '')?.days ?? 0);
 }
 
 const datesOf = (event: IcalComponent, name: string) =>

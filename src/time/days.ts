@@ -66,6 +66,12 @@ export const addDays = (date: string, days: number): string => dateText(readDate
 /** The minutes since midnight of a clock time `09:30`; `24:00` is allowed. */
 export const minutesOf = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
 
+/** The day of a date `20261201`; undefined for text that is no date. */
+export function readCompactDate(text: string): number | undefined {
+  const wall = text.includes('T') ? null : readWall(text);
+  return wall === null ? undefined : wall / dayLength;
+}
+
 /** Reads `20261201T093000`, or `20261201` as its midnight; null for text that is no date or time. */
 export function readWall(text: string): Wall | null {
   const found = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2}))?$/.exec(text);

@@ -25,22 +25,14 @@ const mostLines = 60_000;
 const mostComponents = 1_000;
 const deepest = 4;
 
-const spoken = new Set([
-  ...['UID', 'SEQUENCE', 'DTSTAMP', 'LAST-MODIFIED', 'RECURRENCE-ID'],
-  ...['DTSTART', 'DTEND', 'DURATION', 'RRULE', 'RDATE', 'EXDATE', 'EXRULE'],
-  ...[
-    'SUMMARY',
-    'LOCATION',
-    'CATEGORIES',
-    'ORGANIZER',
-    'ATTENDEE',
-    'STATUS',
-    'CLASS',
-    'TRANSP',
-    'X-MICROSOFT-CDO-BUSYSTATUS',
-  ],
-  ...['TZID', 'TZOFFSETFROM', 'TZOFFSETTO'],
-]);
+const spoken = new Set(
+  [
+    'UID SEQUENCE DTSTAMP LAST-MODIFIED RECURRENCE-ID',
+    'DTSTART DTEND DURATION RRULE RDATE EXDATE EXRULE',
+    'SUMMARY LOCATION CATEGORIES ORGANIZER ATTENDEE STATUS CLASS TRANSP X-MICROSOFT-CDO-BUSYSTATUS',
+    'TZID TZOFFSETFROM TZOFFSETTO',
+  ].flatMap((names) => names.split(' ')),
+);
 
 const parameter = /;([\w-]+)=("[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*/y;
 /** Exchange and Outlook do not always quote zone names with a colon (`(UTC+01:00) Amsterdam\, …`); dates have no colon. */
@@ -132,4 +124,15 @@ export function readText(value: string): string {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away.
       .replace(/[\0-\x08\v\f\x0e-\x1f\x7f]/g, '')
   );
+}
+
+const duration = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/;
+
+/** Reads a DURATION; undefined for any other text. */
+export function readDuration(text: string): { days: number; exact: number } | undefined {
+  const found = duration.exec(text.trim());
+  if (!found) return undefined;
+  const sign = found[1] === '-' ? -1 : 1;
+  const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = found.slice(2).map((part) => Number(part ?? 0));
+  return { days: sign * (7 * weeks + days), exact: sign * ((hours * 60 + minutes) * 60 + seconds) * 1_000 };
 }
