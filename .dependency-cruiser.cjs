@@ -98,7 +98,13 @@ module.exports = {
       from: { path: `^src/(${room})/${face}\\.ts$` },
       to: { path: '^src/$1/', pathNot: `^src/[^/]+/(?:service|examples|${part}wire|${face})\\.ts$` },
     },
-    onlyTo('task-face', `^src/(${room})/tasks\\.ts$`, ['^src/$1/', '^src/worker/', context, errorsAndLog]),
+    onlyTo('task-face', `^src/(${room})/tasks\\.ts$`, [
+      '^src/$1/',
+      '^src/worker/',
+      '^src/time/durations\\.ts$',
+      context,
+      errorsAndLog,
+    ]),
     onlyTo(
       'room',
       {
@@ -216,12 +222,12 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. Text and
-    // rows of timetable files are read by one file each. People sign in by one form.
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. Text, rows
+    // and headings of timetable files are read by one file each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(ink|turns)\\.ts)$',
-      '^src/(displays/state|timetable-files/(cells|text))\\.ts$',
+      '^src/(displays/state|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {
       name: 'no-index',

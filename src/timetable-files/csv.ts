@@ -1,41 +1,21 @@
 /** Reads a CSV with a header: lessons with a date, or weekly lessons with a weekday and a period. */
 
+import { readCompactDate } from '../time/days.ts';
 import { separatorsInWords, type TextRow } from './cells.ts';
 import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
+import { type ColumnName, columnNames, findColumn } from './headings.ts';
 import { compactDate, type TermDays } from './term.ts';
-import { checkPeriod, readDay as readCompactDay } from './untis.ts';
-import { type ColumnName, columnNames, type TimetableRequest } from './wire.ts';
-
-/** Usual headings, in lower case. */
-const headings: Record<ColumnName, readonly string[]> = {
-  Key: ['id', 'nr', 'nr.', 'nummer', 'lektionid', 'lessonid', 'number', 'activity id'],
-  Date: ['date', 'datum'],
-  Day: ['day', 'tag', 'wochentag', 'weekday'],
-  Period: ['period', 'stunde', 'std', 'unterrichtsstunde', 'hour'],
-  Weeks: ['weeks', 'week', 'woche', 'wochen', 'turnus', 'unterrichtsgruppe'],
-  Begin: ['begin', 'beginn', 'start', 'von', 'from'],
-  End: ['end', 'ende', 'bis', 'to', 'until'],
-  Room: ['room', 'raum', 'ressourcename', 'zimmer', 'ort', 'location'],
-  Subject: ['subject', 'fach', 'titel', 'title'],
-  Title: ['titel', 'title', 'bezeichnung', 'thema'],
-  Classes: ['classes', 'class', 'klasse', 'klassen', 'students sets', 'gruppe'],
-  Teachers: ['teachers', 'teacher', 'lehrkraft', 'lehrkräfte', 'lehrer', 'lehrperson', 'lehrpersonen'],
-  Remark: ['remark', 'bemerkung', 'comments', 'comment', 'notiz', 'text'],
-  Status: ['status'],
-};
+import { checkPeriod } from './untis.ts';
+import type { TimetableRequest } from './wire.ts';
 
 const weekdays = [
-  ...[
-    ['mo', 'mon', 'montag', 'monday'],
-    ['di', 'tue', 'dienstag', 'tuesday'],
-    ['mi', 'wed', 'mittwoch', 'wednesday'],
-  ],
-  ...[
-    ['do', 'thu', 'donnerstag', 'thursday'],
-    ['fr', 'fri', 'freitag', 'friday'],
-    ['sa', 'sat', 'samstag', 'saturday', 'sonnabend'],
-  ],
+  ['mo', 'mon', 'montag', 'monday'],
+  ['di', 'tue', 'dienstag', 'tuesday'],
+  ['mi', 'wed', 'mittwoch', 'wednesday'],
+  ['do', 'thu', 'donnerstag', 'thursday'],
+  ['fr', 'fri', 'freitag', 'friday'],
+  ['sa', 'sat', 'samstag', 'saturday', 'sonnabend'],
   ['so', 'sun', 'sonntag', 'sunday'],
 ];
 const statuses: Record<string, string> = {
@@ -53,9 +33,9 @@ const parts = /[,;+~\n]/;
 /** Reads `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined if there is no such day. */
 function readDay(text: string): number | undefined {
   const german = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2}|[1-9]\d{3})$/.exec(text);
-  if (!german) return readCompactDay(text.replaceAll('-', ''));
+  if (!german) return readCompactDate(text.replaceAll('-', ''));
   const [date = '', month = '', year = ''] = german.slice(1);
-  return readCompactDay(`${year.padStart(4, '20')}${month.padStart(2, '0')}${date.padStart(2, '0')}`);
+  return readCompactDate(`${year.padStart(4, '20')}${month.padStart(2, '0')}${date.padStart(2, '0')}`);
 }
 
 /** Reads `8:00`, `08.00` or `0800` as minutes of the day. */
@@ -100,15 +80,12 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
     found.set(name, at);
   }
   const columns = new Map<ColumnName, number>();
-  /** If there is a title but no subject, the title is the subject. */
   const taken = new Set<number>();
   for (const name of columnNames) {
     const wanted = mapping?.[name];
     if (wanted === null) continue;
-    const at = wanted
-      ? found.get(wanted.trim().toLowerCase())
-      : headings[name].map((each) => found.get(each)).find((each) => each !== undefined && !taken.has(each));
-    if (at !== undefined) {
+    const at = wanted ? (found.get(wanted.trim().toLowerCase()) ?? -1) : findColumn(name, cells, taken);
+    if (at >= 0) {
       columns.set(name, at);
       taken.add(at);
     } else if (wanted) {

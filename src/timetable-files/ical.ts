@@ -9,6 +9,7 @@ import {
   propertiesOf,
   propertyOf,
   readComponents,
+  readDuration,
   readText,
 } from '../time/ical-lines.ts';
 import { fitsClock, readRule, WrongRule } from '../time/rule.ts';
@@ -66,15 +67,10 @@ async function* unfold(text: AsyncGenerator<string>, file: number, report: Fault
 type Place = { line: number; column: number };
 
 const hasTime = ({ value }: IcalProperty) => value.includes('T');
-const duration = /^P(?:(\d{1,2})W|(?:(\d{1,3})D)?(?:T(?:(\d{1,3})H)?(?:(\d{1,4})M)?(?:(\d{1,6})S)?)?)$/;
 
 function lengthOf(text: string): number | undefined {
-  const found = duration.exec(text.trim());
-  if (!found) return undefined;
-  const [weeks, days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0)) as number[];
-  return (
-    ((((weeks ?? 0) * 7 + (days ?? 0)) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1_000
-  );
+  const length = readDuration(text);
+  return length && length.days * dayLength + length.exact;
 }
 
 const nothing = {

@@ -1,6 +1,7 @@
 /** The days and clock times of a term: on which days a weekly lesson takes place, and at which instants. */
 import { InvalidInput } from '../errors.ts';
 import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { findZone, isTimeZone } from '../time/zones.ts';
 import type { Weeks } from './entries.ts';
 import type { CompleteRequest } from './profiles.ts';
@@ -101,7 +102,7 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
       times.get(`${ownDays.has(weekday) ? weekday : 0} ${period}`),
     hasGrid: grid.length > 0,
     /** @param minutes since the local midnight */
-    instantOf: (day: number, minutes: number): number => zone.instantOf(day * dayLength + minutes * 60_000),
+    instantOf: (day: number, minutes: number): number => zone.instantOf(day * dayLength + minutes * minute),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Reads the text files of Untis: GPU001 (timetable), GPU002 (lessons, for their weeks) and GPU014 (substitutions). */
-import { dateText, dayLength, readWall } from '../time/days.ts';
+import { dateText, readCompactDate } from '../time/days.ts';
 import type { TextRow } from './cells.ts';
 import { listOf, type TakeEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
@@ -16,12 +16,6 @@ export function kindOf(cells: readonly string[]): UntisKind | undefined {
   if (compact.test(cells[1]?.trim() ?? '') && cells.length >= leastFields.GPU014) return 'GPU014';
   if (cells.length >= leastFields.GPU002) return 'GPU002';
   return cells.length >= leastFields.GPU001 && cells.length <= 12 ? 'GPU001' : undefined;
-}
-
-/** Reads a date such as `20270315` as days since 1970; undefined if there is no such day. */
-export function readDay(text: string): number | undefined {
-  const wall = compact.test(text) ? readWall(text) : null;
-  return wall === null ? undefined : wall / dayLength;
 }
 
 const names = /~/;
@@ -70,7 +64,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
       return undefined;
     }
     function day(column: number, field: string): number | undefined {
-      const found = readDay(cell(column));
+      const found = readCompactDate(cell(column));
       if (found === undefined)
         fault(
           column,

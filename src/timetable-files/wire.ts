@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { count, recordOf, sentText } from '../fields.ts';
 import { acceptedBatch, conflictRule } from '../lessons/service.ts';
 import { storableText } from '../storable.ts';
+import type { ColumnName } from './headings.ts';
 
 const text = (most: number, description: string) => storableText.min(1).max(most).meta({ description });
 const date = (description: string) => z.iso.date().meta({ description });
@@ -64,12 +65,6 @@ export const room = z
   })
   .meta({ id: 'TimetableRoom', description: 'The room here that a name in the file stands for.' });
 
-/** The columns of a CSV, by the names of its header. */
-export const columnNames = [
-  ...['Key', 'Date', 'Day', 'Period', 'Weeks', 'Begin', 'End', 'Room'],
-  ...['Subject', 'Title', 'Classes', 'Teachers', 'Remark', 'Status'],
-] as const;
-export type ColumnName = (typeof columnNames)[number];
 const column = (what: string) => text(200, `The heading of the column with ${what}.`).nullish();
 export const mapping = z
   .strictObject({

@@ -12,7 +12,13 @@ const packages = ['preact', 'preact/hooks', '@preact/signals', '@preact/signals-
 const conditions = new Set(['browser', 'import', 'default']);
 
 /** Modules that several pages share. */
-const shared = ['timetable-files/cells.ts', 'timetable-files/text.ts', 'web/ink.ts', 'web/turns.ts'];
+const shared = [
+  'timetable-files/cells.ts',
+  'timetable-files/headings.ts',
+  'timetable-files/text.ts',
+  'web/ink.ts',
+  'web/turns.ts',
+];
 
 /** Media types by file extension, as Express writes them. */
 const types: Record<string, string> = {

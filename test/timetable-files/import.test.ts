@@ -104,6 +104,15 @@ describe('the published example', () => {
     expect((await school.client.lessons('JobID=csv-M')).Items).toMatchObject([{ Fach: 'M', Titel: 'Titel M' }]);
   });
 
+  test('usual headings, however they are written, are the same that the console finds', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const csv = 'Datum;Startzeit;End-Time;SAAL;Kurs;Dozentin\n14.06.2027;8:00;8:45;R101;M;Noether';
+    await school.imports({ 'a.csv': csv }, {});
+    expect((await school.client.lessons('JobID=csv-M')).Items).toMatchObject([
+      { RessourceName: 'R101', Fach: 'M', Lehrpersonen: ['Noether'] },
+    ]);
+  });
+
   test('a CSV with weekdays and periods, one line for each hour', async () => {
     const school = await enterSchool(service);
     const { accepted } = await school.imports(

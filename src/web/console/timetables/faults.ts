@@ -1,9 +1,10 @@
 /** Finds the cells of the files for the faults that the server reports. */
+
+import type { ColumnName } from '../../../timetable-files/headings.ts';
 import type { Fault } from '../client.ts';
 import type { BatchErrorsQuery } from '../generated/graphql.ts';
 import { openSlices } from '../parts/slices.ts';
 import { messageOf } from '../texts/timetables.ts';
-import type { ColumnName } from './columns.ts';
 import { cellAt, type Draft, type RowFault } from './draft.ts';
 import { jobColumns, jsonColumns, rowsOfJobs } from './jobs.ts';
 

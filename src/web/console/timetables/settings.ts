@@ -1,11 +1,11 @@
 /** The meaning of a file's columns, and how the file is read. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { type ColumnName, columnNames } from '../../../timetable-files/headings.ts';
 import { line } from '../../turns.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t as files } from '../texts/timetable-files.ts';
-import { type ColumnName, columnNames } from './columns.ts';
 import type { Draft, Work } from './draft.ts';
 import { Profiles } from './profiles.ts';
 import { type ListName, type Reading, wrongLine, wrongLists } from './reading.ts';
