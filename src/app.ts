@@ -105,12 +105,12 @@ const ofAccept: RequestHandler = (_request, response, next) => {
 
 /** The whole application, for a process that serves clients. */
 export function createApp(context: Context, health: Health): App {
-  const webhook = mailInbox.openWebhook(context);
+  const callback = mailInbox.openCallback(context);
   const gauges = {
     ...health.gauges,
     ...streamFigures(() => graphql),
     ...displays.figures(context),
-    ...webhook.figures,
+    ...callback.figures,
   };
   const { app, first } = createExpress(context, { ...health, gauges });
   const identity = openIdentity(context);
@@ -133,7 +133,7 @@ export function createApp(context: Context, health: Health): App {
   const cors = Origins.length > 0 ? [allowOrigins(Origins, routes)] : [];
   for (const handler of cors) app.use(corsPaths, handler);
   // Before the tenants' routes, which would read `api` and `WebServices` as a tenant. The callback's secret is its credential.
-  app.use(webhook.router);
+  app.use(callback.router);
   // For all methods: calendar programs that look for CalDAV hear 405, and not that a sign-in is missing.
   app.all(calendarFeed.feedPaths, calendarFeed.admitTokens(context));
   app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));
@@ -175,12 +175,12 @@ export function createApp(context: Context, health: Health): App {
   return {
     handler: traceRequests(
       context,
-      openLane(app, { atRoot: webhook.stops, ofTenants: stops }, { first, ofTenants: cors, onError }),
+      openLane(app, { atRoot: callback.stops, ofTenants: stops }, { first, ofTenants: cors, onError }),
     ),
     express: app,
     upgrades: graphql.upgrades,
     async close() {
-      await Promise.all([graphql.close(), webhook.close()]);
+      await Promise.all([graphql.close(), callback.close()]);
     },
   };
 }

@@ -120,6 +120,8 @@ export const clientSettings = z.strictObject({
     .describe('Where it is false, a secret that is sent is ignored. A string or a boolean.'),
 });
 
+const databaseUrl = z.string().regex(/^postgres(ql)?:\/\/.+$/, 'must be a URL that begins with postgres://');
+
 export const settings = z
   .strictObject({
     Host: text.default('127.0.0.1').describe('The address to listen on.'),
@@ -127,7 +129,7 @@ export const settings = z
     BaseUrl: url
       .optional()
       .describe('The root of REST and GraphQL as clients see it; `http://Host:Port` when left out.'),
-    IdpUrl: url.optional().describe('The same of the identity provider and the webhook.'),
+    IdpUrl: url.optional().describe('The same of the identity provider and the callback of mail servers.'),
     RoomsHost: url.optional().describe("The same of the former product's paths."),
     DatabaseUrl: z
       .string()
@@ -136,16 +138,12 @@ export const settings = z
       .describe(
         '`postgres://user:password@host:port/database` (PostgreSQL 16 to 18), without a pooler between; of several hosts (`a:5432,b:5432`) the one that takes writes. Empty: a local PostgreSQL from npm packages.',
       ),
-    PooledDatabaseUrl: z
-      .string()
-      .regex(/^postgres(ql)?:\/\/.+$/, 'must be a URL that begins with postgres://')
+    PooledDatabaseUrl: databaseUrl
       .optional()
       .describe(
         'The same database through PgBouncer in transaction mode, for requests; all else takes DatabaseUrl. See [deploying.md](deploying.md#pgbouncer).',
       ),
-    ReadDatabaseUrl: z
-      .string()
-      .regex(/^postgres(ql)?:\/\/.+$/, 'must be a URL that begins with postgres://')
+    ReadDatabaseUrl: databaseUrl
       .optional()
       .describe(
         'Hot standbys of the same database, one or several hosts without a pooler between, for GET requests and queries. See [deploying.md](deploying.md#standbys).',

@@ -1,4 +1,4 @@
-/** The OpenAPI description of the webhook of mail servers. It is not a `Route`, as each sender is answered in its own dialect. */
+/** The OpenAPI description of the callback of mail servers. It is not a `Route`, as each sender is answered in its own dialect. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';

@@ -24,7 +24,7 @@ import { openIds } from './ids.ts';
 import type { Inbox } from './inbox.ts';
 import { type InboxRow, keptBytes, type RecordedNotification } from './recording.ts';
 
-export const webhookPaths = callbackPaths;
+export const inboxPaths = callbackPaths;
 
 export type Post = {
   /** The path and query. */

@@ -1,22 +1,21 @@
-/** The webhook of mail servers. It needs no API key, and reads bodies regardless of their Content-Type. */
+/** The callback of mail servers. It needs no API key, and reads bodies regardless of their Content-Type. */
 import { type Request, type RequestHandler, Router } from 'express';
 import type { Context } from '../context.ts';
-import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, subscriptionSends } from '../http/body-memory.ts';
 import { readBytes } from '../http/request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import type { LaneStop } from '../rest/lane.ts';
 import { anonymousSender, countNotifications } from '../rest/limits.ts';
-import { findSender, type Inbox, openInbox, openReceiver, receive, webhookPaths } from './service.ts';
+import { allowOnly } from '../rest/route.ts';
+import { findSender, type Inbox, inboxPaths, openInbox, openReceiver, receive } from './service.ts';
 
 export { describedPaths } from './openapi-rest.ts';
 
-const allowed = 'POST';
-
-/** The webhook of one process. */
-export type MailWebhook = {
+/** The callback of one process. */
+export type MailCallback = {
   router: Router;
-  /** Stops the lane of the webhook, by path. */
+  /** Its stops of the lane, by path. */
   stops: ReadonlyMap<string, LaneStop>;
   /** For /metrics. */
   figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;
@@ -59,16 +58,13 @@ function answerPosts(context: Context, inbox: Inbox): RequestHandler {
   };
 }
 
-/** Opens the inbox, and the webhook at its two paths; both take every dialect. */
-export function openWebhook(context: Context): MailWebhook {
+/** Opens the inbox, and the callback at its two paths; both take every dialect. */
+export function openCallback(context: Context): MailCallback {
   const inbox = openInbox(context.inbox, context.log);
   const post = answerPosts(context, inbox);
   const router = Router();
-  const refuse: RequestHandler = (request, response) => {
-    if (request.method === 'OPTIONS') response.status(204).set('Allow', allowed).end();
-    else throw new MethodNotAllowed(`${request.method} is not possible here; use POST.`, [allowed]);
-  };
-  const { path, legacyPath } = webhookPaths;
+  const refuse = allowOnly(['POST']);
+  const { path, legacyPath } = inboxPaths;
   const successor = `${context.config.IdpUrl}${path}`;
   const markLegacy: RequestHandler = (_request, response, next) => {
     markDeprecated(response, { documentation: undefined, successor });

@@ -1,5 +1,5 @@
 /**
- * The webhook's inbox: what mail servers send to us, and how it is recorded.
+ * The inbox of the callback: what mail servers send to us, and how it is recorded.
  *
  * Terms: a **notification** is one message about one subscription; a **dialect** is its format (Ews, Graph, Jmap, Google),
  * which is recognised by the body, or by Google's headers; a **verdict** is what was decided about it.
@@ -10,5 +10,5 @@
  * - Secrets are not stored.
  */
 export { type Inbox, openInbox } from './inbox.ts';
-export { findSender, openReceiver, receive, webhookPaths } from './receiving.ts';
+export { findSender, inboxPaths, openReceiver, receive } from './receiving.ts';
 export { forgetOldNotifications, forgetRefusedNotifications } from './retention.ts';
