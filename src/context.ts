@@ -2,7 +2,7 @@ import type { Config } from './config.ts';
 import { connections } from './db/connections.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { type Notifications, openNotifications } from './db/notifications.ts';
-import { minute, openRates, type Rates } from './db/rates.ts';
+import { openRates, type Rates } from './db/rates.ts';
 import { openStandbys, type Standbys } from './db/standbys.ts';
 import type { Log } from './log.ts';
 import type { Traces } from './tracing.ts';
@@ -100,11 +100,11 @@ export type Context = {
 export const reading = <T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> =>
   context.standbys ? context.standbys.read((db) => work(db ? { ...context, db } : context)) : work(context);
 
-/** @param rateWindow milliseconds over which limits per minute are counted */
+/** @param rateWindow milliseconds over which limits per minute are counted; a minute when left out */
 export async function openContext(
   config: Config,
   log: Log,
-  rateWindow = minute,
+  rateWindow?: number,
 ): Promise<Context & { close(): Promise<void> }> {
   const url = config.PooledDatabaseUrl ?? config.DatabaseUrl;
   const common = { log, pooled: config.PooledDatabaseUrl !== undefined };

@@ -1,7 +1,6 @@
+import { hour } from '../time/durations.ts';
 import type { Sweep } from '../worker/task.ts';
 import { forgetOldActs } from './service.ts';
-
-const hour = 3_600_000;
 
 export const sweeps: readonly Sweep[] = [
   {

@@ -1,3 +1,4 @@
+import { hour, minute } from '../time/durations.ts';
 import type { Sweep } from '../worker/task.ts';
 import {
   countNoShows,
@@ -8,8 +9,6 @@ import {
   hasOverdue,
   releaseNoShows,
 } from './service.ts';
-
-const [minute, hour] = [60_000, 3_600_000];
 
 export const sweeps: readonly Sweep[] = [
   {

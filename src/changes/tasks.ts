@@ -1,7 +1,6 @@
+import { minute } from '../time/durations.ts';
 import type { Sweep } from '../worker/task.ts';
 import { changeFigures, forgetOldChanges, mayHaveUnplaced, placeChanges } from './service.ts';
-
-const minute = 60_000;
 
 export const sweeps: readonly Sweep[] = [
   {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
+import { minute } from '../time/durations.ts';
 import type { Database } from './database.ts';
 
 /** How often a key was used in the present window, and when the next window begins by this machine's clock. */
@@ -13,9 +14,6 @@ export type Rates = {
   close(): Promise<void>;
 };
 
-/** The window of limits per minute, in milliseconds. */
-export const minute = 60_000;
-
 /** `shared`: the sum over all processes at the last exchange. `own`: counted here since then. */
 type Count = { shared: number; own: number };
 
@@ -27,7 +25,7 @@ const shareEvery = 1_000;
  * the sums of all processes. So a limit may be exceeded by what the processes admit within a second, and in an outage of the
  * database each process counts alone. Windows follow the database's clock.
  */
-export function openRates(db: Database, log: Log, windowLength: number): Rates {
+export function openRates(db: Database, log: Log, windowLength = minute): Rates {
   const counts = new LRUCache<string, Count>({ max: mostKeys });
   let windowStart = 0;
   /** Milliseconds by which the database's clock is ahead of ours. */

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { sql } from 'kysely';
 import type { Finding } from '../finding.ts';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { isTimeZone, zoneFor } from '../time/zones.ts';
 import type { Database } from './database.ts';
 
@@ -64,7 +65,7 @@ function* sampleZones(used: ReadonlySet<string>, from: number): Generator<Sample
     const { offsetAt } = zoneFor(zone);
     for (let days = 0; days < comparedDays; days += used.has(zone) ? 1 : 28) {
       const at = new Date(from + days * dayLength);
-      yield { zone, at, offset: offsetAt(at.getTime()) / 60_000 };
+      yield { zone, at, offset: offsetAt(at.getTime()) / minute };
     }
   }
 }

@@ -1,6 +1,7 @@
 /** The timetable of the demo tenant, as the body of a lesson import (contract 4.1). Pure. */
 import type { TenantFile } from '../tenants/service.ts';
 import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { localDateOf, zoneFor } from '../time/zones.ts';
 
 type DemoLesson = {
@@ -136,7 +137,7 @@ function listJobs(
       const lastDay = ende < beginn ? day + 1 : day;
       if (!isRegular(dateText(day)) || !isRegular(dateText(lastDay))) continue;
       const utc = (day: number, clock: string) =>
-        new Date(zone.instantOf(day * dayLength + minutesOf(clock) * 60_000)).toISOString().replace('.000Z', 'Z');
+        new Date(zone.instantOf(day * dayLength + minutesOf(clock) * minute)).toISOString().replace('.000Z', 'Z');
       const jobId = `demo-${week}-${klasse}`;
       const job = jobs.get(jobId) ?? {
         JobID: jobId,

@@ -1,6 +1,7 @@
 /** When rooms are open, and the zone offsets of their locations: cached by location until they may have changed, or the day is over. */
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
+import { minute } from '../time/durations.ts';
 import { zoneFor } from '../time/zones.ts';
 import type { StoredPlan } from './plan.ts';
 
@@ -27,7 +28,7 @@ type Days = {
 
 function listOffsets(timeZone: string, start: number, end: number): ZoneOffset[] {
   const offsets = zoneFor(timeZone).offsetsIn(start, end);
-  return offsets.map(({ from, offset }) => ({ from, offsetMinutes: offset / 60_000 }));
+  return offsets.map(({ from, offset }) => ({ from, offsetMinutes: offset / minute }));
 }
 
 export type LocalDays = {

@@ -1,12 +1,13 @@
 /** Makes snapshots and heartbeats. Pure. */
 import { hash } from 'node:crypto';
+import { minute } from '../time/durations.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
 import { toSlots } from './slots.ts';
 import { stateAt } from './state.ts';
 
 const staleAfterSeconds = 90;
-const trustedForMs = 15 * 60_000;
+const trustedForMs = 15 * minute;
 
 /** The part of a snapshot that is about the room, without the times of the message itself. */
 export type Content = Omit<RoomSnapshot, 'kind' | 'serverTime' | 'asOf' | 'trustUntil' | 'staleAfterSeconds'>;

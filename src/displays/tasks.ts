@@ -1,3 +1,4 @@
+import { minute } from '../time/durations.ts';
 import type { Sweep } from '../worker/task.ts';
 import { displayFigures, findSilent, forgetPairings, hasLate } from './service.ts';
 
@@ -10,5 +11,5 @@ export const sweeps: readonly Sweep[] = [
     },
     figures: displayFigures,
   },
-  { name: 'forget old pairings', every: 60_000, isAlone: true, run: ({ work }) => forgetPairings(work) },
+  { name: 'forget old pairings', every: minute, isAlone: true, run: ({ work }) => forgetPairings(work) },
 ];

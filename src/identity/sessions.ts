@@ -10,11 +10,10 @@ import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import { NotAuthenticated } from '../errors.ts';
+import { minute } from '../time/durations.ts';
 import { viewerColumns } from './callers.ts';
 import { pepperOf, pinsCount } from './pins.ts';
 import { deriveKey } from './sealing.ts';
-
-const minute = 60_000;
 
 /** Who signs in: a person, by a PIN or (null) at an outside provider. */
 type Owner = { mandatorId: number; personId: number; pinId: number | null };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hour, minute } from '../time/durations.ts';
 import { defineTask, type Sweep } from '../worker/task.ts';
 import {
   batchFigures,
@@ -9,8 +10,6 @@ import {
   recoverBatches,
   runNextBatch,
 } from './service.ts';
-
-const [minute, hour] = [60_000, 3_600_000];
 
 const payload = z.object({ mandatorId: z.int().positive() });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minute } from '../time/durations.ts';
 import { defineTask, type Sweep, type Task } from '../worker/task.ts';
 import {
   followedSettings,
@@ -35,7 +36,7 @@ export const sweeps: readonly Sweep[] = [
   },
   {
     name: 'forget old mail subscriptions',
-    every: 60_000,
+    every: minute,
     isAlone: true,
     run: ({ work }) => forgetOldSubscriptions(work),
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minute } from '../time/durations.ts';
 import { defineTask, type Sweep, type Task } from '../worker/task.ts';
 import {
   deliverEvents,
@@ -9,8 +10,6 @@ import {
   queueDue,
   webhookFigures,
 } from './service.ts';
-
-const minute = 60_000;
 
 export const tasks: readonly Task[] = [
   defineTask({
