@@ -19,9 +19,15 @@ export type CalendarToken = {
 };
 
 export const columns = [
-  ...(['id', 'resource_id as resourceId', 'person_id as personId', 'label'] as const),
-  ...(['class as klasse', 'teacher as lehrperson'] as const),
-  ...(['created_at as createdAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
+  'id',
+  'resource_id as resourceId',
+  'person_id as personId',
+  'label',
+  'class as klasse',
+  'teacher as lehrperson',
+  'created_at as createdAt',
+  'revoked_at as revokedAt',
+  'last_used_at as lastUsedAt',
 ] as const;
 
 const tokenById = readById<CalendarToken>('calendar token by id', (from) => from('calendar_token').select(columns));

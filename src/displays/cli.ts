@@ -100,8 +100,13 @@ export const addCommands: AddCommands = (program, action) => {
         const { viewer } = await displays.openOffice(db, options.mandator);
         const listed = await displays.listAllDevices(db, viewer);
         const rows = listed.map((one) => [
-          ...[one.id, one.name, roomsOf(one), one.mayBook ? 'yes' : 'no', one.privacy],
-          ...[formatAge(one.ageSeconds), stateOf(one)],
+          one.id,
+          one.name,
+          roomsOf(one),
+          one.mayBook ? 'yes' : 'no',
+          one.privacy,
+          formatAge(one.ageSeconds),
+          stateOf(one),
         ]);
         print(
           formatTable(['Id', 'Name', 'Rooms', 'Books', 'Privacy', 'Last heard', 'State'], rows),

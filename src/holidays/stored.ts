@@ -28,8 +28,16 @@ export type HolidayCalendar = {
 export const mostCalendars = 50;
 
 export const columns = [
-  ...(['id', 'location_id as locationId', 'name', 'closes', 'url', 'read_at as readAt', 'fault'] as const),
-  ...(['fault_at as faultAt', sql<HolidayReading | null>`reading`.as('reading'), 'version'] as const),
+  'id',
+  'location_id as locationId',
+  'name',
+  'closes',
+  'url',
+  'read_at as readAt',
+  'fault',
+  'fault_at as faultAt',
+  sql<HolidayReading | null>`reading`.as('reading'),
+  'version',
 ] as const;
 
 /** Either the holidays themselves or the address at which they are read. */

@@ -95,8 +95,13 @@ export async function listPins(db: Database, mandatorId: number, personId?: numb
 }
 
 const columns = [
-  ...(['id as pinId', 'person_id as personId', 'label', 'created_at as createdAt'] as const),
-  ...(['expires_at as expiresAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
+  'id as pinId',
+  'person_id as personId',
+  'label',
+  'created_at as createdAt',
+  'expires_at as expiresAt',
+  'revoked_at as revokedAt',
+  'last_used_at as lastUsedAt',
 ] as const;
 
 export const selectPins = (db: Database, mandatorId: number) =>

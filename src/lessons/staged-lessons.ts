@@ -83,9 +83,16 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
   else {
     const columns = sql.join(
       [
-        ...['index', 'lektion_index', 'job', 'refused', 'has_unknown', 'beginn_assumed_utc', 'ende_assumed_utc'],
+        'index',
+        'lektion_index',
+        'job',
+        'refused',
+        'has_unknown',
+        'beginn_assumed_utc',
+        'ende_assumed_utc',
         ...lessonFields.map(({ column }) => column),
-        ...['matches', 'resource_id'],
+        'matches',
+        'resource_id',
       ].map((column) => sql.id(column)),
     );
     if (batch.operation === 'Create')

@@ -54,8 +54,17 @@ export const addReadingOptions = (command: Command): Command =>
     .option('--allow-removal', 'delete more than a fifth of the stored lessons, if the files do not list them');
 
 const readingOptions: readonly (keyof ReadingOptions)[] = [
-  ...(['term', 'timeGrid', 'rooms', 'mapping', 'profile', 'saveProfile'] as const),
-  ...(['source', 'since', 'location', 'sharedRoom', 'allowRemoval'] as const),
+  'term',
+  'timeGrid',
+  'rooms',
+  'mapping',
+  'profile',
+  'saveProfile',
+  'source',
+  'since',
+  'location',
+  'sharedRoom',
+  'allowRemoval',
 ];
 
 /** @throws CommandFailed for options that say how timetable files are read: JSON needs none */

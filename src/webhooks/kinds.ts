@@ -2,8 +2,14 @@
 import type { FeedEvent } from '../changes/service.ts';
 
 export const eventKinds = [
-  ...(['BatchEnded', 'BookingCreated', 'BookingChanged', 'BookingCancelled', 'BookingReleased'] as const),
-  ...(['DisplaySilent', 'DisplayBack', 'MailConflict'] as const),
+  'BatchEnded',
+  'BookingCreated',
+  'BookingChanged',
+  'BookingCancelled',
+  'BookingReleased',
+  'DisplaySilent',
+  'DisplayBack',
+  'MailConflict',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 /** What a delivery is of. */

@@ -38,10 +38,18 @@ const place = sql<FeedPlace | null>`case when seen_position is not null
   then jsonb_build_object('position', seen_position, 'micros', seen_micros) end`;
 
 export const columns = [
-  ...(['id', 'name', 'url', sql<EventKind[]>`kinds`.as('kinds'), 'version', 'failures'] as const),
+  'id',
+  'name',
+  'url',
+  sql<EventKind[]>`kinds`.as('kinds'),
+  'version',
+  'failures',
   sql<boolean>`disabled_at is null`.as('enabled'),
-  ...(['disabled_at as disabledAt', 'failing_since as failingSince', 'succeeded_at as succeededAt'] as const),
-  ...(['due_at as dueAt', sql<DisabledReason | null>`disabled_because`.as('disabledBecause')] as const),
+  'disabled_at as disabledAt',
+  'failing_since as failingSince',
+  'succeeded_at as succeededAt',
+  'due_at as dueAt',
+  sql<DisabledReason | null>`disabled_because`.as('disabledBecause'),
   sql<Date | null>`case when former_until > now() then former_until end`.as('formerSecretUntil'),
   place.as('seen'),
   sql<number>`(select count(*)::int from webhook_event as event

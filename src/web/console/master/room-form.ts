@@ -43,8 +43,17 @@ type Values = {
 };
 
 const fields = [
-  ...['name', 'locationId', 'kind', 'capacity', 'equipment'],
-  ...['mailbox', 'calendarWriting', 'calendarEdits', 'declineConflicts', 'checkInMinutes', 'policyId'],
+  'name',
+  'locationId',
+  'kind',
+  'capacity',
+  'equipment',
+  'mailbox',
+  'calendarWriting',
+  'calendarEdits',
+  'declineConflicts',
+  'checkInMinutes',
+  'policyId',
 ];
 
 const answerOf = (yes: boolean | null | undefined) => (yes == null ? '' : yes ? 'Yes' : 'No');

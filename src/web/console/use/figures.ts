@@ -5,12 +5,24 @@ import { type Child, html } from '../parts/html.ts';
 import { t } from '../texts/use.ts';
 
 export const headOfUse = (): string[] => [
-  ...[`${t().occupancy} %`, t().open, t().occupied, t().outside, t().unused, t().bookings, t().noShows],
+  `${t().occupancy} %`,
+  t().open,
+  t().occupied,
+  t().outside,
+  t().unused,
+  t().bookings,
+  t().noShows,
   t().releasedEarly,
 ];
 export const cellsOfUse = (use: FiguresFragment): Cell[] => [
-  ...[use.occupancyPercent, use.openMinutes, use.occupiedMinutes, use.outsideMinutes, use.unusedMinutes],
-  ...[use.bookings, use.noShows, use.releasedEarly],
+  use.occupancyPercent,
+  use.openMinutes,
+  use.occupiedMinutes,
+  use.outsideMinutes,
+  use.unusedMinutes,
+  use.bookings,
+  use.noShows,
+  use.releasedEarly,
 ];
 
 type Figure = {
