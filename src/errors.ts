@@ -13,6 +13,36 @@ export type FieldError = {
   column?: number | null;
 };
 
+export const shorten = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
+
+/** A JSON pointer (RFC 6901). */
+export const pointerTo = (keys: readonly PropertyKey[]): string =>
+  shorten(keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), 990);
+
+/** The same place for people: `Periods[0].Opens`. */
+export const pathOf = (keys: readonly PropertyKey[]): string =>
+  keys
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${shorten(String(key), 100)}`))
+    .join('')
+    .replace(/^\./, '');
+
+/** The fault of a member of a body; `text` says what is wrong with it and what helps. */
+export const memberFault = (field: string, code: string, text: string): FieldError => ({
+  field,
+  pointer: `/${field}`,
+  code,
+  message: `${field}: ${text}.`,
+});
+
+/** The fault of a parameter of a query. */
+export const parameterFault = (field: string, code: string, text: string): FieldError => ({
+  ...memberFault(field, code, text),
+  pointer: null,
+});
+
+const messageOf = (faults: readonly FieldError[]) => faults.map(({ message }) => message).join(' ');
+
 export const statusOfCode = {
   Malformed: 400,
   NotAuthenticated: 401,
@@ -43,6 +73,7 @@ export abstract class DomainError extends Error {
 
 /** The request could not be read: broken JSON, wrong shape, unusable characters. */
 export class Malformed extends DomainError {
+  static readonly of = (...faults: FieldError[]) => new Malformed(messageOf(faults), faults);
   readonly code = 'Malformed';
   override readonly errors: FieldError[];
   constructor(message: string, errors: FieldError[] = []) {
@@ -67,8 +98,9 @@ export class NotFound extends DomainError {
 export class MethodNotAllowed extends DomainError {
   readonly code = 'MethodNotAllowed';
   readonly allow: string[];
-  constructor(message: string, allow: string[]) {
-    super(message);
+  /** @param allow the methods that are possible; GET stands for HEAD too in the message */
+  constructor(method: string | undefined, allow: string[]) {
+    super(`${method} is not possible here; use ${allow.filter((one) => one !== 'HEAD').join(' or ')}.`);
     this.allow = allow;
   }
 }
@@ -107,6 +139,7 @@ export class UnsupportedMediaType extends DomainError {
 
 /** The input is readable, but breaks a rule. */
 export class InvalidInput extends DomainError {
+  static readonly of = (...faults: FieldError[]) => new InvalidInput(messageOf(faults), faults);
   readonly code = 'InvalidInput';
   override readonly errors: FieldError[];
   constructor(message: string, errors: FieldError[] = []) {
@@ -115,7 +148,15 @@ export class InvalidInput extends DomainError {
   }
 }
 
+/** Whole seconds until an instant. */
+export const secondsUntil = (at: Date): number => Math.max(0, Math.ceil((at.getTime() - Date.now()) / 1_000));
+
 export class LimitExceeded extends DomainError {
+  /** The refusal of more than `most` uses until an instant; `of` says of what: `requests in a minute for one token`. */
+  static readonly until = (resetsAt: Date, most: number, of: string, remedy = '') => {
+    const seconds = Math.max(1, secondsUntil(resetsAt));
+    return new LimitExceeded(`More than ${most} ${of}; wait ${seconds} seconds.${remedy}`, seconds);
+  };
   readonly code = 'LimitExceeded';
   override readonly retryAfter: number | undefined;
   constructor(message: string, retryAfter?: number) {

@@ -1,7 +1,7 @@
 /** Schemas of members that records and bodies of several rooms share: Pascal case in REST, camel case in GraphQL and code. */
 import { z } from 'zod';
 import { type IdNoun, naming } from './nouns.ts';
-import { mostId } from './storable.ts';
+import { isStorable, mostId, notStorable } from './storable.ts';
 
 /** The id of a record of the noun. */
 export const id = (noun: IdNoun, description: string) => naming(noun, z.int().min(1).meta({ description }));
@@ -25,14 +25,15 @@ const liveMark = 'x-live';
 export const live = <T extends z.ZodType>(schema: T): T => schema.meta({ [liveMark]: true });
 export const isLive = (schema: z.ZodType | undefined): boolean => schema?.meta()?.[liveMark] === true;
 
-/** A text of a body, trimmed and in Unicode NFC. */
+/** A text of a body, or of a tenant file, trimmed and in Unicode NFC. */
 export const sentText = (most: number) =>
   z
     .string('must be a text in quotes')
     .trim()
+    .refine(isStorable, { error: notStorable, abort: true })
     .normalize('NFC')
-    .min(1, 'must not be empty')
-    .max(most, `must have at most ${most} characters`);
+    .min(1, { error: 'must not be empty', abort: true })
+    .max(most, { error: `must have at most ${most} characters`, abort: true });
 
 /** An instant of a body, or of a query. */
 export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:00:00Z') =>

@@ -1,8 +1,8 @@
 /** Checks a body or the variables of a call: reports all of its faults at once, each with its place in what was sent. */
 import { z } from 'zod';
-import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
+import { DomainError, type FieldError, InvalidInput, Malformed, pathOf, pointerTo, shorten } from './errors.ts';
 import { lowerFirst, upperFirst } from './fields.ts';
-import { isStorable, mostId } from './storable.ts';
+import { isStorable, mostId, notStorable } from './storable.ts';
 import './wording.ts';
 
 const deepest = 32;
@@ -15,25 +15,11 @@ const mostInMessage = 20;
 
 type Keys = readonly (string | number)[];
 
-export const shorten = (text: string, most: number): string =>
-  text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
-
-/** RFC 6901. */
-const pointerOf = (keys: Keys) =>
-  shorten(keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), 990);
-
-/** `Periods[0].Opens`. */
-const pathOf = (keys: Keys) =>
-  keys
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${shorten(key, 100)}`))
-    .join('')
-    .replace(/^\./, '');
-
 function unreadable(keys: Keys, text: string): Malformed {
   const message = `${pathOf(keys) || 'The body'}: ${text}.`;
   const field = keys.findLast((key) => typeof key === 'string') ?? null;
   return new Malformed(message, [
-    { field: field && shorten(field, 100), pointer: pointerOf(keys), code: 'Malformed', message },
+    { field: field && shorten(field, 100), pointer: pointerTo(keys), code: 'Malformed', message },
   ]);
 }
 
@@ -56,8 +42,7 @@ export function inPascalCase(sent: unknown): unknown {
   }
   function convert(value: unknown): unknown {
     if (++values > mostValues) throw unreadable([], `holds more than ${mostValues} values`);
-    if (typeof value === 'string' && !isStorable(value))
-      throw unreadable(keys, 'a text must not hold U+0000 or half of a surrogate pair');
+    if (typeof value === 'string' && !isStorable(value)) throw unreadable(keys, `a text ${notStorable}`);
     if (typeof value !== 'object' || value === null) return value;
     if (keys.length === deepest) throw unreadable(keys, `nested deeper than ${deepest} levels`);
     if (Array.isArray(value)) return value.map((item, index) => inner(index, item));
@@ -67,7 +52,7 @@ export function inPascalCase(sent: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => {
         const name = upperFirst(key);
-        if (!isStorable(key)) throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
+        if (!isStorable(key)) throw unreadable(keys, `a name ${notStorable}`);
         if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
         names.add(name);
         return [name, inner(key, member)];
@@ -125,7 +110,7 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
     const field = names.findLast((name) => typeof name === 'string');
     return {
       field: field === undefined ? null : shorten(field, 100),
-      pointer: pointerOf(follow(path).keys),
+      pointer: pointerTo(follow(path).keys),
       code,
       message: `${pathOf(names) || 'The body'}: ${text}.`,
     };
@@ -158,7 +143,7 @@ export function respell(error: unknown, sent: unknown): void {
   for (const fault of error.errors) {
     const path = fault.pointer?.split('/').slice(1) ?? [];
     const keys = path.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
-    if (fault.pointer) fault.pointer = pointerOf(follow(keys).keys);
+    if (fault.pointer) fault.pointer = pointerTo(follow(keys).keys);
   }
 }
 

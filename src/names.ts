@@ -12,6 +12,8 @@ export const reservedNames: ReadonlySet<string> = new Set(
   'connect api healthz readyz metrics swagger webservices assets .well-known'.split(' '),
 );
 
-/** Whether a segment of a path may be the code of a mandator, in any case. */
-export const isMandator = (name: string): boolean =>
-  /^[a-z0-9_-]{1,64}$/i.test(name) && !reservedNames.has(name.toLowerCase());
+/** The code of a mandator, in any case. */
+export const mandatorForm = /^[a-z0-9_-]{1,64}$/i;
+
+/** Whether a segment of a path may be the code of a mandator. */
+export const isMandator = (name: string): boolean => mandatorForm.test(name) && !reservedNames.has(name.toLowerCase());

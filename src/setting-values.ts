@@ -1,6 +1,6 @@
 /** Schemas of the values of settings, each with its message for a wrong value. */
 import { z } from 'zod';
-import { reservedNames } from './names.ts';
+import { mandatorForm, reservedNames } from './names.ts';
 
 export const text = z.string().min(1);
 export const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
@@ -76,7 +76,7 @@ export const mandator = z
     error: 'no mandator can have this name, it is reserved',
     abort: true,
   })
-  .regex(/^[a-z0-9_-]{1,64}$/i, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
+  .regex(mandatorForm, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
 
 /** A URL that may have a query; mail servers append their own parameters. */
 export const endpoint = z.string().refine((text) => {

@@ -9,4 +9,6 @@ export const mostLongId = Number.MAX_SAFE_INTEGER;
 /** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-export const storableText = z.string().refine(isStorable, 'must not hold U+0000 or half of a surrogate pair');
+export const notStorable = 'must not hold U+0000 or half of a surrogate pair';
+
+export const storableText = z.string().refine(isStorable, notStorable);

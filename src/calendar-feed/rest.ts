@@ -4,8 +4,8 @@ import type { Context, Viewer } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { toFields, upperFirst } from '../fields.ts';
+import { isKnown } from '../http/answers.ts';
 import { id, paging } from '../query-parameters.ts';
-import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { type DescribedAnswer, type RestAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
@@ -64,7 +64,7 @@ async function answerFeed(
   request: Request,
 ): Promise<RestAnswer> {
   const { etag, write } = await feed.readFeed(context, viewer, of);
-  const body = isKnown(request, etag) ? '' : await write();
+  const body = isKnown(request.headers, etag) ? '' : await write();
   return { status: 200, headers: { ETag: etag }, body };
 }
 

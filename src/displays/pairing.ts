@@ -4,14 +4,15 @@
  * requests from one IP address keeps strangers from listing them.
  */
 import { randomBytes } from 'node:crypto';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { InvalidInput, NotFound } from '../errors.ts';
-import { hashDisplayToken, makeDisplayToken, normalizeAddress } from '../identity/service.ts';
+import { InvalidInput, memberFault, NotFound } from '../errors.ts';
+import { networkOf } from '../http/networks.ts';
+import { hashDisplayToken, makeDisplayToken } from '../identity/service.ts';
+import { isMandator } from '../names.ts';
 import { createDisplayPerson } from '../tenants/service.ts';
 import { getDevice, settingsOf, subjectOf } from './devices.ts';
 import type { Display, Privacy } from './display.ts';
@@ -73,7 +74,7 @@ export async function requestPairing(
 ): Promise<Pairing> {
   const name = mandator.toLowerCase();
   await checkAsked(db, name, asked);
-  const network = ipKeyGenerator(normalizeAddress(address), networkBits);
+  const network = networkOf(address, networkBits);
   await makePlace(db, name, network);
   const token = makeDisplayToken();
   for (;;) {
@@ -100,7 +101,7 @@ async function checkAsked(db: Database, mandator: string, { resourceId, location
   const inUse = (table: 'resource' | 'location', id: number | null) =>
     sql<boolean>`${id}::bigint is null or exists (select from ${sql.table(table)} as one
       where one.mandator_id = mandator.id and one.id = ${id} and one.active)`;
-  const found = /^[\w-]{1,64}$/.test(mandator)
+  const found = isMandator(mandator)
     ? await db
         .selectFrom('mandator')
         .where('code', '=', mandator)
@@ -112,11 +113,11 @@ async function checkAsked(db: Database, mandator: string, { resourceId, location
       'There is no such tenant; its code is the first part of the address of a sign: correct it there.',
     );
   const refuse = (field: string, code: string, what: string) => {
-    const message = `${field}: there is no ${what} of this id in use; it is the last part of the address of a sign: correct it there.`;
-    throw new InvalidInput(message, [{ field, pointer: `/${field}`, code, message }]);
+    const text = `there is no ${what} of this id in use; it is the last part of the address of a sign: correct it there`;
+    return InvalidInput.of(memberFault(field, code, text));
   };
-  if (!found.hasResource) refuse('ResourceId', 'UnknownResource', 'resource');
-  if (!found.hasLocation) refuse('LocationId', 'UnknownLocation', 'location');
+  if (!found.hasResource) throw refuse('ResourceId', 'UnknownResource', 'resource');
+  if (!found.hasLocation) throw refuse('LocationId', 'UnknownLocation', 'location');
 }
 
 /**
@@ -221,8 +222,8 @@ async function takePairing(
     .returning(['token_hash as tokenHash', 'resource_id as resourceId'])
     .executeTakeFirst();
   if (taken) return taken;
-  const message = `Code: no device shows this code; a code counts for ${codeMinutes} minutes and once: read the one that is on its screen now.`;
-  throw new InvalidInput(message, [{ field: 'Code', pointer: '/Code', code: 'UnknownCode', message }]);
+  const text = `no device shows this code; a code counts for ${codeMinutes} minutes and once: read the one that is on its screen now`;
+  throw InvalidInput.of(memberFault('Code', 'UnknownCode', text));
 }
 
 /** The room that the device has named, if it is an active room of this tenant. */

@@ -1,7 +1,7 @@
 /** Checks of the rooms that a display is given. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { Conflict, InvalidInput } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault } from '../errors.ts';
 
 type NamedPlace = { name: string; timeZone: string };
 
@@ -11,8 +11,8 @@ export const mostResources = 100;
 /** @throws InvalidInput */
 export function checkSomeRoom(resourceIds: readonly number[], locationId: number | null): void {
   if (resourceIds.length > 0 || locationId !== null) return;
-  const message = 'ResourceIds: a display shows at least one room; name rooms, or a location for all of its rooms.';
-  throw new InvalidInput(message, [{ field: 'ResourceIds', pointer: '/ResourceIds', code: 'MissingField', message }]);
+  const text = 'a display shows at least one room; name rooms, or a location for all of its rooms';
+  throw InvalidInput.of(memberFault('ResourceIds', 'MissingField', text));
 }
 
 /**
@@ -42,7 +42,7 @@ export async function checkResources(
     const pointer = `/ResourceIds/${index}`;
     return known.has(id) ? [] : [{ field: 'ResourceIds', pointer, code: 'UnknownResource', message }];
   });
-  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  if (faults.length > 0) throw InvalidInput.of(...faults);
   const retired = found.find(({ active }) => !active);
   if (retired)
     throw new Conflict(`The resource ${retired.name} is not active; set it to active first, or leave it out.`);
@@ -58,11 +58,7 @@ export async function checkLocation(trx: Transaction, mandatorId: number, id: nu
     .select(['name', 'time_zone as timeZone', 'active'])
     .forShare()
     .executeTakeFirst();
-  const message = 'LocationId: there is no location of this id.';
-  if (!found)
-    throw new InvalidInput(message, [
-      { field: 'LocationId', pointer: '/LocationId', code: 'UnknownLocation', message },
-    ]);
+  if (!found) throw InvalidInput.of(memberFault('LocationId', 'UnknownLocation', 'there is no location of this id'));
   if (!found.active) throw new Conflict('The location is not active; set it to active first.');
   return found;
 }

@@ -6,7 +6,7 @@ import type { InputRef } from '@pothos/core';
 import { z } from 'zod';
 import { type Fields, toFields } from '../fields.ts';
 import { nounOf } from '../nouns.ts';
-import { isStorable } from '../storable.ts';
+import { isStorable, notStorable } from '../storable.ts';
 import type { Builder } from './builder.ts';
 import { faultOf, idValue, plainValue } from './ids.ts';
 import { describeMember, inWords, nameOf } from './names.ts';
@@ -23,7 +23,7 @@ export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () =
   const schema = bare(wrapped);
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'string') {
-    if (!isStorable(value)) report(path, 'a text must not hold U+0000 or half of a surrogate pair', 'Malformed');
+    if (!isStorable(value)) report(path, `a text ${notStorable}`, 'Malformed');
     const noun = nounOf(schema);
     const fault = noun && faultOf(noun, value);
     if (fault) report(path, fault, 'InvalidValue');

@@ -4,6 +4,7 @@ import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
+import { sendText } from '../http/answers.ts';
 import { personSends } from '../http/body-memory.ts';
 import { jsonPieces, LargeJson, openChunks, sendPieces } from '../http/large-json.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
@@ -21,7 +22,7 @@ const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+js
 /** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
 function checkRequest(request: IncomingMessage): void {
   const { method, headers } = request;
-  if (method !== 'POST') throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
+  if (method !== 'POST') throw new MethodNotAllowed(method, ['POST']);
   if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
     throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
@@ -178,12 +179,7 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
         return data.giveBack();
       }
       if (result && !result.errors) {
-        const text = JSON.stringify(result);
-        response.setHeader('Content-Type', `${type}; charset=utf-8`);
-        const length = Buffer.byteLength(text);
-        response.setHeader('Content-Length', length);
-        // For ASCII both encodings give the same bytes, and Node copies latin1 faster.
-        response.end(text, length === text.length ? 'latin1' : 'utf8');
+        sendText(response, JSON.stringify(result), type as string);
         return;
       }
       const known = read instanceof GraphQLError ? { errors: [read] } : result;

@@ -1,8 +1,8 @@
 import { GraphQLError } from 'graphql';
+import { shorten } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import { shorten } from '../input.ts';
 import type { Log } from '../log.ts';
-import { extensionsOf, type GraphqlCode, graphqlCodeOf, graphqlCodes, internal } from './failures.ts';
+import { extensionsOf, type GraphqlCode, graphqlCodeOf, graphqlCodes, internal, ourFault } from './failures.ts';
 
 /** The error that our code threw; undefined if GraphQL itself made it. */
 function causeOf(error: GraphQLError): unknown {
@@ -40,7 +40,7 @@ export function presentError(error: GraphQLError, requestId: string, log: Log): 
   const err = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
   if (!known) log.error({ requestId, path: error.path?.join('.'), err }, 'unexpected error');
   else if (known !== cause) log.warn({ requestId, err }, 'answered as an error of the database');
-  const message = known?.message ?? 'Something went wrong on our side. Quote the traceId when you report it.';
+  const message = known?.message ?? ourFault;
   const extensions = known ? extensionsOf(known) : { code: internal, traceId: requestId };
   return new GraphQLError(message, { nodes: error.nodes, path: error.path, extensions });
 }

@@ -4,14 +4,25 @@ import type { DomainError, ErrorCode } from '../errors.ts';
 
 /** Every `extensions.code` of a top-level error. */
 export const graphqlCodes = [
-  ...(['BAD_REQUEST', 'BAD_USER_INPUT', 'CONFLICT', 'FORBIDDEN', 'GRAPHQL_PARSE_FAILED'] as const),
-  ...(['GRAPHQL_VALIDATION_FAILED', 'INTERNAL_ERROR', 'LIMIT', 'NOT_AUTHENTICATED', 'NOT_FOUND'] as const),
-  ...(['PERSISTED_QUERY_MISMATCH', 'PERSISTED_QUERY_NOT_FOUND', 'UNAVAILABLE'] as const),
+  'BAD_REQUEST',
+  'BAD_USER_INPUT',
+  'CONFLICT',
+  'FORBIDDEN',
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'INTERNAL_ERROR',
+  'LIMIT',
+  'NOT_AUTHENTICATED',
+  'NOT_FOUND',
+  'PERSISTED_QUERY_MISMATCH',
+  'PERSISTED_QUERY_NOT_FOUND',
+  'UNAVAILABLE',
 ] as const;
 export type GraphqlCode = (typeof graphqlCodes)[number];
 
-/** The code of a fault of ours. */
+/** The code and the message of a fault of ours. */
 export const internal: GraphqlCode = 'INTERNAL_ERROR';
+export const ourFault = 'Something went wrong on our side. Quote the traceId when you report it.';
 
 /** The code of each domain error. */
 export const graphqlCodeOf: Record<ErrorCode, GraphqlCode> = {
@@ -57,9 +68,6 @@ export function graphqlFailure(
   if (!type) return undefined;
   const told = error
     ? { message: error.message, extensions: { ...extensionsOf(error), traceId: requestId } }
-    : {
-        message: 'Something went wrong on our side. Quote the traceId when you report it.',
-        extensions: { code: internal, traceId: requestId },
-      };
+    : { message: ourFault, extensions: { code: internal, traceId: requestId } };
   return { type, body: { errors: [told] } };
 }

@@ -7,6 +7,7 @@ import fs from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { Context } from '../context.ts';
+import { isKnown } from '../http/answers.ts';
 import type { Calls, CallsOptions } from './calls.ts';
 import { acceptsUpgrade, checkUpgrade } from './upgrades.ts';
 
@@ -59,7 +60,7 @@ export function createGraphqlServer(context: Context, options: CallsOptions): Gr
       const { text, etag } = await (schema ??= readSchema());
       response.setHeader('ETag', etag);
       response.setHeader('Cache-Control', 'no-cache');
-      if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag)) {
+      if (isKnown(request.headers, etag)) {
         response.statusCode = 304;
         response.end();
         return;

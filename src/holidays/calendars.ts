@@ -8,7 +8,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { InvalidInput, NotFound } from '../errors.ts';
+import { InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
@@ -65,10 +65,7 @@ export async function getCalendar(db: Database, viewer: Viewer, id: number): Pro
   return found;
 }
 
-const invalid = (field: string, code: string, text: string) => {
-  const message = `${field}: ${text}.`;
-  return new InvalidInput(message, [{ field, pointer: `/${field}`, code, message }]);
-};
+const invalid = (...fault: Parameters<typeof memberFault>) => InvalidInput.of(memberFault(...fault));
 
 /** @throws InvalidInput for a text that is no calendar */
 function readSent(ics: string): ReadHolidays {

@@ -3,13 +3,12 @@
  * The token is valid until the display is revoked, is not heard from for too long, or its person becomes inactive.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import type { Context, DisplayGrant, Viewer } from '../context.ts';
 import { runPrepared } from '../db/prepared.ts';
 import { LimitExceeded, NotAuthenticated } from '../errors.ts';
 import { openGathering } from '../flow/gather.ts';
-import { normalizeAddress } from './guesses.ts';
+import { networkOf, normalizeAddress } from '../http/networks.ts';
 import { pepperOf } from './pins.ts';
 import { deriveKey } from './sealing.ts';
 
@@ -91,15 +90,10 @@ export function openDevices(context: Context): (token: string, ip: string) => Pr
 
   /** Counts unknown tokens only: a revoked display must not lock out the others of its building. */
   function countWrong(ip: string): void {
-    const address = normalizeAddress(ip);
-    const { used, resetsAt } = rates.count(`wrong-displays ${ipKeyGenerator(address, 64)}`);
+    const { used, resetsAt } = rates.count(`wrong-displays ${networkOf(ip)}`);
     if (used <= wrongPerMinute) return;
-    log.warn({ address }, 'wrong display tokens');
-    const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
-    throw new LimitExceeded(
-      `More than ${wrongPerMinute} wrong tokens of displays in a minute for one address; wait ${seconds} seconds.`,
-      seconds,
-    );
+    log.warn({ address: normalizeAddress(ip) }, 'wrong display tokens');
+    throw LimitExceeded.until(resetsAt, wrongPerMinute, 'wrong tokens of displays in a minute for one address');
   }
 
   async function refuse(hash: Buffer, isKnown: boolean, ip: string): Promise<NotAuthenticated> {

@@ -2,7 +2,6 @@
  * An outside OpenID provider (contract 3, `IdentityProvider.Mode=External`). Its metadata is discovered on the first token
  * and refreshed. Its JWTs are verified here with its public keys, its opaque tokens by introspection.
  */
-import { ipKeyGenerator } from 'express-rate-limit';
 import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
@@ -10,8 +9,10 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
+import { networkOf } from '../http/networks.ts';
 import { fetchSafely } from '../http/safe-fetch.ts';
 import { storableText } from '../storable.ts';
+import { hour, minute } from '../time/durations.ts';
 import { howToSignIn } from './modes.ts';
 import { apiScope } from './tokens.ts';
 
@@ -29,7 +30,6 @@ type Metadata = {
 
 const timeoutMs = 5_000;
 const clockToleranceSeconds = 5;
-const [minute, hour] = [60_000, 3_600_000];
 /** When metadata is refreshed, and how long it is used while the provider does not answer. */
 const [freshForMs, usableForMs] = [10 * minute, hour];
 const [firstPauseMs, longestPauseMs] = [250, 5_000];
@@ -157,7 +157,7 @@ export function openProvider({ config: settings, log }: Context) {
     const { config } = await provider();
     if (!settings.IdentityProvider.ClientId || !config.serverMetadata().introspection_endpoint)
       throw new TokenRefused();
-    if (!isProven && !budget.take(ipKeyGenerator(address, 64)))
+    if (!isProven && !budget.take(networkOf(address)))
       throw new Unavailable('Too many tokens are being checked at the moment; send the same request again.');
     const { active, ...claims } = await oidc
       .tokenIntrospection(config, token, { token_type_hint: 'access_token' })

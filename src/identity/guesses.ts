@@ -3,11 +3,10 @@
  * processes; past the limit no PIN is checked. A revoked or expired PIN does not count as a guess, so that a program that
  * keeps sending it does not lock out its neighbours. A **source** is a client and an IPv4 address or a /64 of IPv6.
  */
-import net from 'node:net';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { networkOf } from '../http/networks.ts';
 import { hashPin, isGuessable, pepperOf, usablePins } from './pins.ts';
 
 export type PinHolder = { mandator: string; personId: number; pinId: number };
@@ -16,12 +15,6 @@ export type PinHolder = { mandator: string; personId: number; pinId: number };
 type Exchanged = { holder?: PinHolder | undefined; throttledFor?: number };
 
 type GuessSource = { clientId: string; network: string };
-
-/** An IPv4 address on a dual-stack socket is written as IPv4. */
-export function normalizeAddress(ip = ''): string {
-  const [address = ''] = ip.replace(/^::ffff:(?=\d+\.)/i, '').split('%', 1);
-  return net.isIP(address) ? address : '0.0.0.0';
-}
 
 /**
  * Requests of a source are handled one after another, so that parallel requests give no more guesses: in this process by a
@@ -55,7 +48,7 @@ export function openExchange({ db, config, log }: Context) {
 
   /** `clientId` and the normalized `address` are where the PIN comes from. */
   return async (pin: string, clientId: string, address: string): Promise<Exchanged> => {
-    const network = ipKeyGenerator(address, 64);
+    const network = networkOf(address);
     const result = await inTurn(`${clientId} ${network}`, () => exchange(pin, { clientId, network }));
     if (!result.holder) log.warn({ clientId, address, throttled: result.throttledFor !== undefined }, 'wrong PIN');
     return result;

@@ -90,7 +90,7 @@ export function identityRoutes(identity: Identity): Router {
   for (const path of alsoOfTenant(configurationPath)) router.get(path, answerConfiguration);
   for (const path of alsoOfTenant(keysPath)) router.get(path, answerKeys);
   router.all([configurationPath, keysPath].flatMap(alsoOfTenant), (request) => {
-    throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+    throw new MethodNotAllowed(request.method, ['GET', 'HEAD']);
   });
   return router;
 }

@@ -13,12 +13,13 @@ import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
 import { isAway } from '../db/resting.ts';
 import { LimitExceeded, NotAuthenticated, TenantAway } from '../errors.ts';
+import { normalizeAddress } from '../http/networks.ts';
 import { takesPins } from '../http/schemes.ts';
 import { farFuture, readHolder, readPerson } from './callers.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
 import { openDevices } from './devices.ts';
 import { type OutsideProvider, openProvider } from './external.ts';
-import { normalizeAddress, openExchange } from './guesses.ts';
+import { openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
 import { beginSession, deleteSession, hashSession, openUses, readSession } from './sessions.ts';
 import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
@@ -36,7 +37,7 @@ export { deriveKey, seal, unseal } from './sealing.ts';
 export { readTerms, sweepSessions } from './sessions.ts';
 export { flowSeconds, SignInFailed } from './sign-in.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
-export { apiScope, normalizeAddress };
+export { apiScope };
 
 /** The state of this room in one process; it ends with the context's notifications. */
 export type Identity = {

@@ -158,15 +158,10 @@ export function sessionRoutes(identity: Identity): Router {
   });
   router.use([startPath, returnPath], endAtPage);
   router.all([`${sessionPath}/options`, startPath, returnPath], (request) => {
-    throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+    throw new MethodNotAllowed(request.method, ['GET', 'HEAD']);
   });
   router.all(sessionPath, (request) => {
-    throw new MethodNotAllowed(`${request.method} is not possible here; use GET, POST or DELETE.`, [
-      'GET',
-      'HEAD',
-      'POST',
-      'DELETE',
-    ]);
+    throw new MethodNotAllowed(request.method, ['GET', 'HEAD', 'POST', 'DELETE']);
   });
   return router;
 }

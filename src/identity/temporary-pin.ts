@@ -1,9 +1,8 @@
 import type { Context } from '../context.ts';
 import { Conflict } from '../errors.ts';
+import { hour } from '../time/durations.ts';
 import { getFirstAdmin } from './callers.ts';
 import { createPin, deletePin, pepperOf, whyPinsDoNotCount } from './pins.ts';
-
-const lifetimeMs = 3_600_000;
 
 /**
  * A PIN of the tenant's first active Admin, for a command that is run without one. It expires after an hour; once removed, it
@@ -18,7 +17,7 @@ export async function createTemporaryPin(
   const { mandatorId, personId } = await getFirstAdmin(db, mandator);
   const why = await whyPinsDoNotCount(db, mandatorId);
   if (why) throw new Conflict(why);
-  const expiresAt = new Date(Date.now() + lifetimeMs);
+  const expiresAt = new Date(Date.now() + hour);
   const { pin, pinId } = await createPin(db, pepperOf(config), { mandatorId, personId, label, expiresAt });
   return { pin, remove: () => deletePin(db, mandatorId, pinId) };
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { id, recordOf, toFields } from '../fields.ts';
-import { isStorable } from '../storable.ts';
+import { storableText } from '../storable.ts';
 import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
 import { findOverlaps } from './overlaps.ts';
 
@@ -57,12 +57,7 @@ export const exceptionFields = {
     .array(openingPeriod)
     .max(mostPeriods)
     .meta({ description: 'When it is open on each of its dates, whatever the rules say; none when Closed.' }),
-  Reason: z
-    .string()
-    .max(500)
-    .refine(isStorable, 'must not hold U+0000 or half of a surrogate pair')
-    .meta({ description: 'Why, for people.' })
-    .nullable(),
+  Reason: storableText.max(500).meta({ description: 'Why, for people.' }).nullable(),
 };
 
 /** A date that PostgreSQL and the clients' calendars can represent. */

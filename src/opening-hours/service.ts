@@ -8,7 +8,7 @@ import { mayShow, mayShowSome, roomsShown } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
-import { type FieldError, Malformed, NotFound } from '../errors.ts';
+import { type FieldError, Malformed, NotFound, parameterFault } from '../errors.ts';
 import { addDays, dayLength } from '../time/days.ts';
 import { localDateOf } from '../time/zones.ts';
 import { type Hours, type OpenInterval, openIntervals } from './local-hours.ts';
@@ -248,8 +248,7 @@ const mostDays = 366;
 /** @throws Malformed with every fault */
 function readDates(query: HoursQuery, timeZone: string): { from: string; to: string } {
   const faults: FieldError[] = [];
-  const fault = (field: string, text: string) =>
-    faults.push({ field, pointer: null, code: 'InvalidValue', message: `${field}: ${text}.` });
+  const fault = (field: string, text: string) => faults.push(parameterFault(field, 'InvalidValue', text));
   for (const [field, date] of [
     ['From', query.from],
     ['To', query.to],
@@ -259,6 +258,6 @@ function readDates(query: HoursQuery, timeZone: string): { from: string; to: str
   const to = query.to ?? addDays(from, 6);
   if (to < from) fault('To', `must not be before From, which is ${from}`);
   else if (addDays(from, mostDays) <= to) fault('To', `must be at most ${mostDays} days from From, both included`);
-  if (faults.length > 0) throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
+  if (faults.length > 0) throw Malformed.of(...faults);
   return { from, to };
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { getOwnDisplay, mayShow } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { InvalidInput, LimitExceeded } from '../errors.ts';
+import { InvalidInput, LimitExceeded, memberFault } from '../errors.ts';
 import { type NewProblem, type RoomProblem, selectProblems } from './stored.ts';
 
 /** Open ones of one display. */
@@ -20,12 +20,8 @@ const retryWhenFull = 3_600;
 export async function reportProblem(context: Context, viewer: Viewer, problem: NewProblem): Promise<RoomProblem> {
   const displayId = getOwnDisplay(viewer);
   const key = problem.key ?? randomUUID();
-  if (!mayShow(viewer, problem.resourceId)) {
-    const message = 'ResourceId: there is no resource of this id.';
-    throw new InvalidInput(message, [
-      { field: 'ResourceId', pointer: '/ResourceId', code: 'UnknownResource', message },
-    ]);
-  }
+  if (!mayShow(viewer, problem.resourceId))
+    throw InvalidInput.of(memberFault('ResourceId', 'UnknownResource', 'there is no resource of this id'));
   checkRate(context, viewer, displayId);
   return await context.db.transaction().execute(async (trx) => {
     // The reports of one display come one after the other, so that its open ones can be counted.
@@ -61,20 +57,13 @@ export async function reportProblem(context: Context, viewer: Viewer, problem: N
   });
 }
 
-function usedKey(): InvalidInput {
-  const message = 'Key: came with another report before; use a new key for each.';
-  return new InvalidInput(message, [{ field: 'Key', pointer: '/Key', code: 'InvalidValue', message }]);
-}
+const usedKey = () =>
+  InvalidInput.of(memberFault('Key', 'InvalidValue', 'came with another report before; use a new key for each'));
 
 /** @throws LimitExceeded */
 function checkRate({ rates }: Context, { mandatorId }: Viewer, displayId: number): void {
   const { used, resetsAt } = rates.count(`room-problems ${mandatorId} ${displayId}`);
-  if (used <= mostPerMinute) return;
-  const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
-  throw new LimitExceeded(
-    `More than ${mostPerMinute} problems of one display in a minute; wait ${seconds} seconds.`,
-    seconds,
-  );
+  if (used > mostPerMinute) throw LimitExceeded.until(resetsAt, mostPerMinute, 'problems of one display in a minute');
 }
 
 /** @throws LimitExceeded */

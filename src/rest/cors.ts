@@ -1,6 +1,6 @@
 /**
- * CORS for the pages of other sites (setting Cors.Origins; the Fetch standard, 3.2). The service reads no cookies, so no
- * answer allows credentials: a page sends its token in a header.
+ * CORS for the pages of other sites (setting Cors.Origins; the Fetch standard, 3.2). No answer allows credentials: a page sends
+ * its token in a header, and the cookie of a session is for the console alone, which is of this origin.
  */
 import type { RequestHandler } from 'express';
 import { headers, parameters } from './openapi-parts.ts';

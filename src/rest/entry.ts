@@ -63,7 +63,7 @@ export function entryRoutes(
     const { mandator = null } = request.params as { mandator?: string };
     if (mandator !== null && !isMandator(mandator)) return next();
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+      throw new MethodNotAllowed(request.method, ['GET', 'HEAD']);
     response.vary('Accept').setHeader('Cache-Control', 'no-cache');
     // `*/*` gets JSON, the first of the list; a browser prefers HTML.
     const wanted = request.accepts(['application/json', 'text/html']);

@@ -192,7 +192,7 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
 
   for (const path of ['/healthz', '/readyz', '/metrics'])
     router.all(path, (request) => {
-      throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+      throw new MethodNotAllowed(request.method, ['GET', 'HEAD']);
     });
   return { timeRequests, router };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { lowerFirst } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
+import { isKnown, sendText } from '../http/answers.ts';
 import { type Chunks, jsonPieces, type LargeJson, sendPieces } from '../http/large-json.ts';
 
 function lowerKeys(value: unknown): unknown {
@@ -20,15 +21,6 @@ function toText(request: Request, body: unknown): string {
   return JSON.stringify(wantsCamel(request) ? lowerKeys(body) : body);
 }
 
-/** Sets Content-Length, which Node omits for HEAD. Unlike a buffer, a string is sent in one write with the headers. */
-function writeText(response: Response, text: string, type: string): void {
-  const length = Buffer.byteLength(text);
-  response.setHeader('Content-Type', `${type}; charset=utf-8`);
-  response.setHeader('Content-Length', length);
-  // For ASCII both encodings give the same bytes, and Node copies latin1 faster.
-  response.end(text, length === text.length ? 'latin1' : 'utf8');
-}
-
 /** Adds to `Vary`. The first line is a fast path: nearly always only authentication has set the header. */
 function varyByFormat(response: Response): void {
   if (response.getHeader('Vary') === 'Authorization') response.setHeader('Vary', 'Authorization, X-JsonPropertyFormat');
@@ -38,15 +30,7 @@ function varyByFormat(response: Response): void {
 /** Writes a body whose keys are in Pascal case, in the casing that the caller asked for. */
 export function writeJson(request: Request, response: Response, body: unknown, type = 'application/json'): void {
   varyByFormat(response);
-  writeText(response, toText(request, body), type);
-}
-
-/** Whether `If-None-Match` has the ETag. Not `request.fresh`, which obeys `Cache-Control: no-cache`, which fetch adds. */
-export function isKnown(request: Request, etag: string): boolean {
-  const known = request.headers['if-none-match'];
-  if (known === undefined) return false;
-  const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
-  return known.trim() === '*' || known.split(',').some((tag) => opaque(tag) === opaque(etag));
+  sendText(response, toText(request, body), type);
 }
 
 /**
@@ -58,8 +42,8 @@ export function writeTagged(request: Request, response: Response, body: unknown,
   const text = type === 'application/json' ? toText(request, body) : String(body);
   const etag = response.get('ETag') ?? `"${hash('sha1', text, 'base64url')}"`;
   response.setHeader('ETag', etag);
-  if (isKnown(request, etag)) response.status(304).end();
-  else writeText(response, text, type);
+  if (isKnown(request.headers, etag)) response.status(304).end();
+  else sendText(response, text, type);
 }
 
 /**
@@ -71,7 +55,7 @@ export async function writeLarge(request: Request, response: Response, body: Lar
   const isCamel = wantsCamel(request);
   const etag = (response.get('ETag') ?? '').replace(/"$/, isCamel ? '-camel"' : '"');
   response.setHeader('ETag', etag);
-  if (isKnown(request, etag)) response.status(304).end();
+  if (isKnown(request.headers, etag)) response.status(304).end();
   else {
     const pieces = jsonPieces(body, isCamel ? lowerFirst : undefined);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');

@@ -1,5 +1,5 @@
 /**
- * A lane beside Express's stack, for the most frequent requests. Express would try the patterns of some forty routes one by
+ * A lane beside Express's stack, for the most frequent requests. Express would try the patterns of all routes one by
  * one; a stop is found by its whole path. It has the handlers of the stack, in their order. Requests without a stop go to
  * Express, and so does every path in another spelling: in upper case, with a slash at the end, or percent-encoded.
  */

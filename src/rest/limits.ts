@@ -1,10 +1,10 @@
 /** Limits per minute (contract 6), counted over all processes. Each limited answer has headers with the remaining uses. */
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import { ipKeyGenerator } from 'express-rate-limit';
 import type { Context, Viewer } from '../context.ts';
-import { LimitExceeded } from '../errors.ts';
+import { LimitExceeded, secondsUntil } from '../errors.ts';
 import { addressSends, type BodySender } from '../http/body-memory.ts';
+import { networkOf } from '../http/networks.ts';
 
 type Limit = {
   /** The limit's name in the headers, and the prefix of its counts' keys. */
@@ -51,14 +51,15 @@ function countedByViewer(limit: Limit, viewer: Viewer): Counted {
   return counted;
 }
 
-const secondsUntil = (resetsAt: Date) => Math.max(0, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
+const countedByAddress = (limit: Limit, ip: string | undefined) => countedBy(limit, networkOf(ip));
 
-function refusal({ most, of, each, setting, remedy = '' }: Limit, resetsAt: Date): LimitExceeded {
-  const seconds = Math.max(1, secondsUntil(resetsAt));
-  return new LimitExceeded(
-    `More than ${most} ${of} in a minute for one ${each} (${setting}); wait ${seconds} seconds.${remedy}`,
-    seconds,
-  );
+const refusal = ({ most, of, each, setting, remedy }: Limit, resetsAt: Date): LimitExceeded =>
+  LimitExceeded.until(resetsAt, most, `${of} in a minute for one ${each} (${setting})`, remedy);
+
+/** @throws LimitExceeded */
+function use({ rates }: Pick<Context, 'rates'>, limit: Limit, { key }: Counted, uses = 1): void {
+  const { used, resetsAt } = rates.count(key, uses);
+  if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
 /** Sets `RateLimit` and `RateLimit-Policy` (draft 8) on each answer. @throws LimitExceeded beyond the limit */
@@ -89,31 +90,29 @@ export function limitRequests(context: Context): RequestHandler {
 /** Counts GraphQL operations without an HTTP request of their own as requests of the viewer. @throws LimitExceeded */
 export function countRequest(context: Context, viewer: Viewer, uses = 1): void {
   const limit = requestLimit(context);
-  const { used, resetsAt } = context.rates.count(countedByViewer(limit, viewer).key, uses);
-  if (used > limit.most) throw refusal(limit, resetsAt);
+  use(context, limit, countedByViewer(limit, viewer), uses);
 }
 
 /** Counts a wrong token in a URL by the caller's IP address. @throws LimitExceeded */
-export function countWrongToken(context: Context, ip = ''): void {
+export function countWrongToken(context: Context, ip: string | undefined): void {
   const limit = addressLimit(context, 'wrong-tokens', 'wrong tokens');
-  const { used, resetsAt } = context.rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
-  if (used > limit.most) throw refusal(limit, resetsAt);
+  use(context, limit, countedByAddress(limit, ip));
 }
 
 /** Limits the requests for tokens from one IPv4 address or IPv6 /64. */
 export function limitTokenRequests(context: Context): RequestHandler {
   const limit = addressLimit(context, 'token-requests', 'requests for tokens');
-  return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
+  return limitBy(context.rates, limit, ({ ip }) => countedByAddress(limit, ip));
 }
 
 /** Limits the requests to pair a device from one IPv4 address or IPv6 /64. */
 export function limitPairings(context: Context): RequestHandler {
   const limit = addressLimit(context, 'pairings', 'requests to pair a device');
-  return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
+  return limitBy(context.rates, limit, ({ ip }) => countedByAddress(limit, ip));
 }
 
 /** The sender by which the bodies of callers without a credential are counted. */
-export const anonymousSender = (ip = ''): BodySender => addressSends(ipKeyGenerator(ip, 64));
+export const anonymousSender = (ip: string | undefined): BodySender => addressSends(networkOf(ip));
 
 /**
  * Counts notifications of mail servers: by the subscription whose secret they carry, otherwise by IP address.
@@ -137,7 +136,7 @@ export function countNotifications(
             setting: 'Limits__UnknownNotificationsPerMinute',
             remedy: ' Send them to the whole callback URL of a subscription: with its secret they are counted apart.',
           },
-          ipKeyGenerator(sender.address, 64),
+          networkOf(sender.address),
         ]
       : [
           {

@@ -1,9 +1,9 @@
 /** Query strings: parameter names in both spellings; unknown parameters are ignored unless the caller or a setting is strict. */
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { type FieldError, Malformed } from '../errors.ts';
+import { type FieldError, Malformed, parameterFault } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
-import { isStorable } from '../storable.ts';
+import { isStorable, notStorable } from '../storable.ts';
 
 /** Reads the query with names in the schema's spelling. The values of a repeated name become a list, which a schema of one value refuses. */
 function splitQuery({ url }: Request): Record<string, unknown> {
@@ -36,7 +36,7 @@ function faultsOf(issue: z.core.$ZodIssue, query: Record<string, unknown>): Fiel
   const field = issue.path.join('.');
   const isRepeated = issue.code === 'invalid_type' && Array.isArray(query[field]);
   const text = isRepeated ? 'is sent more than once; send it once' : issue.message;
-  return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${text}.` }];
+  return [parameterFault(field, 'InvalidType', text)];
 }
 
 /** Whether the caller asks for an error instead of ignored parameters (RFC 7240, 4.4). */
@@ -68,13 +68,8 @@ export function readQuery<T extends z.ZodType>(
   if (result.success && unusable.length === 0)
     return { values: result.data, ignored: unknown.slice(0, mostNamed).map((name) => name.slice(0, longestNamed)) };
   const faults = [
-    ...unusable.map((field) => ({
-      field,
-      pointer: null,
-      code: 'InvalidType',
-      message: `${field}: must not hold U+0000 or half of a surrogate pair.`,
-    })),
+    ...unusable.map((field) => parameterFault(field, 'InvalidType', notStorable)),
     ...(result.error?.issues ?? []).flatMap((issue) => faultsOf(issue, query)),
   ];
-  throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
+  throw Malformed.of(...faults);
 }

@@ -186,8 +186,7 @@ async function readChange(
 export const allowOnly =
   (allow: string[]): RequestHandler =>
   (request, response) => {
-    if (request.method !== 'OPTIONS')
-      throw new MethodNotAllowed(`${request.method} is not possible here; use ${allow.join(' or ')}.`, allow);
+    if (request.method !== 'OPTIONS') throw new MethodNotAllowed(request.method, allow);
     response.status(204).set('Allow', allow.join(', ')).end();
   };
 

@@ -19,7 +19,7 @@ import {
 } from '../bookings/service.ts';
 import type { Act, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Conflict, InvalidInput, PreconditionFailed } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault, PreconditionFailed } from '../errors.ts';
 import { getResource, type Resource, retireResource } from '../tenants/service.ts';
 
 export const futures = ['Keep', 'Cancel', 'Move'] as const;
@@ -139,15 +139,12 @@ export async function retire(
 
 /** @throws InvalidInput */
 function checkTarget(id: number, { futureBookings, resourceId }: RetirementWish): void {
-  const refuse = (text: string) => {
-    const message = `ResourceId: ${text}`;
-    const code = resourceId === null ? 'MissingField' : 'InvalidValue';
-    return new InvalidInput(message, [{ field: 'ResourceId', pointer: '/ResourceId', code, message }]);
-  };
-  if (futureBookings !== 'Move' && resourceId !== null) throw refuse('only bookings that are moved have a target.');
+  const code = resourceId === null ? 'MissingField' : 'InvalidValue';
+  const refuse = (text: string) => InvalidInput.of(memberFault('ResourceId', code, text));
+  if (futureBookings !== 'Move' && resourceId !== null) throw refuse('only bookings that are moved have a target');
   if (futureBookings === 'Move' && resourceId === null)
-    throw refuse('is missing; name the resource that takes the bookings.');
-  if (resourceId === id) throw refuse('must be another resource than the one that is retired.');
+    throw refuse('is missing; name the resource that takes the bookings');
+  if (resourceId === id) throw refuse('must be another resource than the one that is retired');
 }
 
 const recordRetirement = (

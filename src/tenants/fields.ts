@@ -1,23 +1,10 @@
 /** The schemas of master data that tenant files and the API share. The messages say what is allowed. */
 import { z } from 'zod';
+import { sentText } from '../fields.ts';
 import { mailboxForm } from '../names.ts';
-import { isStorable } from '../storable.ts';
 import { isTimeZone } from '../time/zones.ts';
 
-/** Trimmed and in Unicode NFC. */
-export const text = (most: number) =>
-  z
-    .string('must be a text in quotes')
-    .trim()
-    .refine(isStorable, {
-      error: 'must not hold U+0000 or half of a surrogate pair',
-      abort: true,
-    })
-    .normalize('NFC')
-    .min(1, { error: 'must not be empty', abort: true })
-    .max(most, { error: `must have at most ${most} characters`, abort: true });
-
-const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
+const timeZone = sentText(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
 
 const roles = ['Admin', 'Importer', 'User', 'Display'] as const;
 export const role = z
@@ -40,20 +27,20 @@ export const declineConflicts = z.boolean('must be true or false').meta({
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
-export const locationFields = { Name: text(200), TimeZone: timeZone };
+export const locationFields = { Name: sentText(200), TimeZone: timeZone };
 
 export const resourceFields = {
-  Name: text(200),
-  Kind: text(50),
+  Name: sentText(200),
+  Kind: sentText(50),
   Capacity: z
     .int('must be a whole number')
     .min(0, 'must be 0 or more')
     .max(1_000_000, 'must be at most 1000000')
     .nullable(),
   Equipment: z
-    .array(text(100), 'must be a list in brackets')
+    .array(sentText(100), 'must be a list in brackets')
     .max(mostEquipment, `must have at most ${mostEquipment} entries`),
-  Mailbox: text(320)
+  Mailbox: sentText(320)
     .refine(
       (written) => mailboxForm.test(written),
       'must be an e-mail address or the name of an account on the mail server',
@@ -82,17 +69,17 @@ export const resourceDefaults = {
 };
 
 export const personFields = {
-  Name: text(200),
-  Email: text(254).pipe(z.email('must be an e-mail address')),
+  Name: sentText(200),
+  Email: sentText(254).pipe(z.email('must be an e-mail address')),
   TimeZone: timeZone,
   Role: role,
-  TeacherCode: text(200).nullable(),
+  TeacherCode: sentText(200).nullable(),
 };
 
 /** Defaults of a new person. */
 export const personDefaults = { TeacherCode: null };
 
-export const groupFields = { Name: text(200) };
+export const groupFields = { Name: sentText(200) };
 
 /** More than any rule needs, and few enough for one record. */
 export const mostGroups = 100;
@@ -112,7 +99,7 @@ const rule = (most: number) =>
 
 /** The members of a policy beside its lists. */
 export const policyFields = {
-  Name: text(200),
+  Name: sentText(200),
   NeedsApproval: z.boolean('must be true or false'),
   ...(Object.fromEntries(Object.entries(mostRules).map(([name, most]) => [name, rule(most)])) as Record<
     keyof typeof mostRules,

@@ -7,7 +7,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
@@ -42,8 +42,15 @@ export type PersonFilter = {
 export const personList: List<PersonRecord> = { name: 'persons', key: idKey, keyOf: ({ id }) => id };
 
 const columns = [
-  ...(['id', 'name', 'email', 'time_zone as timeZone', 'role', 'teacher_code as teacherCode', 'active'] as const),
-  ...(['erased_at as erasedAt', 'version'] as const),
+  'id',
+  'name',
+  'email',
+  'time_zone as timeZone',
+  'role',
+  'teacher_code as teacherCode',
+  'active',
+  'erased_at as erasedAt',
+  'version',
 ] as const;
 const kind: RecordKind = {
   table: 'person',
@@ -147,8 +154,7 @@ export async function getPersonById(db: Database, viewer: Viewer, id: number): P
 /** @throws InvalidInput for the role Display, which only pairing gives */
 function checkRole(wanted: PersonRecord['role'] | undefined, present: PersonRecord['role'] | undefined): void {
   if (wanted !== 'Display' || present === 'Display') return;
-  const message = `Role: ${devicesOnly.text}.`;
-  throw new InvalidInput(message, [{ field: 'Role', pointer: '/Role', code: devicesOnly.code, message }]);
+  throw InvalidInput.of(memberFault('Role', devicesOnly.code, devicesOnly.text));
 }
 
 /** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know, and for the role Display */

@@ -17,12 +17,20 @@ export type PolicyFilter = { name?: string | undefined };
 export const policyList: List<PolicyRecord> = { name: 'policies', key: idKey, keyOf: ({ id }) => id };
 
 const columns = [
-  ...(['id', 'name', 'may_see as maySee', 'may_book as mayBook', 'needs_approval as needsApproval'] as const),
-  ...(['may_skip_approval as maySkipApproval', 'may_decide as mayDecide'] as const),
-  ...(['may_book_for_others as mayBookForOthers', 'lead_minutes as leadMinutes'] as const),
-  ...(['ahead_days as aheadDays', 'longest_minutes as longestMinutes'] as const),
-  ...(['quota_minutes_per_week as quotaMinutesPerWeek'] as const),
-  ...(['quota_bookings_per_week as quotaBookingsPerWeek', 'version'] as const),
+  'id',
+  'name',
+  'may_see as maySee',
+  'may_book as mayBook',
+  'needs_approval as needsApproval',
+  'may_skip_approval as maySkipApproval',
+  'may_decide as mayDecide',
+  'may_book_for_others as mayBookForOthers',
+  'lead_minutes as leadMinutes',
+  'ahead_days as aheadDays',
+  'longest_minutes as longestMinutes',
+  'quota_minutes_per_week as quotaMinutesPerWeek',
+  'quota_bookings_per_week as quotaBookingsPerWeek',
+  'version',
 ] as const;
 const kind: RecordKind = {
   table: 'policy',

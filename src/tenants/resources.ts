@@ -8,7 +8,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, InvalidInput } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
@@ -54,11 +54,20 @@ export type ResourceFilter = {
 export const resourceList: List<Resource> = { name: 'resources', key: idKey, keyOf: ({ id }) => id };
 
 const columns = [
-  ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
-  ...(['mailbox', 'check_in_minutes as checkInMinutes'] as const),
-  ...(['calendar_writing as calendarWriting', 'calendar_edits as calendarEdits'] as const),
+  'id',
+  'location_id as locationId',
+  'name',
+  'kind',
+  'capacity',
+  'equipment',
+  'mailbox',
+  'check_in_minutes as checkInMinutes',
+  'calendar_writing as calendarWriting',
+  'calendar_edits as calendarEdits',
   'decline_conflicts as declineConflicts' as const,
-  ...(['policy_id as policyId', 'active', 'version'] as const),
+  'policy_id as policyId',
+  'active',
+  'version',
 ] as const;
 const kind: RecordKind = {
   table: 'resource',
@@ -158,11 +167,7 @@ const holdLocation = (trx: Transaction, mandatorId: number, locationId: number) 
 
 /** @throws InvalidInput for a location that is not of this tenant; Conflict for a retired one */
 function checkLocation(location: { active: boolean } | undefined): void {
-  const message = 'LocationId: there is no location of this id.';
-  if (!location)
-    throw new InvalidInput(message, [
-      { field: 'LocationId', pointer: '/LocationId', code: 'UnknownLocation', message },
-    ]);
+  if (!location) throw InvalidInput.of(memberFault('LocationId', 'UnknownLocation', 'there is no location of this id'));
   if (!location.active) throw new Conflict('The location is not active; set it to active first.');
 }
 
@@ -176,9 +181,7 @@ async function checkPolicy(trx: Transaction, mandatorId: number, policyId: numbe
     .select('id')
     .forKeyShare()
     .executeTakeFirst();
-  const message = 'PolicyId: there is no policy of this id.';
-  if (!policy)
-    throw new InvalidInput(message, [{ field: 'PolicyId', pointer: '/PolicyId', code: 'UnknownPolicy', message }]);
+  if (!policy) throw InvalidInput.of(memberFault('PolicyId', 'UnknownPolicy', 'there is no policy of this id'));
 }
 
 /** @throws Forbidden, InvalidInput, Conflict */

@@ -1,8 +1,9 @@
 /** The schema of a tenant file, which holds the master data of a tenant (contract 1), and the messages for its faults. */
 import { z } from 'zod';
-import { type FieldError, InvalidInput } from '../errors.ts';
+import { type FieldError, InvalidInput, pathOf, pointerTo } from '../errors.ts';
+import { sentText } from '../fields.ts';
 import { mostCalendars, sourceMembers } from '../holidays/service.ts';
-import { reservedNames } from '../names.ts';
+import { mandatorForm, reservedNames } from '../names.ts';
 import { hoursMembers } from '../opening-hours/service.ts';
 import {
   groupFields,
@@ -12,7 +13,6 @@ import {
   policyFields,
   policyLists,
   resourceFields,
-  text,
 } from './fields.ts';
 import { lookFields } from './look.ts';
 import { remedyFor } from './nearest.ts';
@@ -70,9 +70,9 @@ const policy = z
   .extend({ Name: policyFields.Name });
 
 const calendar = z
-  .strictObject({ Name: text(200), Location: locationFields.Name.nullable(), Closes: active, ...sourceMembers })
+  .strictObject({ Name: sentText(200), Location: locationFields.Name.nullable(), Closes: active, ...sourceMembers })
   .partial()
-  .extend({ Name: text(200) })
+  .extend({ Name: sentText(200) })
   .superRefine(({ Url, Holidays }, { addIssue }) => {
     if (Url !== undefined && Holidays !== undefined)
       addIssue({
@@ -83,14 +83,14 @@ const calendar = z
   });
 
 const tenantFile = z.strictObject({
-  Mandator: text(64)
+  Mandator: sentText(64)
     .toLowerCase()
     .refine((code) => !reservedNames.has(code), {
       error: 'is reserved; choose another name',
       abort: true,
     })
-    .regex(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, - and _'),
-  Name: text(200).optional(),
+    .regex(mandatorForm, 'must consist of a-z, 0-9, - and _'),
+  Name: sentText(200).optional(),
   Parameters: z.strictObject(parameters).partial().default({}),
   Colour: lookFields.Colour.optional(),
   Logo: lookFields.Logo.optional(),
@@ -107,14 +107,6 @@ export type TenantFile = z.output<typeof tenantFile>;
 const allowed = (issue: z.core.$ZodRawIssue): string | undefined =>
   issue.code === 'unrecognized_keys' ? Object.keys((issue.inst as z.ZodObject).shape).join(' ') : undefined;
 
-const pathOf = (keys: readonly PropertyKey[]) =>
-  keys
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-    .join('')
-    .replace(/^\./, '');
-const pointerOf = (keys: readonly PropertyKey[]) =>
-  keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-
 const valueAt = (input: unknown, keys: readonly PropertyKey[]) =>
   keys.reduce<unknown>((parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key], input);
 
@@ -123,7 +115,7 @@ export function fault(keys: readonly PropertyKey[], code: string, text: string):
   const field = keys.findLast((key) => typeof key === 'string');
   return {
     field: field === undefined ? null : String(field),
-    pointer: pointerOf(keys),
+    pointer: pointerTo(keys),
     code,
     message: `${pathOf(keys) || 'the file'}: ${text}`,
   };

@@ -1,7 +1,6 @@
 /** The tenant itself on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { maybeText, positive, recordOf, text } from '../fields.ts';
-import { text as sentText } from './fields.ts';
+import { maybeText, positive, recordOf, sentText, text } from '../fields.ts';
 import { lookFields } from './look.ts';
 import { parameterTypes } from './parameters.ts';
 import type { Tenant } from './tenant.ts';

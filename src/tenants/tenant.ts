@@ -95,5 +95,5 @@ function checkOperators({ mandator }: Viewer, found: Parameters, wanted: Paramet
       const message = `Parameters.${name}: only whoever runs this server changes it, with "${remedy}".`;
       return { field: name, pointer: `/Parameters/${name}`, code: 'OperatorOnly', message };
     });
-  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  if (faults.length > 0) throw InvalidInput.of(...faults);
 }

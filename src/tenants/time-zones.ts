@@ -1,12 +1,13 @@
 /** Time zones of locations and persons. PostgreSQL must know them too, so that reports in SQL can use them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { InvalidInput } from '../errors.ts';
+import { InvalidInput, memberFault } from '../errors.ts';
+import { minute } from '../time/durations.ts';
 import { currentNameOf } from '../time/zones.ts';
 
 /** The names by their lower case, cached because PostgreSQL reads the files of all zones for each query. */
 let names: { known: ReadonlyMap<string, string>; until: number } | undefined;
-const keptMs = 10 * 60_000;
+const keptMs = 10 * minute;
 
 async function namesOf(db: Database): Promise<ReadonlyMap<string, string>> {
   if (names && performance.now() < names.until) return names.known;
@@ -40,6 +41,5 @@ export async function withZoneName<Members extends { timeZone?: string | undefin
   if (members.timeZone === undefined) return members;
   const found = (await openZoneNames(db))(members.timeZone);
   if ('name' in found) return { ...members, timeZone: found.name };
-  const message = `TimeZone: ${found.wrong}.`;
-  throw new InvalidInput(message, [{ field: 'TimeZone', pointer: '/TimeZone', code: 'InvalidValue', message }]);
+  throw InvalidInput.of(memberFault('TimeZone', 'InvalidValue', found.wrong));
 }

@@ -8,7 +8,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { InvalidInput, NotFound } from '../errors.ts';
+import { InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
 import type { Format, reading, TimetableRequest } from './wire.ts';
 
@@ -172,6 +172,6 @@ export async function completeRequest(db: Database, viewer: Viewer, asked: Timet
 async function findReading(db: Database, viewer: Viewer, name: string): Promise<KeptReading> {
   const found = await profilesOf(db, viewer).where(ofName(name)).executeTakeFirst();
   if (found) return found.reading;
-  const message = `Profile: there is no timetable profile ${name}; correct the name, or create it first.`;
-  throw new InvalidInput(message, [{ field: 'Profile', pointer: '/Profile', code: 'UnknownProfile', message }]);
+  const text = `there is no timetable profile ${name}; correct the name, or create it first`;
+  throw InvalidInput.of(memberFault('Profile', 'UnknownProfile', text));
 }

@@ -8,7 +8,7 @@
 import { checkUsageReader } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type FieldError, Malformed } from '../errors.ts';
+import { Malformed, parameterFault } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { listAllLocations, type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { addDays, dateText, dayLength, readDate, weekdayOf } from '../time/days.ts';
@@ -93,12 +93,11 @@ export async function findUsageOf(db: Database, viewer: Viewer, query: UsageQuer
     { ...filter, ids, active: ids ? undefined : true },
     { limit: mostResources, after: undefined },
   ).execute();
-  if (rooms.length > mostResources)
-    throw refuse(null, `More than ${mostResources} resources are asked for; name a LocationId or fewer ResourceIds.`);
+  if (rooms.length > mostResources) throw Malformed.of(tooMany);
   if (rooms.length * days > mostRoomDays)
     throw refuse(
       'To',
-      `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources.`,
+      `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources`,
     );
   return { from, to, rooms };
 }
@@ -109,18 +108,21 @@ function checkDates(from: string, to: string): number {
     ['From', from],
     ['To', to],
   ] as const)
-    if (!('1900' < date && date < '3000')) throw refuse(field, 'must be in a year from 1900 to 2999.');
+    if (!('1900' < date && date < '3000')) throw refuse(field, 'must be in a year from 1900 to 2999');
   const days = readDate(to) - readDate(from) + 1;
-  if (days < 1) throw refuse('To', 'must not be before From.');
-  if (days > mostDays) throw refuse('To', `must be at most ${mostDays} days from From, both included; ask in parts.`);
+  if (days < 1) throw refuse('To', 'must not be before From');
+  if (days > mostDays) throw refuse('To', `must be at most ${mostDays} days from From, both included; ask in parts`);
   return days;
 }
 
-function refuse(field: string | null, text: string): Malformed {
-  const message = field === null ? text : `${field}: ${text}`;
-  const fault: FieldError = { field, pointer: null, code: field === null ? 'LimitExceeded' : 'InvalidValue', message };
-  return new Malformed(message, [fault]);
-}
+const tooMany = {
+  field: null,
+  pointer: null,
+  code: 'LimitExceeded',
+  message: `More than ${mostResources} resources are asked for; name a LocationId or fewer ResourceIds.`,
+};
+
+const refuse = (field: string, text: string) => Malformed.of(parameterFault(field, 'InvalidValue', text));
 
 async function readUse(
   db: Database,

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { MethodNotAllowed } from '../errors.ts';
+import { isKnown } from '../http/answers.ts';
 
 const compress = promisify(gzip);
 
@@ -36,22 +37,13 @@ export async function makeWebFile(type: string, content: string | Buffer): Promi
   return { type, bytes, gzipped: await compress(bytes, { level: 9 }), hash };
 }
 
-/** Unlike Express's `request.fresh`, ignores `Cache-Control: no-cache`, which fetch adds by itself. */
-function isFresh(request: Request, response: Response): boolean {
-  const known = request.get('If-None-Match')?.split(',') ?? [];
-  return known.some((tag) => tag.trim().replace(/^W\//, '') === response.get('ETag'));
-}
-
 /** Answers a GET or HEAD with 200, compressed where that is accepted, or 304. @param caching `no-cache`: revalidated each time */
 export function sendWebFile(request: Request, response: Response, file: WebFile, caching = 'no-cache'): void {
   const small = request.acceptsEncodings('gzip') === 'gzip' && file.gzipped.length < file.bytes.length;
   const body = small ? file.gzipped : file.bytes;
-  response
-    .set('Cache-Control', caching)
-    .set('ETag', `"${file.hash}${small ? '-gzip' : ''}"`)
-    .vary('Accept-Encoding')
-    .type(file.type);
-  if (isFresh(request, response)) {
+  const etag = `"${file.hash}${small ? '-gzip' : ''}"`;
+  response.set('Cache-Control', caching).set('ETag', etag).vary('Accept-Encoding').type(file.type);
+  if (isKnown(request.headers, etag)) {
     response.status(304).end();
     return;
   }
@@ -78,5 +70,5 @@ export function serveAssets(router: Router, assets: Readonly<Record<string, Load
 }
 
 export const refuseMethod: RequestHandler = (request) => {
-  throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+  throw new MethodNotAllowed(request.method, ['GET', 'HEAD']);
 };

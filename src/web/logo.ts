@@ -1,6 +1,7 @@
 /** The logos of tenants, which their signs and boards show. */
 import { Router } from 'express';
 import { NotFound } from '../errors.ts';
+import { isMandator } from '../names.ts';
 import { makeWebFile, refuseMethod, sendWebFile } from './files.ts';
 import { picturePolicy } from './phone.ts';
 
@@ -11,7 +12,7 @@ export function logoRoutes(find: (mandator: string) => Promise<Picture | undefin
   const router = Router({ strict: true, caseSensitive: true });
   router.get('/:mandator/logo', async (request, response) => {
     const { mandator } = request.params;
-    const logo = /^[\w-]{1,64}$/.test(mandator) ? await find(mandator) : undefined;
+    const logo = isMandator(mandator) ? await find(mandator) : undefined;
     if (!logo) throw new NotFound('There is no logo here: an Admin sets it by PATCH /tenant, or a tenant file does.');
     const file = await makeWebFile(logo.type, logo.bytes);
     sendWebFile(request, response.set('Content-Security-Policy', picturePolicy), file);

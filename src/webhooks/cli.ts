@@ -43,8 +43,13 @@ export const addCommands: AddCommands = (program, action) => {
         const { viewer } = await webhooks.openOffice(db, mandator);
         const { items } = await webhooks.listWebhooks(db, viewer, { limit: webhooks.mostWebhooks });
         const rows = items.map((one) => [
-          ...[one.id, one.name, one.url, one.kinds.join(' '), stateOf(one)],
-          ...[one.waiting, minute(one.succeededAt) || 'never'],
+          one.id,
+          one.name,
+          one.url,
+          one.kinds.join(' '),
+          stateOf(one),
+          one.waiting,
+          minute(one.succeededAt) || 'never',
         ]);
         const text = formatTable(['Id', 'Name', 'Url', 'Kinds', 'State', 'Waiting', 'Last taken'], rows);
         print(text, items.map(wire.toWebhookRecord));
@@ -163,7 +168,12 @@ export const addCommands: AddCommands = (program, action) => {
         const page = readPage(webhooks.deliveryList, undefined, undefined);
         const { items } = await webhooks.listDeliveries(db, viewer, readId(id), { failed: options.failed }, page);
         const rows = items.map((one) => [
-          ...[minute(one.at), one.kind, one.subject ?? '', one.attempt, one.status ?? 'none', one.milliseconds],
+          minute(one.at),
+          one.kind,
+          one.subject ?? '',
+          one.attempt,
+          one.status ?? 'none',
+          one.milliseconds,
           one.fault ?? '',
         ]);
         const text = formatTable(['At', 'Kind', 'Record', 'Attempt', 'Status', 'ms', 'Fault'], rows);

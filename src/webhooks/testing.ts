@@ -27,11 +27,8 @@ export async function testWebhook(
   const { mandatorId } = viewer;
   const webhook = await getWebhook(db, viewer, id);
   const { used, resetsAt } = rates.count(`webhook-tests ${mandatorId} ${id}`);
-  if (used > mostTestsPerMinute) {
-    const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
-    const message = `More than ${mostTestsPerMinute} test messages to one webhook in a minute; wait ${seconds} seconds.`;
-    throw new LimitExceeded(message, seconds);
-  }
+  if (used > mostTestsPerMinute)
+    throw LimitExceeded.until(resetsAt, mostTestsPerMinute, 'test messages to one webhook in a minute');
   const { secrets } = await db
     .selectFrom('webhook')
     .where('mandator_id', '=', mandatorId)

@@ -10,7 +10,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
 import { makeSecret, sealSecret } from './secrets.ts';
@@ -56,8 +56,8 @@ function checkUrl({ Webhooks }: Config, url: string | undefined): void {
     if (url !== undefined) checkPublic(new URL(url), Webhooks.TrustedOrigins);
   } catch (error) {
     if (!(error instanceof NotPublic)) throw error;
-    const message = `Url: ${error.message}; give a public https address, or ask whoever runs this server to list the server in Webhooks.TrustedOrigins.`;
-    throw new InvalidInput(message, [{ field: 'Url', pointer: '/Url', code: 'InvalidValue', message }]);
+    const text = `${error.message}; give a public https address, or ask whoever runs this server to list the server in Webhooks.TrustedOrigins`;
+    throw InvalidInput.of(memberFault('Url', 'InvalidValue', text));
   }
 }
 

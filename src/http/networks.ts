@@ -1,0 +1,12 @@
+/** Callers without a credential, who are told apart by where they call from. */
+import net from 'node:net';
+import { ipKeyGenerator } from 'express-rate-limit';
+
+/** An IPv4 address on a dual-stack socket is written as IPv4. */
+export function normalizeAddress(ip = ''): string {
+  const [address = ''] = ip.replace(/^::ffff:(?=\d+\.)/i, '').split('%', 1);
+  return net.isIP(address) ? address : '0.0.0.0';
+}
+
+/** What limits count by: an IPv4 address, or a network of IPv6, since one host may have all of its addresses. */
+export const networkOf = (ip: string | undefined, bits = 64): string => ipKeyGenerator(normalizeAddress(ip), bits);
