@@ -1,7 +1,8 @@
 /** Which resources are free from an instant on, and until when. */
 
 import { sql } from 'kysely';
-import { bookablePolicies, checkReader, mayBookAnytime } from '../access.ts';
+import { bookablePolicies, checkReader, limitsFor } from '../access.ts';
+import { type BookingPolicy, listLimitFaults, occupies, policyOf } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Malformed } from '../errors.ts';
@@ -32,7 +33,7 @@ export type FreeResource = Pick<Resource, 'id' | 'name' | 'locationId' | 'kind' 
   freeUntil: Date;
 };
 
-type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null; longestMinutes: number | null };
+type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null; policy: BookingPolicy | null };
 
 /**
  * Lists the active resources that the caller can book from the instant on for at least so many minutes, as far as opening
@@ -43,45 +44,45 @@ type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null; longestMinutes
 export async function listFree(
   db: Database,
   viewer: Viewer,
-  { from = new Date(), minutes, setupMinutes, teardownMinutes, limit, ...filter }: FreeQuery,
+  { from: wanted, minutes, setupMinutes, teardownMinutes, limit, ...filter }: FreeQuery,
 ): Promise<FreeResource[]> {
   checkReader(viewer);
+  const now = new Date();
+  const from = wanted ?? now;
   const after = (count: number) => new Date(from.getTime() + count * minute);
   const [end, horizon] = [after(minutes), new Date(from.getTime() + dayLength)];
   const [opens, closes] = [after(-setupMinutes), new Date(horizon.getTime() + teardownMinutes * minute)];
   const resources = selectResources(db, viewer, { ...filter, active: true }, { limit: mostLookedAt, after: undefined });
-  const anytime = mayBookAnytime(viewer);
-  const wait = sql`${from}::timestamptz - now()`;
-  const isAllowed = anytime
-    ? sql`true`
-    : sql`${minutes} <= coalesce(policy.longest_minutes, ${minutes})
-        and (policy.lead_minutes is null or ${wait} >= make_interval(mins => policy.lead_minutes))
-        and (policy.ahead_days is null or ${wait} <= make_interval(days => policy.ahead_days))`;
   // What is in the way from the setup on begins before the teardown has ended.
   const { rows } = await sql<Row & { looked: number }>`
     with room as materialized (${resources})
     select room.id, room.name, room."locationId", room.kind, room.capacity, room.equipment, next.begins as next,
-      ${anytime ? sql`null::integer` : sql`policy.longest_minutes`} as "longestMinutes",
+      ${policyOf} as policy,
       location.name as "locationName", location.time_zone as "timeZone", (select count(*)::int from room) as looked
     from room
     join location on location.mandator_id = ${viewer.mandatorId} and location.id = room."locationId"
     cross join lateral (
       select min(lower(booking.occupied)) as begins from booking
       where booking.resource_id = room.id and booking.occupied && tstzrange(${opens}, ${closes})
-        and booking.status in ('Confirmed', 'Tentative')
+        and ${occupies}
     ) as next
     left join policy on policy.mandator_id = ${viewer.mandatorId} and policy.id = room."policyId"
     where (next.begins is null or next.begins >= ${after(minutes + teardownMinutes)})
-      and (room."policyId" is null or ${bookablePolicies(viewer)} and ${isAllowed})
+      and (room."policyId" is null or ${bookablePolicies(viewer)})
     order by room.capacity nulls last, room.id`.execute(db);
   if ((rows[0]?.looked ?? 0) > mostLookedAt)
     throw new Malformed(`More than ${mostLookedAt} resources are asked for; name a LocationId, Kind or Search.`);
-  const ids = rows.map(({ id }) => id);
+  const { personId } = viewer;
+  const bookable = rows.filter(
+    (room) => listLimitFaults(viewer, room, personId, [{ start: from, end }], now).length === 0,
+  );
+  const ids = bookable.map(({ id }) => id);
   const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, horizon);
-  const free = rows.flatMap(({ next, looked: _, longestMinutes, ...resource }) => {
+  const free = bookable.flatMap(({ next, looked: _, policy, ...resource }) => {
     const open = hours.get(resource.id);
     const stretch = open?.find((one) => one.start <= from && one.end >= end);
     if (open && !stretch) return [];
+    const { longestMinutes } = limitsFor(viewer, policy, personId);
     const ends = [
       horizon,
       stretch?.end ?? horizon,

@@ -5,11 +5,12 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { checkReader, inReach } from '../access.ts';
+import { occupies } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { executePrepared } from '../db/prepared.ts';
-import { type FieldError, Malformed } from '../errors.ts';
+import { Malformed, parameterFault } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
@@ -141,28 +142,22 @@ export function selectBusy(
         timestamptz_send(lower(booking.occupied)) || timestamptz_send(upper(booking.occupied)), ''), 'base64') as occupied
       from booking
       where booking.resource_id = room.id and booking.occupied && tstzrange(${from}, ${to})
-        and booking.status in ('Confirmed', 'Tentative')
+        and ${occupies}
     ) as busy
     order by room.id`;
 }
 
-function refuse(field: string | null, code: string, text: string): Malformed {
-  const message = field === null ? text : `${field}: ${text}`;
-  const fault: FieldError = { field, pointer: null, code, message };
-  return new Malformed(message, [fault]);
+function tooMany(): Malformed {
+  const message = `More than ${mostResources} resources are asked for; name a LocationId, MinCapacity, Equipment or fewer ResourceIds.`;
+  return Malformed.of({ field: null, pointer: null, code: 'LimitExceeded', message });
 }
-
-const tooMany = () =>
-  refuse(
-    null,
-    'LimitExceeded',
-    `More than ${mostResources} resources are asked for; name a LocationId, MinCapacity, Equipment or fewer ResourceIds.`,
-  );
 
 function checkWindow({ from, to }: AvailabilityQuery): void {
   checkPeriod({ from, to });
   if (to.getTime() - from.getTime() > mostDays * dayLength)
-    throw refuse('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts.`);
+    throw Malformed.of(
+      parameterFault('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts`),
+    );
 }
 
 async function checkIds(db: Database, viewer: Viewer, ids: readonly number[]): Promise<void> {
@@ -175,5 +170,7 @@ async function checkIds(db: Database, viewer: Viewer, ids: readonly number[]): P
   const ofTenant = new Set(known.map(({ id }) => id));
   const unknown = ids.filter((id) => !ofTenant.has(id));
   if (unknown.length > 0)
-    throw refuse('ResourceIds', 'UnknownResource', `there is no resource of the id ${unknown.join(', ')}.`);
+    throw Malformed.of(
+      parameterFault('ResourceIds', 'UnknownResource', `there is no resource of the id ${unknown.join(', ')}`),
+    );
 }

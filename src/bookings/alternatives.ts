@@ -1,15 +1,24 @@
 /** Alternatives to a wanted booking whose place is occupied: other resources, other times. */
 
 import { sql } from 'kysely';
-import { bookablePolicies, inReach, limitsFor } from '../access.ts';
+import { bookablePolicies, inReach, isDisplay, limitsFor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
-import { type BookableRoom, occupiedBy, policyOf, readOpenness, readRooms, type Wanted } from './occupation.ts';
-import type { Alternative } from './occupied.ts';
+import {
+  type BookableRoom,
+  occupiedBy,
+  policyOf,
+  readOpenness,
+  readRooms,
+  roomOccupied,
+  type Wanted,
+} from './occupation.ts';
+import type { Alternative, Occupied, RoomConflict } from './occupied.ts';
 import { listLimitFaults } from './rules.ts';
+import { occupies } from './status.ts';
 
 const mostAlternatives = 5;
 const mostResources = 3;
@@ -19,17 +28,32 @@ const mostCandidates = 20;
 const mostPlaces = 10_000;
 const daysAhead = 7;
 
+/** A write that met conflicts, and the places that it wanted. */
+export type RefusedOccupation = { conflicts: RoomConflict[]; places: Wanted[] };
+
+/** The refusal of a write. Call it after the transaction, when the rooms are no longer locked: it searches alternatives. */
+export async function refuseOccupied(
+  db: Database,
+  viewer: Viewer,
+  { conflicts, places }: RefusedOccupation,
+): Promise<Occupied> {
+  // Alternatives would reveal other rooms to a display.
+  if (isDisplay(viewer)) return roomOccupied(conflicts);
+  const [first, ...others] = places as [Wanted, ...Wanted[]];
+  return roomOccupied(conflicts, await suggestAlternatives(db, viewer, first, others));
+}
+
 /**
  * Suggests up to 5 places. First come up to 3 other active resources of the location that are open and free at the same
  * time, of the same kind and at least the same capacity (nearest first), then the next times within 7 days at which the
  * resource itself is open and free. All are within the rights of the viewer and the limits of policies; quotas are not checked.
  * @param others the other bookings of the series: a resource must be free for these too; no other times are suggested
  */
-export async function suggestAlternatives(
+async function suggestAlternatives(
   db: Database,
   viewer: Viewer,
   wanted: Wanted,
-  others: readonly Wanted[] = [],
+  others: readonly Wanted[],
 ): Promise<Alternative[]> {
   const resources = await findResources(db, viewer, [wanted, ...others]);
   if (others.length > 0) return resources;
@@ -64,7 +88,7 @@ async function findResources(db: Database, viewer: Viewer, series: readonly Want
       cross join lateral (
         select from booking
         where booking.resource_id = other.id and booking.mandator_id = ${mandatorId}
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(place.opens, place.closes)
+          and ${occupies} and booking.occupied && tstzrange(place.opens, place.closes)
         limit 1
       ) as way
     )
@@ -99,7 +123,7 @@ async function findTimes(db: Database, viewer: Viewer, wanted: Wanted, now: Date
     sql<{ from: Date; to: Date }>`
       select lower(occupied) as from, upper(occupied) as to from booking
       where resource_id = ${resourceId} and mandator_id = ${mandatorId}
-        and status in ('Confirmed', 'Tentative') and occupied && tstzrange(
+        and ${occupies} and occupied && tstzrange(
           ${new Date(first - setupMinutes * minute)}, ${new Date(last + length + teardownMinutes * minute)})
       order by lower(occupied)`.execute(db),
   ]);

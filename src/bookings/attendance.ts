@@ -10,6 +10,7 @@ import type { Booking } from './booking.ts';
 import { checkIsOn } from './door.ts';
 import { checkIsActive, checkIsDecided, checkNotOver, type Held, holdBookings } from './held.ts';
 import { readBack } from './reading.ts';
+import { occupies } from './status.ts';
 import { keepUndo } from './undo.ts';
 
 /**
@@ -73,7 +74,7 @@ async function attend(
   return await readBack(db, viewer, id);
 }
 
-const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and status in ('Confirmed', 'Tentative')`;
+const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and ${occupies}`;
 /** SQL: whether there are no-shows to release. */
 export const hasNoShows = sql<boolean>`exists (select from booking where ${isNoShow})`;
 

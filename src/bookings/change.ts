@@ -6,7 +6,7 @@ import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { PreconditionFailed } from '../errors.ts';
 import { minute } from '../time/durations.ts';
-import { suggestAlternatives } from './alternatives.ts';
+import { type RefusedOccupation, refuseOccupied } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
 import { checkEndAtDoor, checkIsOn } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, holdBookings, writeHeld } from './held.ts';
@@ -18,7 +18,6 @@ import {
   lockRooms,
   refuseClosed,
   roomOccupied,
-  type Wanted,
   writeBookings,
 } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
@@ -38,8 +37,6 @@ type PlannedChange = {
   /** The changes, given the named booking as it is now. */
   changesOf(named: Held, now: Date): BookingChanges;
 };
-
-type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
 
 /**
  * Changes a booking, or with a scope its series: the active bookings that are not over, either all of them or this one and
@@ -71,10 +68,8 @@ export async function changeBooking(
       changesOf: () => changes,
     }),
   );
-  if (!('conflicts' in outcome)) return await getBooking(db, viewer, id);
-  // The search runs after the transaction, when the rooms are no longer locked.
-  const [first, ...others] = outcome.places as [Wanted, ...Wanted[]];
-  throw roomOccupied(outcome.conflicts, await suggestAlternatives(db, viewer, first, others));
+  if ('conflicts' in outcome) throw await refuseOccupied(db, viewer, outcome);
+  return await getBooking(db, viewer, id);
 }
 
 /**
@@ -123,7 +118,7 @@ async function change(
   trx: Transaction,
   viewer: Viewer,
   { id, versions, scope, conflictHandling, room, changesOf }: PlannedChange,
-): Promise<Refused | { named: Held }> {
+): Promise<RefusedOccupation | { named: Held }> {
   const rooms = room ? await lockPlaces(trx, viewer, id, scope, room.resourceId) : [];
   const holding = await holdBookings(trx, viewer, id, scope);
   const { named, meant, now } = holding;

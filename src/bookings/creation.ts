@@ -5,8 +5,8 @@ import { checkActor, checkKind, checkMayBook, checkOnBehalf, isDisplay, mustAsk 
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
-import { type Conflict, type FieldError, InvalidInput } from '../errors.ts';
-import { suggestAlternatives } from './alternatives.ts';
+import { type FieldError, InvalidInput, memberFault } from '../errors.ts';
+import { type RefusedOccupation, refuseOccupied } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
 import { checkInOf } from './check-in.ts';
 import { checkWalkIn } from './door.ts';
@@ -19,7 +19,6 @@ import {
   occupiedBy,
   readRooms,
   refuseClosed,
-  roomOccupied,
   type Wanted,
   writeBookings,
 } from './occupation.ts';
@@ -47,7 +46,6 @@ type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
 
 /** The answer that is stored with an Idempotency-Key. */
 type Made = { ids: number[]; seriesId: number | null; skipped: Skipped[] };
-type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
 
 /** One place for each occurrence of a series, apart from those that are left out as the resource is closed then. */
 type PlannedPlaces = { places: Wanted[]; closed: Wanted[] };
@@ -68,7 +66,7 @@ export async function createBooking(
 ): Promise<Created> {
   checkActor(viewer);
   checkKind(viewer, wanted.kind);
-  const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | Refused> => {
+  const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | RefusedOccupation> => {
     const claim = idempotencyKey ? await claimIdempotencyKey<Made>(trx, viewer, idempotencyKey) : undefined;
     const fingerprint = fingerprintOf(wanted);
     if (claim?.answered) {
@@ -80,8 +78,7 @@ export async function createBooking(
     if ('ids' in made) await claim?.settle(fingerprint, made);
     return made;
   });
-  // `refuse` searches alternatives after the transaction, when the rooms are no longer locked.
-  if ('conflicts' in outcome) throw await refuse(db, viewer, outcome);
+  if ('conflicts' in outcome) throw await refuseOccupied(db, viewer, outcome);
   const { ids, seriesId, skipped } = outcome;
   const [first] = ids as [number];
   const booking = (await findStored(db, viewer.mandatorId, first)) as StoredBooking;
@@ -117,13 +114,6 @@ function restore({ ids, seriesId, skipped }: Made): Made {
       })),
     })),
   };
-}
-
-async function refuse(db: Database, viewer: Viewer, { conflicts, places }: Refused): Promise<Conflict> {
-  // Alternatives would reveal other rooms to a display.
-  if (isDisplay(viewer)) return roomOccupied(conflicts);
-  const [first, ...others] = places as [Wanted, ...Wanted[]];
-  return roomOccupied(conflicts, await suggestAlternatives(db, viewer, first, others));
 }
 
 /**
@@ -165,7 +155,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
     const { recurrenceRule } = wanted;
     await gather(() => checkRule(recurrenceRule));
   }
-  throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  throw InvalidInput.of(...faults);
 }
 
 /** @throws Forbidden for a caller who may not book the room, or not for this organizer */
@@ -189,10 +179,9 @@ async function checkOrganizer(
     .executeTakeFirst();
   if (organizer?.active) return;
   const [code, text] = organizer
-    ? ['InactivePerson', 'the person is not active: choose another']
-    : ['UnknownPerson', 'there is no person of this id'];
-  const message = `OrganizerId: ${text}.`;
-  throw new InvalidInput(message, [{ field: 'OrganizerId', pointer: '/OrganizerId', code, message }]);
+    ? (['InactivePerson', 'the person is not active: choose another'] as const)
+    : (['UnknownPerson', 'there is no person of this id'] as const);
+  throw InvalidInput.of(memberFault('OrganizerId', code, text));
 }
 
 /** The places in order of time. @throws InvalidInput for an invalid rule, and for bookings that overlap each other */
@@ -215,7 +204,7 @@ async function make(
   viewer: Viewer,
   wanted: NewBooking,
   { places, closed }: PlannedPlaces,
-): Promise<Made | Refused> {
+): Promise<Made | RefusedOccupation> {
   const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [BookableRoom];
   checkActive(room);
   const conflicts = await findConflicts(trx, viewer, places);

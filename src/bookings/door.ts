@@ -5,7 +5,7 @@
 
 import { isDisplay } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
+import { Conflict, type FieldError, InvalidInput, memberFault } from '../errors.ts';
 import { minute } from '../time/durations.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
 
@@ -31,8 +31,7 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
     ['RecurrenceRule', wanted.recurrenceRule === undefined, 'a display makes no series'],
   ];
   const faults: FieldError[] = [];
-  const fault = (field: string, code: string, text: string) =>
-    faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
+  const fault = (...fault: Parameters<typeof memberFault>) => faults.push(memberFault(...fault));
   for (const [name, isRight, rule] of fixed)
     if (!isRight) fault(name, 'NotAtDisplay', `${rule}; leave it out, or use the PIN of a user`);
   const length = end.getTime() - start.getTime();
@@ -41,7 +40,7 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
   if (length < shortest) fault('End', 'TooShort', 'must be at least 5 minutes after Start');
   else if (length > longest) fault('End', 'TooLong', 'must be at most 4 hours after Start at a display');
   else if (end <= now) fault('End', 'InPast', 'is over already; book from now on');
-  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
 type DoorBooking = {
@@ -68,8 +67,8 @@ export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void
 /** @throws InvalidInput at a display for an end more than four hours from now */
 export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
   if (!isDisplay(viewer) || end.getTime() - now.getTime() <= longest) return;
-  const message = 'Minutes: a booking may end at most 4 hours from now at a display; use the PIN of a user.';
-  throw new InvalidInput(message, [{ field: 'Minutes', pointer: '/Minutes', code: 'TooLong', message }]);
+  const text = 'a booking may end at most 4 hours from now at a display; use the PIN of a user';
+  throw InvalidInput.of(memberFault('Minutes', 'TooLong', text));
 }
 
 /** The refusal of a change that a display may not make. */

@@ -7,7 +7,7 @@ import { Conflict, NotFound } from '../errors.ts';
 import { type BookingKind, type BookingStatus, type DecisionVerdict, isActive, type Scope } from './booking.ts';
 import { refuseAtDoor } from './door.ts';
 import { occupiedBy, type Wanted } from './occupation.ts';
-import { statusOf, storedStatus } from './status.ts';
+import { occupies, statusOf, storedStatus } from './status.ts';
 
 /** The members of a booking that changes read or write. */
 export type Held = Wanted & {
@@ -85,7 +85,7 @@ export async function holdUpcoming(
   const { rows } = await sql<Held & { now: Date }>`
     select ${heldColumns} from booking
     where mandator_id = ${mandatorId} and resource_id = ${resourceId} and kind = 'Booking'
-      and status not in ('Cancelled', 'Released') and lower(occupied) > now()
+      and ${occupies} and lower(occupied) > now()
     order by id for no key update`.execute(trx);
   return rows;
 }

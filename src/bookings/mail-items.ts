@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BookingKind } from './booking.ts';
 import { planPlaces } from './mail-places.ts';
+import { occupies } from './status.ts';
 
 /** The booking that a mail item asks for. */
 export type MailBooking = {
@@ -61,7 +62,7 @@ export async function cancelMailItems(
   const { numAffectedRows } = await sql`
     update booking set status = 'Cancelled', version = version + 1, changed_at = now()
     where mandator_id = ${mandatorId} and id = any (${bookingIds}::bigint[]) and kind = 'MailItem'
-      and status in ('Confirmed', 'Tentative')`.execute(trx);
+      and ${occupies}`.execute(trx);
   return Number(numAffectedRows ?? 0);
 }
 
@@ -132,7 +133,7 @@ async function readHeld(
   const { rows } = await sql<{ id: number; from: number; to: number }>`
     select id, ${millis(sql`lower(occupied)`)} as from, ${millis(sql`upper(occupied)`)} as to from booking
     where mandator_id = ${mandatorId} and id = any (${ids}::bigint[]) and resource_id = ${resourceId} and kind = 'MailItem'
-      and status in ('Confirmed', 'Tentative')
+      and ${occupies}
     for no key update`.execute(trx);
   return new Map(rows.map(({ id, ...place }) => [id, place]));
 }
@@ -151,7 +152,7 @@ async function readOthers(
   const { rows } = await sql<Other>`
     select id as "bookingId", kind, ${millis(sql`lower(occupied)`)} as from, ${millis(sql`upper(occupied)`)} as to
     from booking
-    where mandator_id = ${mandatorId} and resource_id = ${resourceId} and status in ('Confirmed', 'Tentative')
+    where mandator_id = ${mandatorId} and resource_id = ${resourceId} and ${occupies}
       and occupied && tstzrange(${new Date(first)}, ${new Date(last)})`.execute(trx);
   return rows.filter(({ bookingId }) => !held.has(bookingId));
 }

@@ -10,13 +10,14 @@ import { isDisplay, mayBookAnytime, maySee, mayShow, type Policy } from '../acce
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { heldByOthers, transactWithin } from '../db/lock-timeout.ts';
-import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault, Unavailable } from '../errors.ts';
 import { isExcluded, isLockTimeout } from '../flow/database-errors.ts';
 import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { minute } from '../time/durations.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
+import { occupies } from './status.ts';
 
 /** The members of a resource that its bookings depend on. */
 export type BookableRoom = {
@@ -102,13 +103,9 @@ async function selectRooms(
     left join policy on policy.mandator_id = resource.mandator_id and policy.id = resource.policy_id
     where resource.mandator_id = ${mandatorId} and resource.id = any (${ids}::bigint[])
     order by resource.id ${locking}`.execute(db);
-  if (rows.length < new Set(ids).size) throw unknownResource();
+  if (rows.length < new Set(ids).size)
+    throw InvalidInput.of(memberFault('ResourceId', 'UnknownResource', 'there is no resource of this id'));
   return rows;
-}
-
-function unknownResource(): InvalidInput {
-  const message = 'ResourceId: there is no resource of this id.';
-  return new InvalidInput(message, [{ field: 'ResourceId', pointer: '/ResourceId', code: 'UnknownResource', message }]);
 }
 
 type Found = {
@@ -150,7 +147,7 @@ export async function findConflicts(
       select * from (
         select * from booking
         where booking.resource_id = wanted.resource_id and booking.mandator_id = ${viewer.mandatorId}
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(wanted.opens, wanted.closes)
+          and ${occupies} and booking.occupied && tstzrange(wanted.opens, wanted.closes)
           and booking.id <> all (${except}::bigint[])
         offset 0
       ) as overlapping
@@ -213,8 +210,8 @@ export async function findClosed(
 export function refuseClosed([first, ...others]: readonly Wanted[], remedy = ''): void {
   if (!first) return;
   const more = others.length > 0 ? `, and ${others.length} more of the series are outside of its hours` : '';
-  const message = `Start: the resource is not open from ${first.start.toISOString()} to ${first.end.toISOString()}${more}; look at its opening hours${remedy}.`;
-  throw new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OutsideOpeningHours', message }]);
+  const text = `the resource is not open from ${first.start.toISOString()} to ${first.end.toISOString()}${more}; look at its opening hours${remedy}`;
+  throw InvalidInput.of(memberFault('Start', 'OutsideOpeningHours', text));
 }
 
 /** Reads the opening hours around `places`. @returns a predicate: whether one of the places is open throughout */

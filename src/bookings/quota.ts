@@ -3,12 +3,14 @@ import { sql } from 'kysely';
 import { type BookingLimits, limitsFor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { InvalidInput } from '../errors.ts';
+import { InvalidInput, memberFault } from '../errors.ts';
 import { dateText, dayLength, readDate, weekdayOf } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { localDateOf } from '../time/zones.ts';
 import type { BookingKind } from './booking.ts';
 import type { BookableRoom, BookingPolicy } from './occupation.ts';
 import { inWords } from './rules.ts';
+import { occupies } from './status.ts';
 
 /** A booking that takes a place, and the place that it had before; `old` is null when it occupied nothing. */
 export type Taking = {
@@ -86,7 +88,7 @@ async function readCounted(
     join location on location.mandator_id = resource.mandator_id and location.id = resource.location_id
     where booking.mandator_id = ${mandatorId} and booking.organizer_id = ${organizerId}
       and lower(booking.occupied) between ${from} and ${to} and booking.kind = 'Booking'
-      and booking.status in ('Confirmed', 'Tentative') and resource.policy_id = ${policyId}
+      and ${occupies} and resource.policy_id = ${policyId}
       and booking.id <> all (${except}::bigint[])`.execute(trx);
   return rows;
 }
@@ -104,7 +106,7 @@ function sumByWeek(places: readonly Place[]): Map<string, Sum> {
   for (const place of places) {
     const week = weekOf(place);
     const { bookings, minutes } = sums.get(week) ?? none;
-    const lasts = (place.end.getTime() - place.start.getTime()) / 60_000;
+    const lasts = (place.end.getTime() - place.start.getTime()) / minute;
     sums.set(week, { bookings: bookings + 1, minutes: minutes + lasts });
   }
   return sums;
@@ -119,8 +121,8 @@ function checkWeek(
 ): void {
   const next = dateText(readDate(week) + 7);
   const refuse = (most: string, present: string, wanted: string) => {
-    const message = `Start: by the policy ${name} a person has at most ${most} a week; in the week from ${week} there are ${present}, and it would be ${wanted}. Choose another week, the next begins on ${next}, or cancel a booking of that week.`;
-    return new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'QuotaReached', message }]);
+    const text = `by the policy ${name} a person has at most ${most} a week; in the week from ${week} there are ${present}, and it would be ${wanted}. Choose another week, the next begins on ${next}, or cancel a booking of that week`;
+    return InvalidInput.of(memberFault('Start', 'QuotaReached', text));
   };
   const isMore = (sum: number, most: number | null, earlier: number) => most !== null && sum > most && sum > earlier;
   if (isMore(after.bookings, quotaBookingsPerWeek, before.bookings))

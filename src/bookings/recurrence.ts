@@ -4,7 +4,7 @@
  * Each occurrence begins at the local time of the first one in the zone of the location. If the clocks skip that time, the
  * occurrence begins as much later as they skip (02:30 becomes 03:30); if they show it twice, at the first of the two.
  */
-import { InvalidInput } from '../errors.ts';
+import { InvalidInput, memberFault } from '../errors.ts';
 import { civil, dateText, dayLength, dayOf, dayOfWall, readWall, timeOfWall, type Wall } from '../time/days.ts';
 import { fitsStart, listDays, readRule } from '../time/rule.ts';
 import type { Zone } from '../time/zone.ts';
@@ -41,12 +41,7 @@ const parts: ReadonlyMap<string, { form: RegExp; allowed: string }> = new Map(
   ).map(([name, form, allowed]) => [name, { form: new RegExp(`^(?:${form})$`), allowed }]),
 );
 
-function invalidRule(text: string): InvalidInput {
-  const message = `RecurrenceRule: ${text}.`;
-  return new InvalidInput(message, [
-    { field: 'RecurrenceRule', pointer: '/RecurrenceRule', code: 'InvalidValue', message },
-  ]);
-}
+const invalidRule = (text: string) => InvalidInput.of(memberFault('RecurrenceRule', 'InvalidValue', text));
 
 /** The parts of a rule by name. @throws InvalidInput */
 function readParts(rule: string): Map<string, string> {

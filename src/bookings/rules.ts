@@ -2,7 +2,7 @@
 
 import { limitsFor, mayBookAnytime, mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
+import { Conflict, type FieldError, InvalidInput, memberFault } from '../errors.ts';
 import { addDays, dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { localDateOf, startOfDate } from '../time/zones.ts';
@@ -24,8 +24,7 @@ export function checkTimes(
   now: Date,
 ): void {
   const faults: FieldError[] = [];
-  const fault = (field: 'Start' | 'End', code: string, text: string) =>
-    faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
+  const fault = (...fault: Parameters<typeof memberFault>) => faults.push(memberFault(...fault));
   const most = mostDays[kind] ?? 1;
   if (start < earliest || start.getTime() > now.getTime() + mostDaysAhead * dayLength)
     fault('Start', 'InvalidTime', 'must be between the year 2000 and three years from now');
@@ -34,7 +33,7 @@ export function checkTimes(
     fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
   else if (!mayBookAnytime(viewer) && end <= now)
     fault('End', 'InPast', 'is over already; only an Admin books what has been');
-  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
 /**
@@ -53,8 +52,7 @@ export function listLimitFaults(
   const { leadMinutes, aheadDays, longestMinutes } = limitsFor(viewer, policy, organizerId);
   const rule = `by the policy ${policy?.name}`;
   const faults: FieldError[] = [];
-  const fault = (field: 'Start' | 'End', code: string, text: string) =>
-    faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
+  const fault = (...fault: Parameters<typeof memberFault>) => faults.push(memberFault(...fault));
   const from = new Date(now.getTime() + (leadMinutes ?? 0) * minute);
   const early = isNew && leadMinutes !== null && places.find(({ start }) => start < from);
   if (early)
@@ -86,7 +84,7 @@ export function listLimitFaults(
 /** @throws InvalidInput with each fault: codes TooSoon, TooFarAhead, TooLong */
 export function checkLimits(...about: Parameters<typeof listLimitFaults>): void {
   const faults = listLimitFaults(...about);
-  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
 const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
@@ -111,6 +109,6 @@ export function checkApart(series: readonly Wanted[]): void {
     return before?.resourceId === resourceId && before.to > from;
   });
   if (!overlaps) return;
-  const message = 'End: bookings of the series would overlap each other; make them shorter.';
-  throw new InvalidInput(message, [{ field: 'End', pointer: '/End', code: 'OverlapsItself', message }]);
+  const text = 'bookings of the series would overlap each other; make them shorter';
+  throw InvalidInput.of(memberFault('End', 'OverlapsItself', text));
 }

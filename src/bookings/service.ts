@@ -30,7 +30,14 @@ export {
   type MailOutcome,
   type MailWish,
 } from './mail-items.ts';
-export { type BookableRoom, lockRooms, roomOccupied, writeBookings } from './occupation.ts';
+export {
+  type BookableRoom,
+  type BookingPolicy,
+  lockRooms,
+  policyOf,
+  roomOccupied,
+  writeBookings,
+} from './occupation.ts';
 export { Occupied, type RoomConflict } from './occupied.ts';
 export { roomConflict, toConflictRecord } from './occupied-wire.ts';
 export { forgetOrganizer } from './persons.ts';
@@ -49,6 +56,7 @@ export {
   windowOf,
 } from './reading.ts';
 export { forgetBookings, forgetOldBookings, type RetentionWork } from './retention.ts';
+export { listLimitFaults } from './rules.ts';
 export { lessonAnswers } from './search.ts';
 export { occupies } from './status.ts';
 export { filterOfTimetable } from './timetable.ts';

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import { Conflict, InvalidInput } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault } from '../errors.ts';
 import type { BookingChanges, Scope } from './booking.ts';
 import { checkInAfter, checkInOf } from './check-in.ts';
 import { checkIsDecided, type Held, type Holding } from './held.ts';
@@ -69,9 +69,9 @@ export function takesMore(old: Held, to: Held): boolean {
 export const isSame = (one: Date, other: Date) => one.getTime() === other.getTime();
 
 function otherDate(): InvalidInput {
-  const message =
-    'Start: must stay on its local date, because the rule of the series says the days; cancel the following bookings and make another series.';
-  return new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OtherDate', message }]);
+  const text =
+    'must stay on its local date, because the rule of the series says the days; cancel the following bookings and make another series';
+  return InvalidInput.of(memberFault('Start', 'OtherDate', text));
 }
 
 export function isMoved({ old, to }: OldAndNew): boolean {

@@ -11,6 +11,7 @@ import { checkInAfter, checkInOf } from './check-in.ts';
 import { holdUpcoming, writeHeld } from './held.ts';
 import type { BookableRoom } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
+import { occupies } from './status.ts';
 
 /** Numbers of bookings that have not begun and occupy the resource. */
 export type Upcoming = {
@@ -33,7 +34,7 @@ export async function countUpcoming(db: Database, mandatorId: number, resourceId
       ${of('Lesson')} as lessons, ${of('MailItem')} as "mailItems", max(upper(occupied)) as "lastEnd",
       md5(coalesce(string_agg(id || ' ' || version, ',' order by id), '')) as digest
     from booking where mandator_id = ${mandatorId} and resource_id = ${resourceId}
-      and status not in ('Cancelled', 'Released') and lower(occupied) > now()`.execute(db);
+      and ${occupies} and lower(occupied) > now()`.execute(db);
   return rows[0] as Upcoming;
 }
 
@@ -42,7 +43,7 @@ export async function cancelUpcoming(trx: Transaction, mandatorId: number, resou
   const { numAffectedRows } = await sql`
     update booking set status = 'Cancelled', version = version + 1, changed_at = now()
     where mandator_id = ${mandatorId} and resource_id = ${resourceId} and kind in ('Booking', 'Block')
-      and status not in ('Cancelled', 'Released') and lower(occupied) > now()`.execute(trx);
+      and ${occupies} and lower(occupied) > now()`.execute(trx);
   return Number(numAffectedRows ?? 0);
 }
 

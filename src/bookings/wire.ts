@@ -12,6 +12,7 @@ import {
   positive,
   sentId,
   sentInstant,
+  sentText,
   text,
 } from '../fields.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
@@ -146,28 +147,12 @@ export const bookingRecord = z
   .meta({ id: 'Booking', description: 'A resource, occupied for a time.' });
 
 const wrongInstant = 'must be a date-time in UTC or with an offset, such as 2027-02-01T08:00:00Z';
-const sentText = (most: number, description: string) =>
-  z
-    .string('must be a text')
-    .trim()
-    .min(1, 'must not be empty')
-    .max(most, `must have at most ${most} characters`)
-    .meta({ description });
-const sentMinutes = (least: number, description: string) =>
-  z
-    .int('must be a whole number')
-    .min(least, `must be ${least} or more`)
-    .max(mostMinutes, `must be at most ${mostMinutes}`)
-    .meta({ description });
+const sentMinutes = (least: number, description: string) => z.int().min(least).max(mostMinutes).meta({ description });
 
 const sent = {
   ResourceId: sentId('resource').meta({ description: told.resourceId }),
-  Subject: sentText(longestSubject, told.subject),
-  Description: z
-    .string('must be a text')
-    .max(longestDescription, `must have at most ${longestDescription} characters`)
-    .nullable()
-    .meta({ description: told.description }),
+  Subject: sentText(longestSubject).meta({ description: told.subject }),
+  Description: maybeText(longestDescription, told.description),
   Start: sentInstant(wrongInstant).meta({ description: told.start }),
   End: sentInstant(wrongInstant).meta({ description: told.end }),
   Status: newBookingStatus.meta({
@@ -197,10 +182,10 @@ export const newBooking = z
       })
       .nullable()
       .default(null),
-    RecurrenceRule: sentText(
-      longestRule,
-      `${told.recurrenceRule} With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one.`,
-    )
+    RecurrenceRule: sentText(longestRule)
+      .meta({
+        description: `${told.recurrenceRule} With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one.`,
+      })
       .nullable()
       .default(null),
     ConflictHandling: conflictHandling.default('Fail').meta({

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { addDays } from '../../src/time/days.ts';
+import { localDateOf, startOfDate } from '../../src/time/zones.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -50,6 +52,12 @@ beforeAll(async () => {
   await admin.patch(`/resources/${retired.body['Id']}`, { Active: false });
 });
 afterAll(() => service.stop());
+
+/** So many minutes before the end of a local day, `days` after today. */
+function endOfDay(timeZone: string, days: number, minutes: number): Date {
+  const tomorrow = addDays(localDateOf(new Date(), timeZone), days + 1);
+  return new Date(startOfDate(tomorrow, timeZone).getTime() - minutes * 60_000);
+}
 
 /** Straight into the table. */
 async function occupy(resourceId: number, span: string, status = 'Confirmed'): Promise<void> {
@@ -172,5 +180,37 @@ describe('resources that are free from an instant on', () => {
     expect(await put({ LongestMinutes: 90 })).toEqual([['03-01T09:30'], ['03-02T08:00']]);
     expect(await put({ LongestMinutes: 29 })).toEqual([[], ['03-02T08:00']]);
     expect(await put({ AheadDays: 1 })).toEqual([[], ['03-02T08:00']]);
+  });
+
+  test('a policy limits what is free as it limits bookings: by local dates, and by approval', async () => {
+    const book = async (start: Date) => {
+      const End = new Date(start.getTime() + 1_800_000).toISOString();
+      return (
+        await user.post('/bookings', {
+          ResourceId: site['uncounted'],
+          Subject: 'Limits',
+          Start: start.toISOString(),
+          End,
+        })
+      ).body['Errors'];
+    };
+    const isFree = async (From?: Date) => {
+      const query = new URLSearchParams({ Search: 'uncounted', ...(From && { From: From.toISOString() }) });
+      return ((await user.get(`/availability/free?${query}`)).body['Items'] as Free[]).length === 1;
+    };
+    const put = async (rules: object) => {
+      const policy = await admin.post('/policies', { Name: `Limits ${Math.random()}`, ...rules });
+      await admin.patch(`/resources/${site['uncounted']}`, { PolicyId: policy.body['Id'] });
+    };
+    await put({ AheadDays: 2 });
+    // The last half hour of the second day, which is more than two days of 24 hours away, and the first of the third.
+    const [last, next] = [endOfDay('Europe/Zurich', 2, 45), endOfDay('Europe/Zurich', 2, -15)];
+    expect([await isFree(last), await isFree(next)]).toEqual([true, false]);
+    expect([await book(last), await book(next)]).toEqual([
+      undefined,
+      [expect.objectContaining({ Code: 'TooFarAhead' })],
+    ]);
+    await put({ NeedsApproval: true });
+    expect([await isFree(), await isFree(endOfDay('Europe/Zurich', 1, 600))]).toEqual([false, true]);
   });
 });
