@@ -417,7 +417,7 @@ test('the error table: code, HTTP, GraphQL', async () => {
     new NotAuthenticated('no'),
     new Forbidden('no'),
     new NotFound('no'),
-    new MethodNotAllowed('no', ['GET']),
+    new MethodNotAllowed('PUT', ['GET']),
     new NotAcceptable('no'),
     new RequestTimeout('no'),
     new Conflict('no'),
@@ -441,7 +441,7 @@ test('the error table: code, HTTP, GraphQL', async () => {
   const table: unknown[] = [];
   for (const error of thrown) {
     const answer = await fetch(`${root}/${error.code}`);
-    expect(await problemOf(answer)).toMatchObject({ Code: error.code, detail: 'no' });
+    expect(await problemOf(answer)).toMatchObject({ Code: error.code, detail: error.message });
     const { extensions } = presentError(new GraphQLError('', { originalError: error }), 'id', log);
     table.push([error.code, answer.status, extensions['code']]);
   }
