@@ -31,6 +31,8 @@ const write = (content: string) => fs.writeFileSync(path.join(directory, 'callba
 
 async function run(args: string[] = [], event = '') {
   const child = spawn(script, args);
+  // It may end before it has read the event.
+  child.stdin.on('error', () => {});
   child.stdin.end(event);
   const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   return { code, err };
