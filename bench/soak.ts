@@ -98,7 +98,9 @@ type Period = {
   cpu: number;
 };
 
-async function measure(reads: string[], notifications: string[]): Promise<Period> {
+async function measure(notifications: string[]): Promise<Period> {
+  await bench.renewToken();
+  const reads = readsOf();
   let isOver = false;
   const seen: number[][] = [];
   async function watchMemory(): Promise<void> {
@@ -143,13 +145,22 @@ try {
   await changes.changeRooms(rooms, 1);
   await tell({ kind: 'open', asked: { port, path: `/${code}/graphql`, query: documents.sign.stream }, signs });
   say(`${signs.length} signs, ${rooms.length} rooms; ${options.seconds} s in ${options.periods} periods`);
-  const [reads, notifications] = [readsOf(), mailboxes.requestsOf(subscriptions)];
+  const notifications = mailboxes.requestsOf(subscriptions);
   for (const process of Object.values(processes)) if (process) await longestTurnOf(process);
   await tell({ kind: 'report' });
   let isOver = false;
   const importing = importAgain(() => isOver);
   const periods: Period[] = [];
-  while (periods.length < options.periods) periods.push(await measure(reads, notifications));
+  while (periods.length < options.periods) {
+    const one = await measure(notifications);
+    periods.push(one);
+    // A run that fails after hours has told what it knew.
+    const [turns, megabytes] = [
+      one.turns.map(Math.round),
+      one.memory.map((kilobytes) => Math.round(kilobytes / 1_024)),
+    ];
+    say(`period ${periods.length}: longest turns ${turns.join(', ')} ms; resident ${megabytes.join(', ')} MB`);
+  }
   isOver = true;
   say(`${await importing} imports of ${options.lessons} lessons were made and deleted`);
   const halfTime = periods[periods.length >> 1] as Period;

@@ -135,8 +135,8 @@ export async function openBench(
     const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
     return ((await answer.json()) as { access_token: string }).access_token;
   }
-  const token = await tokenOf('User');
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  let token = await tokenOf('User');
+  const headers = () => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });
 
   const opened = opening.move();
   let closing: Promise<void> | undefined;
@@ -147,9 +147,14 @@ export async function openBench(
   return {
     url,
     databaseUrl,
-    /** Of a User. */
-    token,
+    /** Of a User; it counts for an hour. */
+    get token() {
+      return token;
+    },
     tokenOf,
+    async renewToken(): Promise<void> {
+      token = await tokenOf('User');
+    },
     db,
     client,
     tenant,
@@ -187,7 +192,7 @@ export async function openBench(
     async post(operation: 'create' | 'update' | 'delete', body: Uint8Array): Promise<string> {
       const answer = await fetch(`${url}/school/api/v2.0/jobs/${operation}`, {
         method: 'POST',
-        headers,
+        headers: headers(),
         body: new Uint8Array(body),
       });
       return ((await answer.json()) as { BatchId: string }).BatchId;
@@ -196,7 +201,7 @@ export async function openBench(
     async end(batchId: string, lessons: number): Promise<void> {
       for (;;) {
         const read = await fetch(`${url}/school/api/v2.0/jobs/batches/${batchId}?WaitSeconds=30`, {
-          headers,
+          headers: headers(),
         });
         const batch = (await read.json()) as {
           ImportStatus: string;

@@ -26,9 +26,9 @@ beforeAll(async () => {
 });
 afterAll(() => desk.close());
 
-const inMinutes = (from: number, to: number) => ({
-  start: new Date(Date.now() + from * minute),
-  end: new Date(Date.now() + to * minute),
+const inMinutes = (from: number, to: number, now = Date.now()) => ({
+  start: new Date(now + from * minute),
+  end: new Date(now + to * minute),
 });
 const hours = (from: number, to: number, days = 0) => ({ start: at(days, from), end: at(days, to) });
 
