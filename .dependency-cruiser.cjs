@@ -56,7 +56,7 @@ module.exports = {
     ]),
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db|flow)/',
-      '^src/http/node-http\\.ts$',
+      '^src/http/(node-http|stalled)\\.ts$',
       '^src/(app|health-app|siblings|context|config|errors|log|tracing-export)\\.ts$',
     ]),
     onlyTo('supervisor', '^src/supervisor\\.ts$', ['^src/flow/', '^src/(siblings|config|log)\\.ts$']),

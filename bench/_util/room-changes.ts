@@ -9,6 +9,7 @@ import type { Bench } from './harness.ts';
  */
 export function openChanges({ databaseUrl, tenant: { mandatorId, resources } }: Bench) {
   const writers = new pg.Pool({ connectionString: databaseUrl, max: 8 });
+  let isClosed = false;
   // By room: one of tomorrow's bookings, and how often it has changed.
   const changing = new Map(
     resources.map(({ id }, at) => [id, { bookingId: 5 * resources.length + at + 1, changes: 0 }]),
@@ -33,7 +34,7 @@ export function openChanges({ databaseUrl, tenant: { mandatorId, resources } }: 
       const started = performance.now();
       const pending = new Set<Promise<void>>();
       const total = Math.round(rooms.length * lasting * perSecond);
-      for (let done = 0; done < total; ) {
+      for (let done = 0; done < total && !isClosed; ) {
         const due = Math.min(total, ((performance.now() - started) / 1_000) * perSecond * rooms.length);
         for (; done < due; done++) {
           const one = change(rooms[done % rooms.length] as number).finally(() => pending.delete(one));
@@ -48,6 +49,10 @@ export function openChanges({ databaseUrl, tenant: { mandatorId, resources } }: 
       rooms: [...changing.keys()],
       changes: [...changing.values()].map(({ changes }) => changes),
     }),
-    close: () => writers.end(),
+    /** Ends what is still changing, too, so that a bench which fails can close the rest. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await writers.end();
+    },
   };
 }

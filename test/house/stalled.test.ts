@@ -4,7 +4,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type AnsweringSocket, cutStalled } from '../../src/flow/stalled.ts';
+import { type AnsweringSocket, cutStalled } from '../../src/http/stalled.ts';
 import { openLog } from '../../src/log.ts';
 import { until } from '../_util/process.ts';
 import { startService } from '../_util/service.ts';
