@@ -1,7 +1,8 @@
 /**
  * `npm run bench:processes`: what the processes themselves cost. How long a start takes until it is ready, with an empty database and
  * with one that is up to date, on a PostgreSQL that runs; the resident memory of processes that have just begun to serve; what an idle
- * Web and Worker process ask PostgreSQL; and the CPU of a request with `Processes=2` beside one process, in turns within one run.
+ * Web and Worker process ask PostgreSQL; and the CPU of a request with `Processes=2` beside one process, in turns within one run. Each
+ * process is asked as much, since reads that reach one in the same turn share a statement.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { killPrograms, startProgram } from '../test/_util/process.ts';
@@ -15,7 +16,7 @@ const options = readOptions({
   rounds: { about: 'rounds that count', read: whole(), usual: '7', smoke: '1' },
   seconds: { about: 'how long a side is asked', read: seconds, usual: '2', smoke: '0.05' },
   warm: { about: 'how long a process is asked before', read: seconds, usual: '10', smoke: '0.05' },
-  connections: { about: 'how many ask', read: whole(), usual: '32', smoke: '4' },
+  connections: { about: 'how many ask each process', read: whole(), usual: '32', smoke: '4' },
   starts: { about: 'starts of each kind', read: whole(), usual: '5', smoke: '1' },
   idle: { about: 'how long idle processes are watched', read: seconds, usual: '30', smoke: '0.1' },
 });
@@ -95,16 +96,17 @@ async function compareRequests(sides: readonly [Side, Side]): Promise<void> {
   const cases: { name: string; requests: string[]; perSecond?: number }[] = [
     { name: '/healthz', requests: [get('/healthz')] },
     { name: 'a resource by id', requests: resources },
-    { name: 'a resource by id, 1,000 a second', requests: resources, perSecond: 1_000 },
+    { name: 'a resource by id, 1,000 a second for each process', requests: resources, perSecond: 1_000 },
   ];
-  for (const { name, ...asked } of cases) {
-    const ask = async ({ port, pid }: Side, lasting: number): Promise<Figures> => {
+  for (const { name, requests, perSecond } of cases) {
+    const ask = async ({ port, pid, processes }: Side, lasting: number): Promise<Figures> => {
       const before = cpuOf(pid);
       const { answers, seconds } = await load(generator, {
-        ...asked,
+        requests,
         port,
-        connections: options.connections,
+        connections: options.connections * processes,
         milliseconds: lasting * 1_000,
+        ...(perSecond && { perSecond: perSecond * processes }),
       });
       return { rate: answers / seconds, cpu: (cpuOf(pid) - before) / answers };
     };
