@@ -122,3 +122,34 @@ export function openMemory(sender: BodySender, largest: number): BodyMemory {
     },
   };
 }
+
+export type BodyBeginning = {
+  memory: BodyMemory;
+  /** Whether it is the whole body. */
+  isWhole: boolean;
+};
+
+/**
+ * Keeps a body in memory until it ends or is larger than `mostOfImport`. When this fails, the memory is free and the rest is
+ * discarded, not awaited, while the client is answered; parameters as of `openAccount`.
+ * @throws LimitExceeded, Unavailable as `openMemory`; what `chunks` throws
+ */
+export async function readBeginning(
+  chunks: AsyncIterator<Uint8Array>,
+  sender: BodySender,
+  largest: number,
+): Promise<BodyBeginning> {
+  const memory = openMemory(sender, largest);
+  try {
+    while (memory.bytes().length <= mostOfImport) {
+      const next = await chunks.next();
+      if (next.done) return { memory, isWhole: true };
+      memory.append(next.value);
+    }
+    return { memory, isWhole: false };
+  } catch (error) {
+    memory.clear();
+    chunks.return?.().catch(() => {});
+    throw error;
+  }
+}

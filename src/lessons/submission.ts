@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { type BodySender, mostOfImport, openMemory } from '../http/body-memory.ts';
+import { type BodySender, readBeginning } from '../http/body-memory.ts';
 import type { Log } from '../log.ts';
 import type { BatchKey } from './batch.ts';
 import { listOrEmpty, member } from './fields.ts';
@@ -66,19 +66,7 @@ export async function openBody(
     keep(splitter.end());
   }
   const chunks = checked();
-  const beginning = openMemory(sender, largest);
-  let complete = false;
-  try {
-    while (!complete && beginning.bytes().length <= mostOfImport) {
-      const next = await chunks.next();
-      if (next.done) complete = true;
-      else beginning.append(next.value);
-    }
-  } catch (error) {
-    beginning.clear();
-    chunks.return(undefined).catch(() => {});
-    throw error;
-  }
+  const { memory: beginning, isWhole: complete } = await readBeginning(chunks, sender, largest);
 
   /** As a JSON array. */
   async function read(span: JobSpan): Promise<Buffer> {

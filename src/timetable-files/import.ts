@@ -4,7 +4,6 @@ import { checkImporter } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { InvalidInput, TooLarge } from '../errors.ts';
-import { openPlaces } from '../flow/places.ts';
 import { openSlices } from '../flow/slices.ts';
 import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
 import { isStorable } from '../storable.ts';
@@ -13,7 +12,7 @@ import { startOfDate } from '../time/zones.ts';
 import { type Bins, openBins } from './bins.ts';
 import { roomsOf, type TimetableEntry } from './entries.ts';
 import { type FaultReport, type Notice, openReport } from './faults.ts';
-import { takeIn } from './intake.ts';
+import { type Intake, withIntake } from './intake.ts';
 import { planJob } from './lessons.ts';
 import { keyOf, type PlannedLesson, type Rules } from './planned.ts';
 import { type CompleteRequest, completeRequest } from './profiles.ts';
@@ -51,10 +50,6 @@ const growth = 4;
 /** The least characters of a piece of a job. */
 const leastPiece = 65_536;
 
-/** Limits the concurrent readings, each of which has two temporary files open. */
-const openReadings = () =>
-  openPlaces({ of: 'timetables', all: 16, perTenant: 3, perPerson: 2, mostWaiting: 4, waitMs: 10_000 });
-
 /**
  * Reads the files completely before anything is stored, then sends one batch: jobs to create, jobs that differ, and the removal of
  * jobs that the same source has written for this term and no longer lists.
@@ -66,58 +61,64 @@ export async function importTimetable(
   wanted: TimetableImport,
 ): Promise<AcceptedTimetable> {
   checkImporter(viewer, wanted.onConflict ?? 'Fail');
-  return await context.once(openReadings).hold(viewer, async () => {
-    const { JobBodyBytes: mostBytes, LessonsPerBatch: mostLessons } = context.config.Limits;
-    const intake = await takeIn(wanted.body, mostBytes, context.log);
-    const bins = openBins(context.log, growth * mostBytes);
-    try {
-      const asked = await completeRequest(context.db, viewer, wanted.check(intake.sent));
-      const report = openReport(asked.Files.map(({ Name }) => Name));
-      const rooms = openRooms(asked);
-      const term = openTerm(asked, await findZoneName(context.db, viewer, asked));
-      const reading = { term, mapping: asked.Mapping, report, take: takerOf(bins, rooms, report) };
-      const format = wanted.format ?? asked.Format ?? undefined;
-      const files: FileRead[] = [];
-      for (const [at, { Name, Content }] of asked.Files.entries()) {
-        const found = await readFile({ at, name: Name, read: intake.read(Number(Content)) }, format, reading);
-        if (found) files.push(found);
-      }
-      await rooms.check(context.db, viewer, asked.Standort ?? null, report);
-      report.check();
-      checkFiles(files);
-      const { source, quelle } = sourceOf(asked, files);
-      // A room may be named as the file calls it, too.
-      const shared = new Set(asked.SharedRooms.map((name) => comparedName(rooms.roomOf(name) ?? name)));
-      const isShared = (room: string) => shared.has(comparedName(room));
-      const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared, mostLessons };
-      const counts = { jobs: 0, lessons: 0 };
-      const accepted = await createBatch(context, viewer, {
-        operation: 'Update',
-        body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts, mostBytes }, rules),
-        createMissing: true,
-        replaces: {
-          quelle,
-          since: Number.isFinite(term.first) ? startOfDate(dateText(term.first), term.zoneName) : null,
-          allowRemoval: asked.AllowRemoval,
-        },
-        validateOnly: wanted.validateOnly,
-        onConflict: wanted.onConflict,
-        idempotencyKey: wanted.idempotencyKey,
-        requestId: wanted.requestId,
-      });
-      const notices = report.notices();
-      return {
-        ...accepted,
-        files,
-        jobCount: counts.jobs,
-        lessonCount: counts.lessons,
-        noticeCount: notices.count,
-        notices: notices.listed,
-      };
-    } finally {
-      await Promise.all([bins.close(), intake.close()]);
+  return await withIntake(context, viewer, wanted.body, (intake) => readFiles(context, viewer, wanted, intake));
+}
+
+async function readFiles(
+  context: Context,
+  viewer: Viewer,
+  wanted: TimetableImport,
+  intake: Intake,
+): Promise<AcceptedTimetable> {
+  const { JobBodyBytes: mostBytes, LessonsPerBatch: mostLessons } = context.config.Limits;
+  const bins = openBins(context.log, growth * mostBytes);
+  try {
+    const asked = await completeRequest(context.db, viewer, wanted.check(intake.sent));
+    const report = openReport(asked.Files.map(({ Name }) => Name));
+    const rooms = openRooms(asked);
+    const term = openTerm(asked, await findZoneName(context.db, viewer, asked));
+    const reading = { term, mapping: asked.Mapping, report, take: takerOf(bins, rooms, report) };
+    const format = wanted.format ?? asked.Format ?? undefined;
+    const files: FileRead[] = [];
+    for (const [at, { Name, Content }] of asked.Files.entries()) {
+      const found = await readFile({ at, name: Name, read: intake.read(Number(Content)) }, format, reading);
+      if (found) files.push(found);
     }
-  });
+    await rooms.check(context.db, viewer, asked.Standort ?? null, report);
+    report.check();
+    checkFiles(files);
+    const { source, quelle } = sourceOf(asked, files);
+    // A room may be named as the file calls it, too.
+    const shared = new Set(asked.SharedRooms.map((name) => comparedName(rooms.roomOf(name) ?? name)));
+    const isShared = (room: string) => shared.has(comparedName(room));
+    const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared, mostLessons };
+    const counts = { jobs: 0, lessons: 0 };
+    const accepted = await createBatch(context, viewer, {
+      operation: 'Update',
+      body: writeJobs(bins, { source, quelle, standort: asked.Standort ?? null, counts, mostBytes }, rules),
+      createMissing: true,
+      replaces: {
+        quelle,
+        since: Number.isFinite(term.first) ? startOfDate(dateText(term.first), term.zoneName) : null,
+        allowRemoval: asked.AllowRemoval,
+      },
+      validateOnly: wanted.validateOnly,
+      onConflict: wanted.onConflict,
+      idempotencyKey: wanted.idempotencyKey,
+      requestId: wanted.requestId,
+    });
+    const notices = report.notices();
+    return {
+      ...accepted,
+      files,
+      jobCount: counts.jobs,
+      lessonCount: counts.lessons,
+      noticeCount: notices.count,
+      notices: notices.listed,
+    };
+  } finally {
+    await bins.close();
+  }
 }
 
 export const getImportedBatch = (db: Database, viewer: Viewer, { batchId }: AcceptedTimetable): Promise<Batch> =>

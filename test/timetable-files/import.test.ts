@@ -1,3 +1,4 @@
+import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -226,4 +227,22 @@ test('a room that a file spells in several ways is one room, as the tenant spell
   expect(lessons[0]![0]!.KopplungId).toMatch(/^raum-TH1-/);
   expect(lessons[1]![0]!.KopplungId).toBe(lessons[0]![0]!.KopplungId);
   for (const { LektionId } of lessons[2]!) expect(LektionId).toMatch(/^\d{8}-2$/);
+});
+
+test('bodies that arrive slowly keep no other of the same person from being read', async () => {
+  const school = await enterSchool(service);
+  const { hostname, port } = new URL(service.url);
+  /** Sends a body but for its end. */
+  const begin = (length: number) =>
+    new Promise<net.Socket>((resolve) => {
+      const socket = net.connect(Number(port), hostname);
+      const head = `POST /${school.tenant.code}/api/v2.0/timetables HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${school.token}`;
+      const type = `Content-Type: application/json\r\nContent-Length: ${length + 3}`;
+      const body = `{"Files":[{"Content":"${'A'.repeat(length - 22)}`;
+      socket.write(`${head}\r\n${type}\r\n\r\n${body}`, () => resolve(socket));
+    });
+  const [small, large] = [100, 2_000_000];
+  const sockets = await Promise.all([...Array(7).fill(small), ...Array(5).fill(large)].map(begin));
+  await school.imports(gpu001);
+  for (const socket of sockets) socket.destroy();
 });
