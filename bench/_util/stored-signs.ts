@@ -6,14 +6,19 @@ import { pepper } from '../../test/_util/pepper.ts';
 import type { Bench } from './harness.ts';
 import type { Sign } from './sign-readers.ts';
 
-/** Five a day in each room for three days, of which two are lessons. */
-export async function storeMeetings({ client, tenant }: Bench): Promise<void> {
+const eight = () => new Date(new Date().setHours(8, 0, 0, 0));
+
+/**
+ * Five a day in each room for three days, of which two are lessons. All rooms change at the same instants, as at full hours.
+ * @param first when the first begins, and the minutes from one to the next, of which it takes three quarters
+ */
+export async function storeMeetings({ client, tenant }: Bench, first = { at: eight(), minutes: 120 }): Promise<void> {
   const { mandatorId, resources } = tenant;
   const booking = `
     select n + 1 as id, $2::int + n % $3::int as resource_id, n / $3 % 5 as number, n / $3 / 5 as day,
-      (current_date + n / $3 / 5) + time '08:00' + n / $3 % 5 * interval '2 hours' as start
+      $4::timestamptz + n / $3 / 5 * interval '1 day' + n / $3 % 5 * $5::float8 * interval '1 minute' as start
     from generate_series(0, 15 * $3::int - 1) as n`;
-  const values = [mandatorId, resources[0]?.id, resources.length];
+  const values = [mandatorId, resources[0]?.id, resources.length, first.at, first.minutes];
   const user = tenant.person('User').id;
   await client.query('begin');
   await client.query('set local session_replication_role = replica');
@@ -23,8 +28,8 @@ export async function storeMeetings({ client, tenant }: Bench): Promise<void> {
      overriding system value
      select $1, id, resource_id, case when number < 3 then 'Booking' else 'Lesson' end, 'Confirmed',
        case when number < 3 then 'Api' else 'Import' end, 'Meeting number ' || id, number = 2,
-       tstzrange(start, start + interval '90 minutes'), case when number >= 3 then gen_random_uuid() end,
-       case when number < 3 then $4::int end, case when number < 3 then $4::int end,
+       tstzrange(start, start + $5 * interval '45 seconds'), case when number >= 3 then gen_random_uuid() end,
+       case when number < 3 then $6::int end, case when number < 3 then $6::int end,
        case when number = 1 then start end, case when number = 1 then start + interval '15 minutes' end
      from (${booking}) as booking`,
     [...values, user],
@@ -36,7 +41,7 @@ export async function storeMeetings({ client, tenant }: Bench): Promise<void> {
   );
   await client.query(
     `insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, fach, klassen, lehrpersonen)
-     select $1, 1, id::text, id, resource_id, start, start + interval '90 minutes', 'Geplant', 'Mathematik', array['1a', '1b'], array['Anna Muster']
+     select $1, 1, id::text, id, resource_id, start, start + $5 * interval '45 seconds', 'Geplant', 'Mathematik', array['1a', '1b'], array['Anna Muster']
      from (${booking}) as booking where number >= 3`,
     values,
   );

@@ -8,6 +8,7 @@ import type { Subscription, TopicChange } from '../db/notifications.ts';
 import { type Board, openBoard } from './board.ts';
 import { keepLocalDays } from './local-days.ts';
 import { readMembers } from './plan.ts';
+import { openPublishing } from './publishing.ts';
 import { openQueue, openReading, type ReadQueue } from './reading.ts';
 import { type DisplayPace, openRoom, type WatchedRoom } from './room.ts';
 import { resourcesIn } from './slots.ts';
@@ -52,7 +53,8 @@ export function openHub(context: Context, pace = usualPace): Hub {
   const { db, log, notifications } = context;
   const tenants = new Map<number, WatchedTenant>();
   const days = keepLocalDays(db);
-  const reading = openReading(context, days, pace, (room, mandatorId) => {
+  const publish = openPublishing();
+  const reading = openReading(context, days, pace, publish, (room, mandatorId) => {
     const tenant = tenants.get(mandatorId);
     if (tenant?.rooms.get(room.id) === room) forgetRoom(tenant, room);
   });
@@ -129,6 +131,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     if (known) return known;
     const room = openRoom(id, {
       pace,
+      publish,
       isListening,
       wantsRead(wanting, isFirst) {
         if (!wanting.isWatched) forgetRoom(tenant, wanting);

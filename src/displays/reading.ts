@@ -2,10 +2,10 @@
  * Reads rooms for all their readers. Rooms of a tenant that change while a read runs are read together by the next one. A
  * read that fails is repeated as long as the room is watched.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import type { LocalDays } from './local-days.ts';
 import { readPlans } from './plan.ts';
+import type { Publish } from './publishing.ts';
 import type { DisplayPace, WatchedRoom } from './room.ts';
 
 /** The rooms of a tenant to read. */
@@ -46,8 +46,6 @@ export type RoomReading = {
 /** The most rooms of one read, and the most reads at a time. */
 const mostRooms = 200;
 const mostReads = 2;
-/** Rooms that are published in one turn of the event loop. */
-const publishedAtOnce = 20;
 
 /** A promise whose rejection need not be handled. */
 function promised(): PromiseWithResolvers<void> {
@@ -61,6 +59,7 @@ export function openReading(
   { db, log, notifications }: Context,
   days: LocalDays,
   pace: DisplayPace,
+  publish: Publish,
   isGone: (room: WatchedRoom, mandatorId: number) => void,
 ): RoomReading {
   const hungry = new Set<ReadQueue>();
@@ -118,7 +117,7 @@ export function openReading(
       return answer;
     };
     try {
-      const found = await publish(mandatorId, rooms);
+      const found = await readAndPublish(mandatorId, rooms);
       queue.failures = 0;
       for (const room of rooms) {
         answered(room)?.resolve();
@@ -136,16 +135,13 @@ export function openReading(
   }
 
   /** Reads the rooms and publishes them. @returns the ids of those that exist */
-  async function publish(mandatorId: number, rooms: readonly WatchedRoom[]): Promise<Set<number>> {
+  async function readAndPublish(mandatorId: number, rooms: readonly WatchedRoom[]): Promise<Set<number>> {
     const publishing = new Map(rooms.map((room) => [room.id, room.beginRead()]));
     figures.statements++;
     figures.roomsRead += rooms.length;
     const stored = await readPlans(db, mandatorId, [...publishing.keys()], new Date());
     const plans = await days.complete(mandatorId, stored);
-    for (const [index, plan] of plans.entries()) {
-      if (index > 0 && index % publishedAtOnce === 0) await nextTurn();
-      publishing.get(plan.stored.resourceId)?.(plan);
-    }
+    await Promise.all(plans.map((plan) => publish(() => publishing.get(plan.stored.resourceId)?.(plan))));
     return new Set(stored.map(({ resourceId }) => resourceId));
   }
 

@@ -2,6 +2,7 @@
 import { openBeats, phaseOf } from './beats.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
+import type { Publish } from './publishing.ts';
 import { type Content, toContent, toHeartbeat, toSnapshot } from './snapshot.ts';
 import { stateAt } from './state.ts';
 
@@ -47,6 +48,7 @@ export type WatchedRoom = {
 
 export type RoomSurroundings = {
   pace: DisplayPace;
+  publish: Publish;
   /** Whether this process listens to changes. */
   isListening(): boolean;
   /** The room must be read: it may have changed, or (`isFirst`) a reader has come while it was stale. */
@@ -107,10 +109,12 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     clearTimeout(turning);
     if (readers.size === 0) return;
     const due = Math.min(nextChangeAt ?? Number.POSITIVE_INFINITY, tomorrow());
-    if (due < Number.POSITIVE_INFINITY) turning = setTimeout(() => turn(due), Math.max(0, due - Date.now())).unref();
+    if (due === Number.POSITIVE_INFINITY) return;
+    turning = setTimeout(() => void surroundings.publish(() => turn(due)), Math.max(0, due - Date.now())).unref();
   }
 
   function turn(due: number): void {
+    if (readers.size === 0) return;
     const now = Date.now();
     // The clock may have been set back meanwhile.
     if (due <= now + earlinessMs) {

@@ -259,8 +259,13 @@ describe('a day that is over', () => {
     jest.useFakeTimers();
     const midnight = Date.now() + 10 * second;
     const wanted: number[] = [];
+    let turns = 0;
     const own = openRoom(room(), {
       pace: { ...pace, midnightSpreadMs: 50 },
+      async publish(tell) {
+        turns++;
+        tell();
+      },
       isListening: () => true,
       wantsRead: (_room, isFirst) => void (isFirst || wanted.push(Date.now())),
       isDone() {},
@@ -278,6 +283,8 @@ describe('a day that is over', () => {
       expect([own.isStale, own.asOf(Date.now()) < midnight]).toEqual([true, true]);
       jest.advanceTimersByTime(60 * second);
       expect([seen.at(-1), wanted.length]).toEqual(['BUSY', 1]);
+      // Other rooms turn at midnight, too.
+      expect(turns).toBeGreaterThan(0);
     } finally {
       own.close();
       jest.useRealTimers();
