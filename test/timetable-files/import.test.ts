@@ -232,17 +232,21 @@ test('a room that a file spells in several ways is one room, as the tenant spell
 test('bodies that arrive slowly keep no other of the same person from being read', async () => {
   const school = await enterSchool(service);
   const { hostname, port } = new URL(service.url);
-  /** Sends a body but for its end. */
+  /** Sends a body but for its end, once the server has seen the request. */
   const begin = (length: number) =>
     new Promise<net.Socket>((resolve) => {
       const socket = net.connect(Number(port), hostname);
-      const head = `POST /${school.tenant.code}/api/v2.0/timetables HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${school.token}`;
-      const type = `Content-Type: application/json\r\nContent-Length: ${length + 3}`;
-      const body = `{"Files":[{"Content":"${'A'.repeat(length - 22)}`;
-      socket.write(`${head}\r\n${type}\r\n\r\n${body}`, () => resolve(socket));
+      socket.write(
+        `POST /${school.tenant.code}/api/v2.0/timetables HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${school.token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${length + 3}\r\nExpect: 100-continue\r\n\r\n`,
+      );
+      socket.once('data', () => {
+        socket.write(`{"Files":[{"Content":"${'A'.repeat(length - 22)}`);
+        resolve(socket);
+      });
     });
-  const [small, large] = [100, 2_000_000];
-  const sockets = await Promise.all([...Array(7).fill(small), ...Array(5).fill(large)].map(begin));
+  const [short, long] = [100, 2_000_000];
+  const sockets = await Promise.all([...Array(7).fill(short), ...Array(5).fill(long)].map(begin));
   await school.imports(gpu001);
   for (const socket of sockets) socket.destroy();
 });
