@@ -24,13 +24,13 @@ export type Policy = {
   mayBook: readonly number[];
   /** Whether bookings wait for a decision. */
   needsApproval: boolean;
-  /** Who books without waiting for it. */
+  /** Groups that book without waiting for a decision. */
   maySkipApproval: readonly number[];
-  /** Who decides, besides Admins. */
+  /** Groups that decide, besides Admins. */
   mayDecide: readonly number[];
-  /** Who books for other persons, besides Admins. */
+  /** Groups that book for other persons, besides Admins. */
   mayBookForOthers: readonly number[];
-  /** Rules for those who book; null: none. */
+  /** Limits on bookings by those who are not Admins; null: no limit. */
   leadMinutes: number | null;
   aheadDays: number | null;
   longestMinutes: number | null;
@@ -38,7 +38,7 @@ export type Policy = {
   quotaBookingsPerWeek: number | null;
 };
 
-/** Whom no policy hides a room from: a timetable is made for all rooms. */
+/** Whether no policy hides rooms from the role: a timetable is made for all rooms. */
 const seesAllRooms = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'Admin' || role === 'Importer';
 
 const isOfSome = ({ groupIds }: Viewer, groups: readonly number[]): boolean =>
@@ -62,7 +62,7 @@ export const hiddenRooms = sql<number[]>`case when person.role in ('User', 'Disp
         and member.group_id = any (policy.may_see))
     order by 1) else '{}' end`;
 
-/** What of a viewer follows from groups and policies, to be selected with the row of its person. */
+/** What a viewer gets from groups and policies, to be selected with the row of its person. */
 export const sightColumns = [
   sql<number[]>`array(
     select group_id from person_group_member as member
@@ -219,8 +219,8 @@ const noLimits: BookingLimits = {
 };
 
 /**
- * The limits of a policy that bind what the caller does with a booking of the organizer: none an Admin. A display books from
- * now on, so that no lead time fits; what it books itself is nobody's, and counts for no quota.
+ * The limits of a policy that apply to what the caller does with a booking of the organizer; an Admin has none. A display books
+ * from now on, so a lead time cannot apply; its own bookings are for no person, so they count towards no quota.
  */
 export function limitsFor(viewer: Viewer, policy: Policy | null, organizerId: number | null): BookingLimits {
   if (!policy || mayBookAnytime(viewer)) return noLimits;
@@ -233,7 +233,7 @@ export function limitsFor(viewer: Viewer, policy: Policy | null, organizerId: nu
 export const groupsOfDecider = (viewer: Viewer): readonly number[] | null =>
   viewer.role === 'Admin' ? null : viewer.groupIds;
 
-/** Whether the caller decides about what waits. */
+/** Whether the caller may decide about requests. */
 export const mayDecide = (viewer: Viewer, policy: Policy | null): boolean =>
   viewer.role === 'Admin' || isOfSome(viewer, policy?.mayDecide ?? []);
 
@@ -250,7 +250,7 @@ export function checkBatchUser(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
 }
 
-/** Whether the caller sees no batches of others: what they tell names rooms, and some are hidden from the caller. */
+/** Whether the caller sees only its own batches: those of others name rooms, of which some are hidden from the caller. */
 export const seesOwnBatches = ({ hiddenRooms }: Viewer): boolean => hiddenRooms.length > 0;
 
 /**
@@ -286,7 +286,7 @@ export const checkAuditor = onlyAdmins('reads what Admins have done');
 export const checkPublisher = onlyAdmins('manages webhooks, and sees what was sent to them');
 export const checkUsageReader = onlyAdmins('sees how resources are used');
 
-/** @throws Forbidden unless the caller is an Admin, or asks for what is its own: groups, a timetable */
+/** @throws Forbidden unless the caller is an Admin, or asks about itself: its groups, its timetable */
 export function checkPersonReader(viewer: Viewer, personId: number | undefined): void {
   if (personId !== viewer.personId) checkAdmin(viewer);
 }

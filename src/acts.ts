@@ -1,10 +1,10 @@
-/** Writes the audit: what Admins do over the API, and the operator with tenant files. */
+/** Writes the audit: acts of Admins over the API, and of the operator with tenant files. */
 import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { rests } from './db/resting.ts';
 
-/** What acts of Admins and decisions are about. */
+/** The kinds of records that acts are about. */
 export const auditSubjects = [
   'Tenant',
   'Location',
@@ -22,17 +22,23 @@ export const auditSubjects = [
   'TimetableProfile',
 ] as const;
 
-/** What an act was about; what is about a person has the name of that person, who may be forgotten. */
+/**
+ * The record that an act was about. Acts about a person, or its PINs, refer to the person instead of storing a name: the person
+ * may be erased.
+ */
 export type Subject = { noun: (typeof auditSubjects)[number]; id: number } & ({ name: string } | { personId: number });
 
 export type MemberChange = { member: string; from: string | null; to: string | null };
 
-/** Whose values the audit does not keep: a person who is forgotten would live on in them. */
+/** Members whose values the audit does not store, so that an erased person does not live on in it. */
 const personal = new Set(['Name', 'Email', 'TimeZone', 'TeacherCode', 'Label']);
 const unchanging = new Set(['Id', 'Version']);
 const longestValue = 1_000;
 
-/** A value as people read it; cut where it is very long, perhaps within a surrogate pair, of which jsonb takes no half. */
+/**
+ * A value as text for people. A very long one is cut, and `toWellFormed` repairs a surrogate pair that was cut in half, which
+ * jsonb refuses.
+ */
 function valueText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   const isPlain = Array.isArray(value) && value.every((one) => typeof one !== 'object');
@@ -40,7 +46,7 @@ function valueText(value: unknown): string | null {
   return text.length > longestValue ? `${text.slice(0, longestValue - 1).toWellFormed()}…` : text;
 }
 
-/** The members that differ; all of a new record that have a value. @param before null for a new record */
+/** The members that differ; for a new record, all that have a value. @param before null for a new record */
 function changesOf(subject: Subject, before: object | null, after: object): MemberChange[] {
   return Object.entries(after).flatMap(([name, value]) => {
     const member = name.charAt(0).toUpperCase() + name.slice(1);
@@ -52,12 +58,12 @@ function changesOf(subject: Subject, before: object | null, after: object): Memb
   });
 }
 
-/** What is recorded of an act. */
+/** An act to record. */
 export type AuditedAct = {
   /** A verb and a noun: `change location`. */
   action: string;
   subject: Subject;
-  /** What it was before (null: it is new) and after, in camel or Pascal case; left out, nothing is told of its members. */
+  /** The record before (null: it is new) and after, in camel or Pascal case. Without it, no members are recorded. */
   record?: { before: object | null; after: object } | undefined;
 };
 
@@ -85,7 +91,7 @@ export async function recordAct(
     .execute();
 }
 
-/** Few enough for the parameters of one statement. */
+/** Keeps a statement below PostgreSQL's limit of parameters. */
 const recordedAtOnce = 5_000;
 
 /** Records acts of the operator, who is no person of the tenant, in the same transaction. */
@@ -103,10 +109,10 @@ export async function recordOperatorActs(
       .execute();
 }
 
-/** Acts that one statement forgets. */
+/** The most acts that one statement deletes. */
 const forgottenAtOnce = 5_000;
 
-/** Deletes acts before an instant from the audit, some thousands at most. */
+/** Deletes acts from before an instant, some thousands at most. */
 export async function forgetActs(db: Database, before: Date): Promise<void> {
   await db
     .deleteFrom('audit')

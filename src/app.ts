@@ -87,7 +87,7 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
   },
 });
 
-/** Calls `prepare` once a page has been sent. */
+/** Calls `prepare` once a page was sent. */
 const beforePages =
   (prepare: () => void): RequestHandler =>
   (_request, response, next) => {
@@ -97,7 +97,7 @@ const beforePages =
     next();
   };
 
-/** The type of each answer of GraphQL, refusals too, follows Accept. */
+/** The type of every GraphQL answer, also of a refusal, depends on Accept. */
 const ofAccept: RequestHandler = (_request, response, next) => {
   response.vary('Accept');
   next();

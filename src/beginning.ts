@@ -1,6 +1,6 @@
 /**
- * What a command begins with: the settings, and the local PostgreSQL where they name no database. Of the program it loads only this:
- * PostgreSQL starts while the rest is loaded.
+ * The first part of `serve`, and the settings of every command. It loads little, so that the local PostgreSQL starts while the
+ * rest of the program is loaded.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ export const isLocal = (config: Config) => config.DatabaseUrl === '';
 
 export const pepperFile = (directory: string) => path.join(directory, 'pepper');
 
-/** The Pepper of the local PostgreSQL, created once. The link makes its file appear with its whole content. */
+/** The Pepper of the local PostgreSQL, created once. The file is linked into place, so that it never appears half written. */
 function localPepper(directory: string): string {
   const file = pepperFile(directory);
   if (!fs.existsSync(file)) {
@@ -47,7 +47,7 @@ function localPepper(directory: string): string {
 export type Settled = { config: Config; local?: EmbeddedPostgres };
 
 /**
- * Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL where none is named.
+ * Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL if the settings name no database.
  * @param meanwhile called when PostgreSQL takes a while
  */
 export async function settle(config: Config, log: Log, meanwhile = () => {}): Promise<Settled> {
@@ -63,7 +63,7 @@ export async function settle(config: Config, log: Log, meanwhile = () => {}): Pr
   });
 }
 
-/** Runs `begin`, and leaves the local PostgreSQL when it fails: the open connection would keep the process alive. */
+/** Runs `begin`. If it fails, leaves the local PostgreSQL, whose open connection would keep the process alive. */
 export async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () => Promise<T>): Promise<T> {
   try {
     return await begin();
@@ -73,7 +73,7 @@ export async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () =
   }
 }
 
-/** Aborts at the first SIGTERM or SIGINT. npm repeats Ctrl-C to a process that has received it, so later ones are ignored. */
+/** Aborts at the first SIGTERM or SIGINT. Later ones are ignored, as npm sends Ctrl-C to the process a second time. */
 function onSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
@@ -86,12 +86,12 @@ export type ServingBegun = {
   stop: AbortSignal;
   stopped: Promise<unknown>;
   siblings: Siblings | undefined;
-  /** Of a supervisor, which opens no database, there is none. */
+  /** Undefined for a supervisor, which opens no database. */
   settled: Promise<Settled> | undefined;
 };
 
 /**
- * Begins what `serve` goes on with. It returns once the local PostgreSQL is starting, or has failed to.
+ * Begins `serve`. Returns once the local PostgreSQL is starting, or has failed to.
  * @throws ConfigError
  */
 export async function beginServing(): Promise<ServingBegun> {
@@ -99,13 +99,13 @@ export async function beginServing(): Promise<ServingBegun> {
   const log = openLog(written.LogLevel);
   watchForUncaught(log);
   const stop = onSignal();
-  // From here on: a signal that comes while the server starts ends it, too.
+  // A signal that comes while the server starts ends it too.
   const stopped = once(stop, 'abort');
   const siblings = openSiblings();
   if (!siblings && written.Processes !== 1) return { written, log, stop, stopped, siblings, settled: undefined };
   const starting = Promise.withResolvers<void>();
   const settled = settle(written, log, starting.resolve);
-  // Who awaits it is told.
+  // The error is handled where `settled` is awaited.
   await Promise.race([starting.promise, settled.catch(() => {})]);
   return { written, log, stop, stopped, siblings, settled };
 }

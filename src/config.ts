@@ -28,7 +28,7 @@ export type Config = Readonly<
     IdpUrl: string;
     RoomsHost: string;
     Clients: readonly Client[];
-    /** Members of the files that are no settings of ours, nor look like misspelt ones: one line each. */
+    /** One line for each member of the files that is not a setting of ours and does not look like a misspelt one. */
     warnings: readonly string[];
   }
 >;
@@ -40,7 +40,7 @@ export class ConfigError extends Error {}
 export const wrongPepper =
   'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see docs/recovery.md#when-the-pepper-is-lost if it is lost';
 
-/** @param setting the one that can name another file */
+/** @param setting the setting that names the file, for the message */
 function readJson(file: string, setting: string): unknown {
   let text: string;
   try {
@@ -89,10 +89,10 @@ type Input = {
 /** `MailServer__<mandator>__<setting>`. A mandator may contain underscores, a setting does not. */
 const mailServerVariable = /^MailServer__(.+)__([a-z]+)$/i;
 
-/** Settings that a variable lists with commas. */
+/** Settings that are lists, separated by commas in a variable. */
 const lists = new Set(['Cors.Origins', 'Holidays.TrustedOrigins', 'Webhooks.TrustedOrigins', 'TrustedOrigins']);
 
-/** Reads the text of a variable. Calendars are JSON; other text of them stays as it is, and the schema refuses it. */
+/** Reads the value of a variable. Calendars are JSON; if they cannot be parsed, the text is kept, and the schema refuses it. */
 function readText(setting: string, text: string): unknown {
   if (lists.has(setting) && text !== '') return text.split(',').map((part) => part.trim());
   try {
@@ -141,7 +141,7 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
 }
 
-/** Every setting with its home, the object that contains it; a name in brackets where there are several such objects. */
+/** Every setting with the object that contains it; a name in brackets stands for any of several such objects. */
 const everyName = (
   [
     ['', settings],
@@ -152,7 +152,7 @@ const everyName = (
   ] as const
 ).flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
 
-/** Which object of the settings is at a path. */
+/** The object of the settings that a path is in. */
 function homeOf([first, ...rest]: readonly PropertyKey[]): string {
   if (first === 'Clients') return '(client)';
   if (first === 'MailServer') return rest.length > 1 ? '(calendar)' : '(mail server)';
@@ -163,11 +163,11 @@ const isRepeated = (home: string) => home.startsWith('(');
 
 const inOrder = (name: string) => [...name].sort().join('');
 
-/** Whether a name may be a misspelling of another: a letter in three is wrong at most, or some have changed places. */
+/** Whether a name may be a misspelling of another: at most one letter in three is wrong, or letters are swapped. */
 const resembles = (name: string, other: string) =>
   3 * leven(name, other) <= Math.max(name.length, other.length) || inOrder(name) === inOrder(other);
 
-/** Suggests the setting that was probably meant, spelled for its place: in a variable with its whole path. */
+/** Suggests the setting that was probably meant, as it would be written in that place: in a variable, with its whole path. */
 function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: boolean): string {
   const written = unknown.toLowerCase();
   const names = everyName.map(({ name }) => name.toLowerCase()).filter((name) => resembles(written, name));
@@ -198,12 +198,12 @@ function describe(
   if (issue.code === 'custom' && issue.params?.['isAboutName']) return [[name, issue.message]];
   const value = valueAt(input, issue.path);
   if (value !== undefined) return [[name, `is ${showSetting(name, value)}; ${issue.message}`]];
-  // What a setting's schema says of it is told, and a mere type is not.
+  // A message of the setting's schema is shown; a bare type is not.
   const isMereType = issue.code === 'invalid_type' && issue.message === wordingOf(issue);
   return [[name, isMereType ? 'is missing' : `is missing; ${issue.message}`]];
 }
 
-/** Where a setting was written: in a variable, inside the list of a variable, or in the file. */
+/** Where a setting was set: in a variable, in a list in a variable, or in the file. */
 function placeOf(name: string, file: string, variables: Input['variables'] = new Map()): string {
   const own = variables.get(name);
   if (own !== undefined) return own;
@@ -212,7 +212,7 @@ function placeOf(name: string, file: string, variables: Input['variables'] = new
   return `${file}: ${name}`;
 }
 
-/** Unknown members of a file that resemble no setting: other products keep theirs in the same files. */
+/** Unknown members of a file that resemble no setting: other products may keep theirs in the same files. */
 function findForeign(error: z.ZodError, isInFile: (name: string) => boolean): PropertyKey[][] {
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
@@ -284,7 +284,7 @@ export function ownRoot({ Host, Port }: { Host: string; Port: number }): string 
   return `http://${Host.includes(':') ? `[${Host}]` : Host}:${Port}`;
 }
 
-/** The settings with the port on which the server listens: the system chooses one for Port 0. Default roots follow it. */
+/** The settings with the port that the server listens on, as the system chooses one for Port 0. Default root URLs use it. */
 export function listeningOn(config: Config, port: number): Config {
   const root = (value: string) => (value === ownRoot(config) ? ownRoot({ ...config, Port: port }) : value);
   return Object.freeze({

@@ -61,7 +61,7 @@ export type Waiter = {
   signal(): AbortSignal;
 };
 
-/** What the cookie of a session says; `fault`: why it does not count in this call. */
+/** The session that a cookie names; `fault`: why it is not accepted in this call. */
 export type SessionCredential = { id: string } | { fault: string };
 
 /** The credentials of a request as sent; a header that was sent twice is a list. */
@@ -85,22 +85,22 @@ export type Context = {
   notifications: Notifications;
   /** The counts behind the limits per minute. */
   rates: Rates;
-  /** Where reads may go; absent without any. */
+  /** Hot standbys for reads; absent if there are none. */
   standbys?: Standbys | undefined;
-  /** Absent where no traces are recorded. */
+  /** Absent if no traces are recorded. */
   traces?: Traces | undefined;
   /** The state of a room in this process: what `open` returned at the first call with it. */
   once<State>(open: (context: Context) => State): State;
 };
 
 /**
- * Runs what only reads, where it may be at a standby; it may be run a second time.
- * @param work must not wait for changes, nor keep what it reads for others
+ * Runs a read, if possible at a standby; it may be run twice.
+ * @param work must not wait for changes, or keep what it reads for others
  */
 export const reading = <T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> =>
   context.standbys ? context.standbys.read((db) => work(db ? { ...context, db } : context)) : work(context);
 
-/** @param rateWindow milliseconds over which limits per minute are counted; a minute when left out */
+/** @param rateWindow milliseconds of the window in which limits per minute are counted; one minute by default */
 export async function openContext(
   config: Config,
   log: Log,

@@ -8,7 +8,7 @@ export type FieldError = {
   pointer: string | null;
   code: string;
   message: string;
-  /** Where in a file that was sent; `column` counts the fields of the line from 1. */
+  /** The place in a file that was sent; `column` counts the fields of the line from 1. */
   line?: number;
   column?: number | null;
 };
@@ -63,7 +63,7 @@ export const statusOfCode = {
 
 export type ErrorCode = keyof typeof statusOfCode;
 
-/** `message` is for people and names the place and the remedy. */
+/** `message` is for people: it names the place and the remedy. */
 export abstract class DomainError extends Error {
   abstract readonly code: ErrorCode;
   readonly errors: FieldError[] = [];
@@ -152,7 +152,7 @@ export class InvalidInput extends DomainError {
 export const secondsUntil = (at: Date): number => Math.max(0, Math.ceil((at.getTime() - Date.now()) / 1_000));
 
 export class LimitExceeded extends DomainError {
-  /** The refusal of more than `most` uses until an instant; `of` says of what: `requests in a minute for one token`. */
+  /** The error for more than `most` uses until an instant; `of` says what was used: `requests in a minute for one token`. */
   static readonly until = (resetsAt: Date, most: number, of: string, remedy = '') => {
     const seconds = Math.max(1, secondsUntil(resetsAt));
     return new LimitExceeded(`More than ${most} ${of}; wait ${seconds} seconds.${remedy}`, seconds);
@@ -170,7 +170,7 @@ export class Unavailable extends DomainError {
   override readonly retryAfter = 5;
 }
 
-/** The tenant is being moved to another installation, which will answer at the same address. */
+/** The tenant is being moved to another installation, which will serve it at the same address. */
 export class TenantAway extends Unavailable {
   constructor() {
     super('The tenant is being moved; send the same request again.');

@@ -40,7 +40,7 @@ export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:0
   z.iso
     .datetime({ offset: true, error, abort: true })
     .max(40)
-    // With its offset an instant may be in a year that RFC 3339 cannot write.
+    // With an offset, an instant may be in a year that RFC 3339 cannot write.
     .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
     .transform((written) => new Date(written));
 

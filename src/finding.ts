@@ -1,4 +1,4 @@
-/** One line of `roomgate doctor`; it has a remedy where something is to be done. */
+/** One line of `roomgate doctor`, with a remedy if there is something to do. */
 export type Finding = {
   check: string;
   level: 'ok' | 'warning' | 'fault';
@@ -8,7 +8,7 @@ export type Finding = {
 
 export const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text });
 
-/** The findings of an examination. One that throws becomes a fault, so that the others are still reported. */
+/** Runs an examination. If it throws, the error becomes a fault, so that other findings are still reported. */
 export async function findingsOf(check: string, examine: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {
     return [await examine()].flat();
@@ -17,7 +17,7 @@ export async function findingsOf(check: string, examine: () => Promise<Finding |
   }
 }
 
-/** A table that a migration locks. `rows` is an estimate of PostgreSQL's; null where it has none. */
+/** A table that a migration locks. `rows` is PostgreSQL's estimate; null if it has none. */
 export type Locked = {
   table: string;
   mode: string;

@@ -1,4 +1,7 @@
-/** What every HTTP application has. A process of the role Worker serves nothing else, and loads no routes of REST and GraphQL. */
+/**
+ * What every HTTP application has. A process of the role Worker serves nothing else, and does not load the routes of REST and
+ * GraphQL.
+ */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
@@ -40,7 +43,7 @@ function guardBrowsers(): RequestHandler {
   };
 }
 
-/** An Express application with what runs before every route; `first` is the part of it that only calls what is next. */
+/** An Express application with the handlers that run before every route. `first` are those that only call `next`. */
 export function createExpress(context: Context, health: Health): { app: Express; first: RequestHandler[] } {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');

@@ -31,7 +31,7 @@ import { type Log, openLog } from './log.ts';
 import { examineWorkers } from './worker/diagnosis.ts';
 import { migrateQueue } from './worker/queue.ts';
 
-/** The settings for a command. The server on the local PostgreSQL may listen on another port than they name. */
+/** The settings for a command. With the local PostgreSQL, the running server may listen on another port than the settings say. */
 function readClientSettings(): Config {
   const config = readSettings();
   const server = isLocal(config) ? findServer(localDirectory()) : undefined;
@@ -54,7 +54,9 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   }
 }
 
-/** The settings of a command that needs sessions of its own, with the database. @throws ConfigError when a pooler is between */
+/**
+ * The settings and the database of a command that needs sessions of its own. @throws ConfigError if there is a pooler in between
+ */
 async function settleDirectly(written: Config, log: Log): Promise<Awaited<ReturnType<typeof settle>>> {
   const settled = await settle(written, log);
   if (!settled.local) await insistOnDirect(settled.config.DatabaseUrl);
@@ -62,8 +64,8 @@ async function settleDirectly(written: Config, log: Log): Promise<Awaited<Return
 }
 
 /**
- * Gives back what loading took, two thirds of the heap, in 100 ms: V8 would keep it as room for garbage. Its collector shrinks the
- * heap when asked by this function, which Node.js hides behind a flag.
+ * Frees the memory that loading took, two thirds of the heap, in 100 ms; V8 would keep it for later garbage. Only this function
+ * makes the collector shrink the heap, and Node.js hides it behind a flag.
  */
 function giveBackMemory(): void {
   v8.setFlagsFromString('--expose-gc');
@@ -73,7 +75,7 @@ function giveBackMemory(): void {
 
 /** Runs several processes until the signal aborts. Commands find them by the supervisor, which outlives each of them. */
 async function superviseServers(config: Config, log: Log, stop: AbortSignal): Promise<void> {
-  // Loaded here: one process alone has no supervisor.
+  // A single process has no supervisor.
   const { supervise } = await import('./supervisor.ts');
   let withdraw: (() => void) | undefined;
   try {
@@ -96,7 +98,7 @@ async function loadServer({ Role }: Config) {
 async function serve(tell: Parameters<Host['serve']>[0], begun?: Promise<ServingBegun>): Promise<void> {
   const { written, log, stop, stopped, siblings, settled } = await (begun ?? beginServing());
   if (!settled) return await superviseServers(written, log, stop);
-  // While PostgreSQL starts. What cannot be loaded is told of where it is needed.
+  // Loads while PostgreSQL starts. An error is reported below, where the module is needed.
   void loadServer(written).catch(() => {});
   const { config, local } = await settled;
   try {
@@ -104,14 +106,14 @@ async function serve(tell: Parameters<Host['serve']>[0], begun?: Promise<Serving
     const server = await startServer(config, log, { siblings });
     const { Port } = server.context.config;
     const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
-    // The next start finds it even if this process is killed.
+    // Writes the cache now, so that the next start has it even if this process is killed.
     flushCompileCache();
     const told = server.ready.then(async () => {
       siblings?.announce(Port);
       if (siblings?.isFirst !== false) await outlast(stop, () => tell(server.context, local !== undefined), log);
       giveBackMemory();
     });
-    // Work that hangs must not keep the process alive: everything that was answered is in the database.
+    // Work that hangs must not keep the process alive; everything that was answered is in the database.
     const leave = (code: number) =>
       setTimeout(
         () => {
@@ -179,7 +181,7 @@ const host: Omit<Host, 'serve'> = {
     try {
       const rows = await writeBackup(config.DatabaseUrl, version, target);
       const pepper = local && !written.Pepper ? pepperFile(local.directory) : undefined;
-      // The backup is written already: of a database from before there was a Pepper, too.
+      // The backup is written already, also that of a database that has no Pepper yet.
       return { rows, pepper, isRight: await judge({ db, config }).catch(() => true) };
     } finally {
       await db.destroy();
@@ -211,13 +213,13 @@ const host: Omit<Host, 'serve'> = {
 };
 
 /**
- * @param begun what `serve` goes on with, if it has begun already
+ * @param begun the `serve` that main.js has begun, if any
  * @returns the exit code
  */
 export async function run(argv: readonly string[], begun?: Promise<ServingBegun>): Promise<number> {
   const program = createProgram({ ...host, serve: (tell) => serve(tell, begun) });
   const code = await runProgram(program, argv, watchOutput());
-  // The channel to a supervisor does not keep a process that has done its work.
+  // The channel to a supervisor must not keep a finished process alive.
   process.channel?.unref();
   return code;
 }

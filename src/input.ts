@@ -6,10 +6,10 @@ import { isStorable, mostId, notStorable } from './storable.ts';
 import './wording.ts';
 
 const deepest = 32;
-/** More than any schema has; to check more takes long. */
+/** More members than any schema has: checking more would take long. */
 const mostMembers = 2_000;
 const mostValues = 50_000;
-/** Faults that are reported; a problem body has no more. */
+/** The most faults that are reported, as in a problem body. */
 const mostFaults = 1_000;
 const mostInMessage = 20;
 
@@ -23,7 +23,7 @@ function unreadable(keys: Keys, text: string): Malformed {
   ]);
 }
 
-/** Stops at the first member too many. */
+/** Stops counting at the first member too many. */
 function hasTooManyMembers(value: object): boolean {
   let members = 0;
   for (const _ in value) if (++members > mostMembers) return true;
@@ -62,7 +62,7 @@ export function inPascalCase(sent: unknown): unknown {
   return convert(sent);
 }
 
-/** How the client spelled the names of an object. */
+/** The names of an object as the client spelled them. */
 type Spelling = {
   /** The client's spelling by the schema's. */
   names: ReadonlyMap<string, string>;
@@ -125,7 +125,7 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
   return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
 }
 
-/** A numeric id as a header writes it; 0, which no record has, for other text. */
+/** Reads a numeric id of a header; returns 0, which no record has, for any other text. */
 export function readId(text: string): number {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
   return id <= mostId ? id : 0;

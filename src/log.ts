@@ -6,7 +6,7 @@ import { traceFields } from './tracing.ts';
 
 export type Log = Logger;
 
-/** Removes a JWT: three parts with dots between them, of which the first begins with `eyJ`, which is `{"` in base64. */
+/** Replaces a JWT: three parts with dots between them, the first of which begins with `eyJ`, which is `{"` in base64. */
 function withoutJwt(run: string): string {
   const parts = run.split('.');
   const first = parts.findIndex((part, at) => parts[at + 1] && parts[at + 2] && /\beyJ/.test(part));
@@ -15,8 +15,8 @@ function withoutJwt(run: string): string {
 }
 
 /**
- * Patterns of secrets, which no line shows: PINs, tokens, passwords, and the secrets of callbacks. Each pattern takes time
- * linear in the length of the text. What a text must hold for a pattern to be tried, where that is cheaper to find, stands last.
+ * Patterns of secrets, which are never logged: PINs, tokens, passwords, and secrets of callbacks. Each takes time linear in the
+ * length of the text. The last element, if any, is a cheaper test that the text must pass first.
  */
 const secretTexts: [RegExp, string | ((found: string) => string), RegExp?][] = [
   [
@@ -43,7 +43,7 @@ export function withoutSecrets(text: string): string {
 
 const breaks = new Set(' \t\r\n"\'<>()[]{},;&?');
 
-/** The beginning of a text, cut between two words: the patterns would not recognize half a secret. */
+/** The beginning of a text, cut between words: half a secret would not be recognised. */
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = most;
@@ -61,7 +61,7 @@ function shorten(line: string): string {
   return `${JSON.stringify(JSON.parse(line), cut)}\n`;
 }
 
-/** Formats lines for a terminal. Requests that went well are left out above the level `debug`. */
+/** Formats lines for a terminal. Successful requests are shown only at the level `debug`. */
 export function readableLines(level: string): (line: string) => string {
   // Loaded here: most processes write to no terminal.
   const pretty = createRequire(import.meta.url)('pino-pretty') as { prettyFactory: typeof prettyFactory };
@@ -82,7 +82,7 @@ export function readableLines(level: string): (line: string) => string {
 /** Characters that may wait to be written; further lines are lost. */
 const mostWaiting = 16 * 1_048_576;
 
-/** Standard error. The lines of one turn of the event loop are one write, as writes are most of the cost under load. */
+/** Standard error. The lines of one turn of the event loop are written together, as writes are most of the cost under load. */
 function standardError(level: string): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting });
   // A full disk must not end the process: lines wait until there is room again.
@@ -116,7 +116,7 @@ export function openLog(level: string, destination = level === 'silent' ? nowher
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Pino takes nothing for no fields, as its types do not say.
+      // Pino accepts undefined, unlike its types say.
       mixin: () => traceFields() as object,
       mixinMergeStrategy: (line, fields: object | undefined) => (fields ? { ...fields, ...line } : line),
     },

@@ -1,12 +1,15 @@
-/** Settings of the mail servers and of other places where calendars of rooms are (contract 7). */
+/** Settings of the mail servers, and of other sources of room calendars (contract 7). */
 import { z } from 'zod';
 import { mailboxForm } from './names.ts';
 import { isSafeAuthority, mandator, notSafe, origins, text, wholeNumber } from './setting-values.ts';
 
-/** Whether a Url of a server of calendars has a place for a room's address in it. */
+/** Whether a Url of calendars has a placeholder for the room. */
 const hasPlace = (Url: string) => /\{(mailbox|user)\}/.test(Url);
 
-/** Where a calendar is published (`ICalendar`), by what its own setting says; undefined for no such address. */
+/**
+ * The address of a published calendar (`ICalendar`), from the Url of the server and its own, which may be relative; undefined if
+ * they give none.
+ */
 function publishedAddress(Url: string, own: string): string | undefined {
   const url = URL.parse(own.replace(/^webcals?:/i, 'https:'), Url);
   return url && /^https?:$/.test(url.protocol) && !url.username && !url.password ? url.href : undefined;
@@ -26,7 +29,7 @@ export const mailCalendar = z.strictObject({
 });
 
 const wrongKey = 'must be the JSON of a service account, with client_email and private_key';
-/** As Google gives it, as an object or, in a variable, as its text. */
+/** As Google provides it: an object or, in a variable, its JSON. */
 const serviceAccountKey = z.union([z.looseObject({}), z.string().transform(parseKey)], { error: wrongKey }).pipe(
   z.object(
     {
@@ -39,7 +42,7 @@ const serviceAccountKey = z.union([z.looseObject({}), z.string().transform(parse
   ),
 );
 
-/** @returns undefined where the text is no JSON */
+/** @returns undefined if the text is not JSON */
 function parseKey(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -52,7 +55,7 @@ type SignInSetting = 'ServiceAccountKey' | 'User' | 'Password' | 'ClientId' | 'C
 
 type Published = { Url: string; Calendars?: z.output<typeof mailCalendar>[] | undefined };
 
-/** Every calendar needs an address; nobody signs in. */
+/** Checks that each calendar has an address; there is no account. */
 function checkPublished({ Url, Calendars }: Published, context: z.RefinementCtx): void {
   const fault = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message });
   if (!Calendars && !hasPlace(Url))
@@ -154,7 +157,7 @@ export const mailServer = z
         missing(name, `must be set together with ${other}, or ClientId, ClientSecret and TokenUrl instead`);
   });
 
-/** The mail servers by mandator, whose code may be written in any case and is kept in lower case. */
+/** The mail servers by mandator; its code may be written in any case, and becomes lower case. */
 export const mailServers = z
   .record(mandator, mailServer)
   .superRefine((servers, context) => {

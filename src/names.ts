@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 /** The release. */
 export const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
-/** An e-mail address, or the name of an account without a domain, as servers of one domain use it. */
+/** An e-mail address, or the name of an account without a domain, as used on servers with a single domain. */
 export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
 
 /** First segments of our own paths, in lower case, which no mandator may have as its code (contract 1). */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { mostId, mostLongId } from './storable.ts';
 
-/** The greatest id of each noun; a text where ids are UUIDs or keys of clients. */
+/** The greatest id of each noun; a text if the ids are UUIDs or keys of clients. */
 export const nouns = {
   act: mostLongId,
   batch: 'text',
@@ -46,7 +46,7 @@ export const naming = <Schema extends z.ZodType>(noun: IdNoun, schema: Schema): 
 
 type Definition = { innerType?: z.ZodType; element?: z.ZodType; in?: z.ZodType; out?: z.ZodType };
 
-/** The noun whose ids are the values of a schema, or of what it wraps or lists. */
+/** The noun of the ids that a schema, or the schema that it wraps or lists, has as values. */
 export function nounOf(schema: z.ZodType): IdNoun | undefined {
   const known = named.get(schema)?.noun;
   if (known) return known;

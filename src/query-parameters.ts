@@ -15,10 +15,10 @@ const idUpTo = (most: number, description: string) =>
 
 /** A numeric id of the noun in a path or a query. Digits only: `0x10` and `1e2` are no ids. */
 export const id = (noun: IdNoun, description: string) => naming(noun, idUpTo(Number(nouns[noun]), description));
-/** An id whose noun another parameter says. */
+/** An id whose noun is given by another parameter. */
 export const anyId = (description: string) => idUpTo(mostId, description);
 
-/** A whole number in a query. The message names `most` only if it is less than that of all numbers. */
+/** A whole number in a query. The message names `most` only if it is below the maximum of all numbers. */
 export const whole = (least: number, most: number) => {
   const error = `must be a whole number from ${least} ${most === mostId ? 'on' : `to ${most}`}`;
   return z.coerce.number(error).int(error).min(least, error).max(most, error);
@@ -35,8 +35,7 @@ const wrongInstant = 'must be a date-time such as 2027-02-01T08:00:00Z; in a que
 export const instant = (description: string) => sentInstant(wrongInstant).meta({ description });
 
 /**
- * Several values of one parameter, each once: separated by commas, or sent one by one.
- * @param items the JSON schema of one of them
+ * Several values of one parameter without duplicates: separated by commas, or repeated. @param items the JSON schema of one value
  */
 const several = <Item extends z.ZodType>(item: Item, items: object, most: number, description: string, least = 0) =>
   z
@@ -56,12 +55,12 @@ export const ids = (noun: IdNoun, most: number, description: string) =>
 export const oneOf = <Values extends z.util.EnumLike>(values: z.ZodEnum<Values>, description: string, least = 0) =>
   several(values, { type: 'string', enum: values.options }, values.options.length, description, least);
 
-/** In which order a list is. */
+/** The order of a list. */
 export const sortOrder = z
   .enum(['Ascending', 'Descending'])
   .meta({ id: 'SortOrder', description: 'From the earliest to the latest, or the other way round.' });
 
-/** A search; whoever has it says in what. */
+/** A text search; the caller describes what is searched. */
 export const search = (description: string) =>
   z
     .string()

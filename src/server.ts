@@ -31,7 +31,7 @@ export type Server = {
 /** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
 
-/** Loads what a process of this role serves. */
+/** Loads the application that a process of this role serves. */
 export const loadApp = async (role: Config['Role']) =>
   role === 'Worker' ? createHealthApp : (await import('./app.ts')).createApp;
 
@@ -44,17 +44,17 @@ export async function startServer(
   log: Log,
   { rateWindow, siblings }: { rateWindow?: number; siblings?: Siblings | undefined } = {},
 ): Promise<Server> {
-  // Loaded before it listens: a request finds its handler.
+  // Loaded before listening, so that the first request finds its handler.
   const createApp = await loadApp(settings.Role);
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
   const server = nodeHttp.createServer({
     headersTimeout: 10_000,
     requestTimeout: 0,
     connectionsCheckingInterval: 2_000,
-    // So that the streams of a device that has lost its network end.
+    // Ends the streams of a device that has lost its network.
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
-    // Java and curl offer an upgrade to HTTP/2 with each request; an offer that is not taken is ignored (RFC 9110, 7.8).
+    // Java and curl offer an upgrade to HTTP/2 with each request; the offer is ignored unless it is accepted (RFC 9110, 7.8).
     shouldUpgradeCallback: (request) => hasOneHost(request) && app.upgrades?.accepts(request) === true,
   });
   server.keepAliveTimeout = 65_000;
@@ -66,12 +66,12 @@ export async function startServer(
     );
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
-  // Loaded here: nothing of it without a collector.
+  // Without a collector, none of OpenTelemetry is loaded.
   const traces = config.Tracing.Endpoint && (await import('./tracing-export.ts')).openTraces(config, log);
   const opened = await openContext(config, log, rateWindow);
   const context = traces ? { ...opened, traces } : opened;
   for (const line of config.warnings) log.warn({ setting: line }, 'a member of the settings files is not known');
-  /** Nobody is to send anything any more; what comes is still answered. */
+  /** Aborted when clients should send no new requests; those that come are still answered. */
   const leaving = new AbortController();
   const stopping = new AbortController();
   const works = config.Role === 'Worker' || (config.Role === 'All' && siblings?.isFirst !== false);
@@ -97,7 +97,8 @@ export async function startServer(
   const stopLooking = cutStalled(server, connections, config.Limits.StalledReaderSeconds * 1_000);
   server.on('request', (request, response) => {
     const connection: AnsweringSocket = request.socket;
-    // Node.js drops requests pipelined after an upgrade offer; `Connection: close` tells the client that they were not read.
+    // Node.js drops requests that are pipelined after an upgrade offer; `Connection: close` tells the client that they were not
+    // read.
     if (leaving.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connection.answering = response;
     response.on('close', () => {
@@ -107,7 +108,7 @@ export async function startServer(
   });
   server.on('request', (request, response) => {
     if (hasOneHost(request)) return app.handler(request, response);
-    // As Node.js answers a request without Host (RFC 9112, 3.2).
+    // The same answer as Node.js gives to a request without Host (RFC 9112, 3.2).
     response.shouldKeepAlive = false;
     response.writeHead(400).end();
   });
@@ -127,7 +128,7 @@ export async function startServer(
     ready,
     async stop() {
       leaving.abort();
-      // A balancer that has never seen it ready sends nothing.
+      // A load balancer that has never seen this process ready sends it nothing.
       if (isReady && config.Role !== 'Worker') await sleep(config.DrainSeconds * 1_000);
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
@@ -152,7 +153,7 @@ export async function startServer(
   };
 }
 
-/** Whether `Host` stands in a request once at most. Node.js takes the first of several, and a proxy may take the last. */
+/** Whether a request has at most one `Host`. Node.js takes the first of several, and a proxy may take the last. */
 function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -160,7 +161,7 @@ function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   return count <= 1;
 }
 
-/** Closes a connection whose request was answered before its body ended, unless the rest is discarded within `seconds`. */
+/** Closes a connection whose request was answered before its body ended, unless the rest arrives within `seconds`. */
 function leaveAfterRest(request: IncomingMessage, seconds: number): void {
   const leaving = setTimeout(() => request.socket.destroy(), seconds * 1_000).unref();
   request.once('close', () => clearTimeout(leaving));

@@ -20,11 +20,11 @@ export function wholeNumber(least: number, most: number) {
   return z.union([z.int(), digits], { error }).refine((number) => number >= least && number <= most, { error });
 }
 
-/** Fewer days would forget what the feed of changes, mail servers and calendars still know. */
+/** Fewer days would delete what the feed of changes, mail servers and calendars still refer to. */
 const leastDays = 31;
 const wrongDays = `must be 0, or a whole number from ${leastDays} to 36500`;
 
-/** For how long something is kept that people may miss: for ever, unless the operator says otherwise. */
+/** For how many days something is kept that people may miss: without end, unless the operator says otherwise. */
 export const daysOrForEver = (meaning: string) =>
   wholeNumber(0, 36_500)
     .refine((days) => days === 0 || days >= leastDays, wrongDays)
@@ -39,14 +39,14 @@ export const mebibyte = 1024 * 1024;
 
 const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** Whether secrets may be sent to the URL: without TLS only inside this machine. */
+/** Whether secrets may be sent to the URL: without TLS only on this machine. */
 export function isSafeAuthority(text: string): boolean {
   const url = URL.parse(text);
   if (!url || url.username || url.password || url.search || url.hash) return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
 }
 
-/** Of the operator, so that it may be anywhere; traces hold no secrets. */
+/** The operator's own collector may be anywhere, as traces hold no secrets. */
 function isSafeCollector(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
@@ -54,7 +54,7 @@ function isSafeCollector(text: string): boolean {
 
 const wrongOrigin =
   'must be an origin as browsers send it: https://host or https://host:port (http on this machine only), without a path';
-/** Of a page (RFC 6454), as browsers write it: in lower case, without the usual port. */
+/** The origin of a page (RFC 6454), as browsers write it: in lower case, without the default port. */
 const origin = z
   .string({ error: wrongOrigin })
   .refine((text) => !text.includes('*'), {

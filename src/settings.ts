@@ -243,14 +243,14 @@ const secretSettings =
 /** Whether the value of a setting, given by its dotted name, must never be shown. */
 export const isSecret = (name: string): boolean => secretSettings.test(name);
 
-/** The server of an address; where calendars are published, the rest is a secret. */
+/** Only the server of an address: the rest may be a secret, as of a published calendar. */
 function showServer(text: string): string {
   const [server] = /^[a-z]+:\/\/[^/?#@\\\s]*(?=[/?#\\]|$)/i.exec(text) ?? [];
   if (server === undefined) return '(secret)';
   return JSON.stringify(server === text ? server : `${server}/(secret)`);
 }
 
-/** The value of a setting as a fault shows it. */
+/** The value of a setting, as messages show it. */
 export function showSetting(name: string, value: unknown): string {
   if (isSecret(name)) return '(secret)';
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';

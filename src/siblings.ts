@@ -1,38 +1,41 @@
-/** The processes that share one port (setting `Processes`). What one of them asks, all of them answer; supervisor.ts carries it. */
+/**
+ * The processes that share one port (setting `Processes`). A question of one of them is answered by all; supervisor.ts passes the
+ * messages.
+ */
 import cluster from 'node:cluster';
 
-/** In the environment of a process that has siblings: which of them it is, from 1 on. */
+/** The environment variable that numbers the processes, from 1 on. */
 export const placeVariable = 'ROOMGATE_PLACE';
 
-/** What a process tells its supervisor. */
+/** Messages from a process to its supervisor. */
 export type ProcessSays =
   | { kind: 'ready'; port: number }
   | { kind: 'ask'; id: number; question: string }
   | { kind: 'answer'; id: number; answer: unknown };
 
-/** What the supervisor tells a process. */
+/** Messages from the supervisor to a process. */
 export type SupervisorSays =
   | { kind: 'asked'; id: number; question: string }
   | { kind: 'answered'; id: number; answers: unknown[] };
 
 export type Siblings = {
-  /** Whether this is the one that works on the queue (Role=All) and greets on standard output. */
+  /** Whether this process works on the queue (Role=All) and prints the greeting. */
   isFirst: boolean;
-  /** Tells the supervisor that this process serves. */
+  /** Tells the supervisor that this process is ready. */
   announce(port: number): void;
-  /** Asks all of them, this process too. @returns the answers that came in time */
+  /** Asks all processes, including this one. @returns the answers that came in time */
   ask<Answer>(question: string): Promise<Answer[]>;
-  /** Answers a question from now on; while it throws, this process gives no answer. */
+  /** Answers a question from now on. If `read` throws, this process gives no answer. */
   answer(question: string, read: () => unknown): void;
 };
 
-/** @returns undefined in a process that is alone */
+/** @returns undefined in a single process */
 export function openSiblings(): Siblings | undefined {
   if (!cluster.isWorker) return undefined;
   const readers = new Map<string, () => unknown>();
   const waiting = new Map<number, (answers: unknown[]) => void>();
   let asked = 0;
-  // Without its supervisor this process ends; what cannot be sent is for nobody.
+  // If the supervisor is gone, this process ends too, so a failure to send does not matter.
   const tell = (told: ProcessSays) => process.send?.(told, undefined, undefined, () => {});
 
   async function answerTo(id: number, question: string): Promise<void> {
@@ -41,7 +44,7 @@ export function openSiblings(): Siblings | undefined {
     try {
       tell({ kind: 'answer', id, answer: await read() });
     } catch {
-      // The supervisor goes on without it.
+      // The supervisor does without this answer.
     }
   }
   process.on('message', (heard: SupervisorSays) => {

@@ -1,4 +1,7 @@
-/** The supervisor of several processes that share one port (setting `Processes`). It hands them connections, and serves nothing itself. */
+/**
+ * The supervisor of several processes that share one port (setting `Processes`). It passes connections to them, and serves
+ * nothing itself.
+ */
 import cluster, { type Worker } from 'node:cluster';
 import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -8,19 +11,21 @@ import { keepDoing } from './flow/retry.ts';
 import type { Log } from './log.ts';
 import { type ProcessSays, placeVariable, type SupervisorSays } from './siblings.ts';
 
-/** How long after SIGTERM and `DrainSeconds` a process is killed. It ends by itself before that (host.ts), unless it is suspended. */
+/**
+ * How long after SIGTERM and `DrainSeconds` a process is killed. It ends by itself before that (host.ts), unless it is suspended.
+ */
 const stopTimeout = 9_800;
-/** How long a sibling waits for the answers to its question: less than a check of /readyz may take. */
+/** How long a process waits for the answers to its question: less than a check of /readyz may take. */
 const answerTimeout = 1_500;
-/** The exit code of a process whose settings cannot be used. */
+/** The exit code for unusable settings. */
 const unusable = 78;
 
 /** How many processes the settings ask for. */
 const processesOf = ({ Processes }: Config): number => (Processes === 'auto' ? availableParallelism() : Processes);
 
 /**
- * Closes the connection that was handed to a process which died before it had taken it: node:cluster would keep it open, and
- * its client would wait.
+ * Closes a connection that was passed to a process which died before it accepted it: node:cluster would keep it open, and its
+ * client would wait.
  */
 function closeUntaken(child: Worker): void {
   type Handed = { act?: string; ack?: number; seq?: number };
@@ -32,13 +37,13 @@ function closeUntaken(child: Worker): void {
     return send(message, handle);
   }) as typeof process.send;
   process.on('internalMessage', ({ ack }: Handed) => ack !== undefined && handed.delete(ack));
-  // Not at 'disconnect', which does not come while a handle is under way.
+  // Not at 'disconnect', which is not emitted while a connection is being passed.
   process.once('exit', () => {
     for (const handle of handed.values()) handle.close();
   });
 }
 
-/** Asks all processes on behalf of one of them. */
+/** Asks all processes on behalf of one. */
 function openSwitchboard() {
   const open = new Map<number, { expects: Set<Worker>; answers: unknown[]; done: () => void }>();
   let asked = 0;
@@ -99,7 +104,7 @@ export async function supervise(
     closeUntaken(child);
     const ended = Promise.withResolvers<string>();
     child.on('error', (error) => {
-      // Either it could not be started, or it is about to end and a message did not reach it.
+      // Either it could not be started, or it is about to end and a message could not be sent.
       if (child.process.pid === undefined) ended.resolve(error.message);
     });
     child.on('exit', (code, signal) => {

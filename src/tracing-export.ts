@@ -14,17 +14,17 @@ import type { Config } from './config.ts';
 import { beginningOf, type Log } from './log.ts';
 import { readTraceparent, type Traces } from './tracing.ts';
 
-/** Spans that wait to be sent; past them spans are dropped. */
+/** The most spans that wait to be sent; further ones are dropped. */
 const mostWaiting = 2_048;
 const sentAtOnce = 512;
 const sendEvery = 1_000;
-/** Less than a stop of the process may take: what is under way keeps it alive. */
+/** Less than the process has to stop: a pending export keeps it alive. */
 const sendTimeout = 3_000;
 const closeTimeout = 1_000;
-/** Between two lines of the log about a collector that takes nothing. */
+/** The interval between two log lines about a collector that accepts nothing. */
 const tellEvery = 60_000;
 
-/** Of an error, which OpenTelemetry gives as JSON with its stack. */
+/** The message of an error, which OpenTelemetry reports as JSON with its stack. */
 function messageOf(text: string): string {
   try {
     return String((JSON.parse(text) as { message?: unknown }).message ?? text);
@@ -33,7 +33,7 @@ function messageOf(text: string): string {
   }
 }
 
-/** Tells of a collector that takes nothing, once a minute. */
+/** Logs, at most once a minute, that the collector accepts nothing. */
 function tellFaults(log: Log): void {
   let toldAt = Number.NEGATIVE_INFINITY;
   const tell = (text: string) => {
@@ -53,7 +53,7 @@ export function openTraces({ Tracing, Role }: Pick<Config, 'Tracing' | 'Role'>, 
   const exporter = new OTLPTraceExporter({
     url: `${Tracing.Endpoint?.replace(/\/$/, '')}/v1/traces`,
     timeoutMillis: sendTimeout,
-    // All that waits is sent at once at the end.
+    // At the end all waiting spans are sent at once.
     concurrencyLimit: mostWaiting / sentAtOnce + 1,
   });
   const provider = new TracerProvider({
@@ -62,7 +62,7 @@ export function openTraces({ Tracing, Role }: Pick<Config, 'Tracing' | 'Role'>, 
       'service.instance.id': randomUUID(),
       'roomgate.role': Role,
     }),
-    // Who has sent the trace has decided; it tells by the flag of its `traceparent`.
+    // If a caller has sent a trace, the flag of its `traceparent` decides.
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(1 / Tracing.OneIn) }),
     spanLimits: { attributeValueLengthLimit: 2_000 },
     spanProcessors: [

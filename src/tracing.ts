@@ -1,20 +1,20 @@
 /**
- * Traces: which piece of work the running code belongs to, as spans of OpenTelemetry, and the W3C trace context that leads from
- * one process to the next. Without a collector in the settings nothing is a piece of a trace, and nothing of OpenTelemetry is
- * loaded: `tracing-export.ts` has its packages.
+ * Traces: assigns the running code to spans of OpenTelemetry, and passes the W3C trace context from one process to the next.
+ * Without a collector in the settings, nothing is traced and OpenTelemetry is not loaded: only `tracing-export.ts` imports its
+ * packages.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Attributes, Span, SpanKind } from '@opentelemetry/api';
 
-/** `parent`: the `traceparent` of a request, a batch or a job; without one a trace begins. */
+/** `parent`: the `traceparent` of a request, a batch or a job; without one, a new trace begins. */
 type Beginning = { kind: keyof typeof SpanKind; attributes?: Attributes; parent?: string | null | undefined };
 
 /** What a process has opened to record traces. */
 export type Traces = {
   begin(name: string, how: Beginning): Span;
-  /** A part of the span. */
+  /** Begins a child of the span. */
   beginIn(span: Span, name: string, how: Beginning): Span;
-  /** Sends what is left, for a second at most. */
+  /** Sends what is left, for at most a second. */
   close(): Promise<void>;
 };
 
@@ -22,12 +22,12 @@ type Piece = { traces: Traces; span: Span };
 
 const current = new AsyncLocalStorage<Piece>();
 
-/** Of version 00, and what later versions must begin with; ids of zeros are none. */
+/** Version 00, and the start of any later version; ids of zeros are invalid. */
 const traceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
 export type TraceContext = { traceId: string; spanId: string; traceFlags: number };
 
-/** Reads a `traceparent`, which a caller may have written. */
+/** Reads a `traceparent`, which may come from a caller. */
 export function readTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string' || text.length > 128) return undefined;
   const [, traceId, spanId, flags] = traceparent.exec(text) ?? [];
@@ -38,10 +38,13 @@ export function readTraceparent(text: unknown): TraceContext | undefined {
 const writeTraceparent = ({ traceId, spanId, traceFlags }: TraceContext) =>
   `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 
-/** Whether the span is not recorded, or goes on: what it began may outlive it, and then belongs to nothing. */
+/**
+ * Whether work may still add children to the span. A recorded span that has ended may not get any: work that outlives it belongs
+ * to no span.
+ */
 const isLive = (span: Span) => span.isRecording() || (span.spanContext().traceFlags & 1) === 0;
 
-/** The `traceparent` of the running work, for others that go on with it. */
+/** The `traceparent` of the running work, to be passed on. */
 export function traceparentNow(): string | undefined {
   const piece = current.getStore();
   return piece && isLive(piece.span) ? writeTraceparent(piece.span.spanContext()) : undefined;
@@ -50,7 +53,7 @@ export function traceparentNow(): string | undefined {
 /** The trace of the running work, whether it is recorded or not. */
 export const traceIdNow = (): string | undefined => current.getStore()?.span.spanContext().traceId;
 
-/** What a line of the log has of the running work, where its trace is recorded. */
+/** The members of a log line for the running work, if its trace is recorded. */
 export function traceFields(): { traceId: string; spanId: string } | undefined {
   const piece = current.getStore();
   if (!piece?.span.isRecording()) return undefined;
@@ -58,7 +61,7 @@ export function traceFields(): { traceId: string; spanId: string } | undefined {
   return { traceId, spanId };
 }
 
-/** Ends a span. Of an error it has the name and the code alone: a message may quote values. */
+/** Ends a span. An error is recorded by its name and code only: its message may quote values. */
 export function endSpan(span: Span, error?: unknown): void {
   if (error !== undefined && span.isRecording()) {
     const { code, name } = error as { code?: unknown; name?: unknown };
@@ -80,7 +83,7 @@ async function runIn<T>(piece: Piece, work: (span: Span) => Promise<T>): Promise
   }
 }
 
-/** Runs work that another process, or a queue, has handed on; without `traces` just so. */
+/** Runs work that comes from another process or from a queue; without `traces`, just runs it. */
 export function inTrace<T>(
   traces: Traces | undefined,
   name: string,
@@ -90,24 +93,24 @@ export function inTrace<T>(
   return traces ? runIn({ traces, span: traces.begin(name, how) }, work) : work();
 }
 
-/** Calls `work` in a span that whoever gets it ends. */
+/** Calls `work` in a new span, which `work` must end. */
 export function enterTrace(traces: Traces, name: string, how: Beginning, work: (span: Span) => void): void {
   const span = traces.begin(name, how);
   current.run({ traces, span }, () => work(span));
 }
 
-/** Begins a part of the running work; undefined where that is not recorded. */
+/** Begins a child of the running span; undefined if that is not recorded. */
 export function beginSpan(name: string, how: Beginning): Span | undefined {
   const piece = current.getStore();
   return piece?.span.isRecording() ? piece.traces.beginIn(piece.span, name, how) : undefined;
 }
 
-/** Runs a part of the running work. */
+/** Runs a part of the running work in a span of its own. */
 export function inSpan<T>(name: string, how: Beginning, work: (span?: Span) => Promise<T>): Promise<T> {
   const piece = current.getStore();
   if (!piece?.span.isRecording()) return work();
   return runIn({ ...piece, span: piece.traces.beginIn(piece.span, name, how) }, work);
 }
 
-/** Begins what is no part of the running work, such as the next job after it. */
+/** Begins work that does not belong to the running work, such as the next job after it. */
 export const untraced = <T>(begin: () => T): T => current.exit(begin);

@@ -1,4 +1,4 @@
-/** The words of zod's faults: each says what is allowed. A schema may have a message of its own, which then counts. */
+/** The messages for zod's issues, each saying what is allowed. The message of a schema takes precedence. */
 import { z } from 'zod';
 
 const kinds: Record<string, string> = {
@@ -25,7 +25,7 @@ const forms: Record<string, string> = {
 
 type Size = { origin: string; inclusive?: boolean | undefined };
 
-/** @param most whether the bound is the greatest or the least that is allowed */
+/** @param most whether the bound is a maximum rather than a minimum */
 function sizeOf({ origin, inclusive = true }: Size, bound: number | bigint, most: boolean): string {
   if (origin === 'string' || origin === 'array' || origin === 'set') {
     if (!most && Number(bound) === 1) return 'must not be empty';
@@ -37,7 +37,7 @@ function sizeOf({ origin, inclusive = true }: Size, bound: number | bigint, most
   return most ? `must be at most ${bound}` : `must be ${bound} or more`;
 }
 
-/** What is allowed where zod found the issue. */
+/** Says what is allowed in the place of the issue. */
 export function wordingOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
