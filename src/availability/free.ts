@@ -1,4 +1,4 @@
-/** Which resources are free from an instant on, and until when. */
+/** Finds resources that are free from an instant on, and until when. */
 
 import { sql } from 'kysely';
 import { bookablePolicies, checkReader, limitsFor } from '../access.ts';
@@ -11,15 +11,15 @@ import { type Resource, type ResourceFilter, selectResources } from '../tenants/
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 
-/** Resources that one search looks at. */
+/** The most resources that one search examines. */
 const mostLookedAt = 10_000;
 
 export type FreeQuery = {
   /** Now when absent. */
   from?: Date | undefined;
-  /** For how many minutes at least it must be free. */
+  /** The minutes for which it must at least be free. */
   minutes: number;
-  /** Around these minutes, as for a booking; they need not be in the opening hours. */
+  /** Before and after these minutes, as for a booking; they need not be within the opening hours. */
   setupMinutes: number;
   teardownMinutes: number;
   limit: number;
@@ -29,17 +29,17 @@ export type FreeResource = Pick<Resource, 'id' | 'name' | 'locationId' | 'kind' 
   locationName: string;
   /** IANA zone of the location. */
   timeZone: string;
-  /** Where a booking that begins at once must end at the latest; at most a day ahead, which is the longest booking. */
+  /** The latest end of a booking that begins at once; at most a day ahead, as no booking is longer. */
   freeUntil: Date;
 };
 
 type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null; policy: BookingPolicy | null };
 
 /**
- * Lists the active resources that the caller can book from the instant on for at least so many minutes, as far as opening
- * hours, bookings and policies go; quotas aside. The nearest fit comes first:
- * the smallest capacity, then the lowest id; those whose capacity is unknown come last.
- * @throws Forbidden for a display; Malformed where more than 10,000 resources match
+ * Lists the active resources that the caller can book from the instant on for at least `minutes`, by opening hours, bookings and
+ * policies; quotas are not checked. The best fit comes first: the smallest capacity, then the lowest id; unknown capacities come
+ * last.
+ * @throws Forbidden for a display; Malformed if more than 10,000 resources match
  */
 export async function listFree(
   db: Database,
@@ -53,7 +53,7 @@ export async function listFree(
   const [end, horizon] = [after(minutes), new Date(from.getTime() + dayLength)];
   const [opens, closes] = [after(-setupMinutes), new Date(horizon.getTime() + teardownMinutes * minute)];
   const resources = selectResources(db, viewer, { ...filter, active: true }, { limit: mostLookedAt, after: undefined });
-  // What is in the way from the setup on begins before the teardown has ended.
+  // A booking is in the way if it begins, with its setup, before the teardown ends.
   const { rows } = await sql<Row & { looked: number }>`
     with room as materialized (${resources})
     select room.id, room.name, room."locationId", room.kind, room.capacity, room.equipment, next.begins as next,

@@ -21,7 +21,7 @@ export const addTypes: AddTypes = (builder) => {
     t.field({
       type: [availability],
       args: { input: t.arg({ type: input, required: true, description: 'Which resources, and when.' }) },
-      // The whole answer is computed, whichever members the query selects: one document asks for it once.
+      // The whole answer is computed, whatever the query selects; a document asks for it once.
       complexity: { field: 5_100, multiplier: 60 },
       description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, ...others } }, { context, viewer }) => {

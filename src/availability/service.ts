@@ -28,7 +28,7 @@ export const mostDays = 92;
 export type AvailabilityQuery = {
   from: Date;
   to: Date;
-  /** Each must be a resource of the tenant; the answer has those that match the other members. */
+  /** Each must be a resource of the tenant; the answer has those of them that match the other members. */
   resourceIds?: readonly number[] | undefined;
   /** The shortest time that counts as free; when absent, any. */
   durationMinutes?: number | undefined;
@@ -47,9 +47,9 @@ export type ResourceAvailability = {
 
 /**
  * Lists the active resources that match the query, by id. A resource without known opening hours is always open.
- * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 92 days, for more
- * than 500 resources, and, in the same words, for the id of no resource and of one of another tenant
- * @param writer whose memory the spans take
+ * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 92 days, for more than 500
+ * resources, and, in the same words, for an unknown id and for one of another tenant
+ * @param writer allocates the spans
  */
 export async function listAvailability(
   db: Database,
@@ -66,7 +66,7 @@ export async function listAvailability(
   if (resourceIds && rows.length < resourceIds.length) await checkIds(db, viewer, resourceIds);
   const [begin, end] = [from.getTime(), to.getTime()];
   const pause = openSlices();
-  // Read at once: the texts would outlive the wait for the hours, and cost more to be collected.
+  // Parsed at once: the texts would outlive the wait for the hours, and then cost more to collect.
   const booked: { resource: Omit<ResourceAvailability, 'free' | 'busy'>; busy: Spans }[] = [];
   for (const { occupied, ...resource } of rows.splice(0)) {
     booked.push({ resource, busy: writer.clip(writer.readRanges(occupied ?? ''), begin, end) });
@@ -107,8 +107,8 @@ const availabilityOf = answerPerParent<Viewer, When, number, ResourceAvailabilit
 );
 
 /**
- * When a resource can be booked, for all resources that are asked about together; undefined for one that is not active.
- * @throws as `listAvailability`
+ * The availability of a resource; calls of the same turn share one query. Undefined for an inactive resource. @throws as
+ * `listAvailability`
  */
 export const findAvailability = (
   db: Database,
@@ -120,9 +120,9 @@ export const findAvailability = (
 type Row = Omit<ResourceAvailability, 'free' | 'busy'> & { occupied: string | null };
 
 /**
- * The query for the resources, each with the ranges of its active bookings as `readRanges` takes them, which costs PostgreSQL and
- * us less than texts and multiranges. The subquery names no tenant: the foreign
- * key guarantees that of the resource, and without the column an index-only scan of the exclusion constraint suffices.
+ * The query for the resources, each with the ranges of its active bookings in the form that `readRanges` takes, which costs
+ * PostgreSQL and us less than texts and multiranges. The subquery has no condition on the tenant: the foreign key guarantees it,
+ * and without that column an index-only scan of the exclusion constraint suffices.
  */
 export function selectBusy(
   db: Database,

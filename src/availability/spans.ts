@@ -4,7 +4,7 @@
  */
 export type Spans = Float64Array;
 
-/** Of PostgreSQL's time, in milliseconds of Unix time. */
+/** PostgreSQL's epoch, in milliseconds of Unix time. */
 const epoch = Date.UTC(2000, 0, 1);
 const uint32 = 2 ** 32;
 
@@ -12,12 +12,12 @@ const toMilliseconds = (microseconds: number) => Math.round(microseconds / 1_000
 
 type Slab = Float64Array<ArrayBuffer>;
 
-/** Numbers of a slab. */
+/** How many numbers a slab holds. */
 const slabLength = 65_536;
-/** The most slabs that are kept for reuse: half a megabyte each. */
+/** The most slabs that are kept for reuse; each takes half a megabyte. */
 const mostKept = 32;
 
-/** The memory of a process for the spans of answers. It is reused: V8 collects all garbage more often the more of it there is. */
+/** The memory of a process for spans of answers. It is reused, because V8 collects garbage more often the more there is of it. */
 export function openSlabs() {
   const kept: Slab[] = [];
   return {
@@ -33,29 +33,29 @@ export function openSlabs() {
 export type Slabs = ReturnType<typeof openSlabs>;
 
 /**
- * Reads and computes the spans of one answer into a few pieces of memory. A list of its own for each would be the greater part of
- * what an answer leaves to be collected.
+ * Reads and computes the spans of one answer in a few large pieces of memory. Separate arrays for all lists would be most of the
+ * garbage of an answer.
  */
 export class SpanWriter {
   readonly #slabs: Slabs;
   #slab: Slab = new Float64Array(0);
   #taken: Slab[] = [];
   #used = 0;
-  /** What PostgreSQL has sent of one resource. */
+  /** Reused for the decoded bytes of each resource. */
   #bytes = Buffer.alloc(0);
 
   constructor(slabs = openSlabs()) {
     this.#slabs = slabs;
   }
 
-  /** Gives the memory of all spans back; nobody may read them any more. */
+  /** Returns the memory of all spans, which must no longer be read. */
   giveBack(): void {
     for (const slab of this.#taken) this.#slabs.giveBack(slab);
     this.#taken = [];
     this.#slab = new Float64Array(0);
   }
 
-  /** Room for so many numbers, of which `#keep` keeps the first. */
+  /** Space for this many numbers; `#keep` keeps the first of them. */
   #reserve(length: number): Slab {
     if (length > slabLength) return new Float64Array(length);
     if (this.#used + length > this.#slab.length) {
@@ -72,11 +72,11 @@ export class SpanWriter {
   }
 
   /**
-   * Reads ranges as PostgreSQL sends them in binary, in Base64: begin, end, begin, end, … each in 8 bytes. They come in any order;
-   * those that overlap or touch become one.
+   * Reads ranges in PostgreSQL's binary format, in Base64: begin, end, begin, end, … of 8 bytes each, in any order. Ranges that
+   * overlap or touch are joined.
    */
   readRanges(text: string): Spans {
-    // Its own memory, which begins where a view of 32 bits may.
+    // A buffer of its own: one of Node's pool might not be aligned for a Uint32Array.
     if (this.#bytes.length < text.length) this.#bytes = Buffer.alloc(2 * text.length);
     const length = this.#bytes.write(text, 'base64');
     const count = length / 8;
@@ -103,7 +103,7 @@ export class SpanWriter {
 
   /** The parts of `open` that are not `busy` and last at least `least` milliseconds, which must be 1 or more. */
   subtract(open: Spans, busy: Spans, least: number): Spans {
-    // Each busy range parts an open one in two, and there is no more to it.
+    // Each busy range splits at most one open range in two.
     const free = this.#reserve(open.length + busy.length);
     let length = 0;
     let next = 0;
@@ -131,7 +131,7 @@ export class SpanWriter {
   }
 }
 
-/** Microseconds, of which each has 8 bytes, the greatest first. */
+/** Reads microseconds as 64-bit integers in big-endian order. */
 function readNumbers(bytes: Buffer, numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   bytes.swap64();
   const low = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
@@ -141,7 +141,10 @@ function readNumbers(bytes: Buffer, numbers: Float64Array<ArrayBuffer>): Float64
   return numbers;
 }
 
-/** Makes spans of ranges in microseconds, where they are. @param spare room for as many numbers @returns how many are left */
+/**
+ * Joins ranges in place, and converts microseconds to milliseconds. @param spare space for as many numbers @returns how many
+ * numbers are left
+ */
 function joinRanges(numbers: Float64Array, spare: Float64Array): number {
   let isSorted = true;
   for (let at = 2; at < numbers.length && isSorted; at += 2)
@@ -160,16 +163,17 @@ function joinRanges(numbers: Float64Array, spare: Float64Array): number {
 
 function sortRanges(numbers: Float64Array, unsorted: Float64Array): void {
   unsorted.set(numbers);
-  // Where no two overlap, as in one room, each end is followed by the next begin. Else some time would now be missing.
+  // If no two ranges overlap, as in one room, sorting all numbers keeps each begin beside its end. Otherwise the sum of the
+  // lengths changes.
   numbers.sort();
   if (timeIn(numbers) === timeIn(unsorted)) return;
-  // Sorted apart, they still tell where there is a gap: where all that has begun has ended.
+  // Begins and ends, sorted separately, still have the same union.
   const begins = unsorted.filter((_, at) => at % 2 === 0).sort();
   const ends = unsorted.filter((_, at) => at % 2 === 1).sort();
   for (const [at, begin] of begins.entries()) numbers.set([begin, ends[at] as number], 2 * at);
 }
 
-/** How long ranges last, one after the other. */
+/** The sum of the lengths of ranges. */
 function timeIn(numbers: Float64Array): number {
   let time = 0;
   for (let at = 0; at < numbers.length; at += 2) time += (numbers[at + 1] as number) - (numbers[at] as number);

@@ -12,7 +12,7 @@ import { minute } from '../time/durations.ts';
 import { type FreeResource, mostDays, mostResources, type ResourceAvailability } from './service.ts';
 import type { Spans } from './spans.ts';
 
-/** As many as a window has minutes, the shortest booking. */
+/** As many as a window has minutes, since no booking is shorter. */
 const mostSpans = mostDays * 24 * 60;
 
 export const timeSpan = z
@@ -50,10 +50,10 @@ type TimeSpan = z.output<typeof timeSpan>;
 
 const spanMembers = Object.keys(timeSpan.shape).map((name) => ({ name, of: name }));
 
-/** Bytes of an instant: `2027-03-01T06:00:00.000Z`. The window, and all that is in it, is in years from 0 to 9999. */
+/** The bytes of an instant: `2027-03-01T06:00:00.000Z`. All instants in a window are in the years 0 to 9999. */
 const instantLength = 24;
 
-/** Where its parts of 8 bytes lie, which overlap: `2027-03-`, `7-03-01T`, `06:00:00`, `:00.000Z`. */
+/** Offsets of its parts of 8 bytes, which overlap: `2027-03-`, `7-03-01T`, `06:00:00`, `:00.000Z`. */
 const [monthAt, dateAt, timeAt, restAt] = [0, 3, 11, 16];
 
 const isLittleEndian = endianness() === 'LE';
@@ -62,13 +62,13 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Lists of spans in a window. Most instants are whole minutes: their dates and times of the day are formatted once, into tables so
- * small that they stay in the processor's cache.
+ * Writes lists of spans in a window. Most instants are whole minutes: their dates and times of day are formatted once, into
+ * tables that fit into the processor's cache.
  */
 function openSpanLists({ from, to }: { from: Date; to: Date }, giveBack: () => void): (spans: Spans) => TextList {
   const first = Math.floor(from.getTime() / dayLength) * dayLength;
   const days = Math.floor((to.getTime() - first) / dayLength) + 1;
-  // In words of 8 bytes, which take a third of the time that a call or single bytes take. ASCII is never the bytes of NaN.
+  // Copied in words of 8 bytes, three times as fast as calls or single bytes. ASCII never looks like NaN.
   const dates = new Float64Array(2 * days);
   const times = new Float64Array(dayLength / minute);
   const wordsOf = new DataView(new ArrayBuffer(instantLength));
@@ -108,7 +108,7 @@ function openSpanLists({ from, to }: { from: Date; to: Date }, giveBack: () => v
   function writeSpans(spans: Spans, { items, length, places }: Layout, text: Buffer): void {
     text[0] = openBracket;
     for (let at = 1; at < text.length; at += items.length) items.copy(text, at);
-    // The comma behind the last one has the place of the bracket.
+    // The bracket replaces the last comma.
     text[text.length - 1] = closeBracket;
     const view = new DataView(text.buffer, text.byteOffset, text.length);
     const [[start, ...moreStarts], [end, ...moreEnds]] = places;
@@ -133,10 +133,13 @@ function writeText(text: string, target: DataView, at: number): void {
   for (let index = 0; index < text.length; index++) target.setUint8(at + index, text.charCodeAt(index));
 }
 
-/** Items of a list, each with its comma; how long one is, and the places of its starts and of its ends, nearly always one of each. */
+/**
+ * `items` are written items, each with its comma; `length` is that of one; `places` are the offsets of starts and ends, nearly
+ * always one of each.
+ */
 type Layout = { items: Buffer; length: number; places: readonly [starts: readonly number[], ends: readonly number[]] };
 
-/** Bytes of the items that are written together, without their instants. */
+/** The bytes of items that are copied together, before their instants are filled in. */
 const bytesAtOnce = 16_384;
 
 function layOut(members: readonly WrittenMember[]): Layout {
@@ -161,7 +164,7 @@ function toTimeSpans(spans: Spans): TimeSpan[] {
   return records;
 }
 
-/** A text that is another one when any record is: of what the records are made, which is a quarter of their length. */
+/** A hash of the records, for the ETag. It is computed from the spans, which have a quarter of the length of the text. */
 export async function versionOf(found: readonly ResourceAvailability[]): Promise<string> {
   const sum = createHash('sha1');
   const pause = openSlices();
@@ -178,7 +181,7 @@ export async function versionOf(found: readonly ResourceAvailability[]): Promise
 
 /**
  * The records of contract 5.2.
- * @param memory that of the spans, if nobody else reads them: it is given back once an answer with them has been sent
+ * @param memory that of the spans, if nobody else reads them: it is returned once the answer was sent
  */
 export function toAvailabilityRecords(
   window: { from: Date; to: Date },
@@ -215,7 +218,7 @@ export const example = {
   NextCursor: null,
 };
 
-/** Which resources, and when. */
+/** The filter of a list of availabilities. */
 export const availabilityQuery = z.strictObject({
   From: parameters.instant('The beginning of the time asked for.').meta({ example: '2027-03-01T00:00:00Z' }),
   To: parameters.instant(`Its end, at most ${mostDays} days later.`).meta({ example: '2027-03-08T00:00:00Z' }),
@@ -267,7 +270,7 @@ export const freeExample = {
 
 const mostMinutes = 24 * 60;
 
-/** Which resources must be free, from when on and for how long. */
+/** The query for free resources. */
 export const freeQuery = z.strictObject({
   From: parameters.instant('From when on; now when left out.').optional(),
   Minutes: parameters
@@ -290,7 +293,7 @@ export const freeQuery = z.strictObject({
     .meta({ description: `Most resources; ${defaultLimit} when left out.` }),
 });
 
-/** With what counts when a member is left out. */
+/** Adds the defaults of the query. */
 export const toFreeQuery = <Query extends object>(query: Query) => ({
   minutes: 30,
   setupMinutes: 0,

@@ -26,7 +26,7 @@ const clean = (text: string) => text.replaceAll(/[^\P{Cc}\t\r\n]/gu, '');
 const listed = (name: string, values: readonly string[] | null) =>
   values && values.length > 0 ? [`${name}: ${values.join(', ')}`] : [];
 
-/** A time of a zone in German; its end is told by the clock alone, as lessons end on the day on which they begin. */
+/** A time span in the zone, in German. The end has no date, as lessons end on the day on which they begin. */
 function spanText(start: Date, end: Date, timeZone: string): string {
   const { wallOf } = zoneFor(timeZone);
   const [from, to] = [start, end].map((at) => new Date(wallOf(at.getTime())).toISOString());
@@ -34,7 +34,7 @@ function spanText(start: Date, end: Date, timeZone: string): string {
   return `${day}.${month}.${year}, ${from!.slice(11, 16)}–${to!.slice(11, 16)}`;
 }
 
-/** How a lesson differs from what was planned first: in words, and what it was. */
+/** How a lesson differs from the first plan: in words, and the planned values. */
 function changesOf(booking: Booking, { status, lehrpersonen, ursprung }: NonNullable<Booking['lektion']>) {
   const { start, end, resourceName, timeZone } = booking;
   const [begin, finish] = ursprung ? [new Date(ursprung.Beginn), new Date(ursprung.Ende)] : [start, end];
@@ -69,7 +69,7 @@ function describe(booking: Booking): string | null {
   return lines.length > 0 ? clean(lines.join('\n')) : null;
 }
 
-/** The subject, after what has changed of a lesson. */
+/** The subject, with the changes of a lesson before it. */
 function summarize(booking: Booking): string {
   const subject = booking.subject ?? 'Belegt';
   const words = booking.lektion ? changesOf(booking, booking.lektion).words : [];

@@ -56,7 +56,7 @@ export function admitTokens(context: Context): RequestHandler {
   };
 }
 
-/** The calendar of a feed; it is not written for a caller that has it already. */
+/** Answers with the calendar of a feed, or 304 without writing it. */
 async function answerFeed(
   context: Context,
   viewer: Viewer,

@@ -25,7 +25,7 @@ import { type CalendarToken, columns } from './tokens.ts';
 
 export { type CalendarToken, findPersonOf, findResourceOf, findToken } from './tokens.ts';
 
-/** What a feed shows: a resource, or the timetable of a class, a teacher, or who asks. */
+/** What a feed shows: a resource, or the timetable of a class, a teacher or the caller. */
 export type FeedOf = { resourceId: number } | { klasse?: string | undefined; lehrperson?: string | undefined };
 
 export type CreatedToken = { token: string; url: string; record: CalendarToken };
@@ -40,13 +40,13 @@ export const tokenList: List<CalendarToken> = {
 export const pathOfFeed = (resourceId: string | number) => `/v1.0/resources/${resourceId}/calendar.ics`;
 export const timetableFeedPath = '/v1.0/timetable/calendar.ics';
 
-/** Valid tokens of one person for one resource, and for all timetables together. */
+/** The most valid tokens of a person for one resource, and for all timetables together. */
 export const mostTokens = 20;
 /** 192 bits. */
 const tokenBytes = 24;
 const daysBack = 31;
 const daysAhead = 366;
-/** More than 50 on each day. */
+/** The most events of a feed: more than 50 a day. */
 export const mostEvents = 20_000;
 /** The expiry of a viewer by token: a token does not expire. */
 const farFuture = new Date(8.64e15);
@@ -60,8 +60,8 @@ const hashToken = (config: Context['config'], token: string) => hmacOf(config, '
 const isOfResource = (of: FeedOf): of is { resourceId: number } => 'resourceId' in of;
 
 /**
- * The filter for the bookings of a feed, and its name.
- * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Malformed for a class and a teacher
+ * The filter for the bookings of a feed, and the name of its calendar. @throws Forbidden for a display; NotFound, also for a
+ * resource of another tenant; Malformed for both a class and a teacher
  */
 async function findFeed(db: Database, viewer: Viewer, of: FeedOf): Promise<{ name: string; filter: BookingFilter }> {
   if (isOfResource(of)) {

@@ -1,4 +1,4 @@
-/** Tokens of calendar feeds by their ids, and what they lead to. */
+/** Tokens of calendar feeds by their ids, and the records that they refer to. */
 import { checkReader, maySeePrivate, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -7,7 +7,7 @@ import { findPersonFor, findResource } from '../tenants/service.ts';
 
 export type CalendarToken = {
   id: number;
-  /** Null for a timetable: of a class or a teacher, or else of the person. */
+  /** Null for a timetable: that of a class or a teacher, or else of the person. */
   resourceId: number | null;
   klasse: string | null;
   lehrperson: string | null;
@@ -32,7 +32,7 @@ export const columns = [
 
 const tokenById = readById<CalendarToken>('calendar token by id', (from) => from('calendar_token').select(columns));
 
-/** A token of those that `listTokens` gives. @throws Forbidden for a display */
+/** Finds a token that `listTokens` lists. @throws Forbidden for a display */
 export async function findToken(db: Database, viewer: Viewer, id: number): Promise<CalendarToken | undefined> {
   checkReader(viewer);
   const found = await tokenById(db, viewer.mandatorId, id);

@@ -32,7 +32,7 @@ export const newToken = z
 
 const { Klasse, Lehrperson } = questions;
 
-/** Whose timetable a feed shows: that of who asks where neither is named. */
+/** The owner of the timetable that a feed shows: the caller if neither is named. */
 export const timetableOf = z.strictObject({
   Klasse: Klasse.meta({ description: 'The timetable of this class, in whatever case.' }),
   Lehrperson: Lehrperson.meta({ description: 'That of this teacher, as lessons name it, in whatever case.' }),

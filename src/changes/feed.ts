@@ -12,17 +12,20 @@ export type ChangeAction = (typeof changeActions)[number];
 export type FeedChange = {
   position: number;
   kind: ChangeKind;
-  /** Digits; the UUID of a batch. */
+  /** Digits; for a batch its UUID. */
   id: string;
   action: ChangeAction;
-  /** Of a booking: its resource at that time, and the location of that; a move makes a change for each of two resources. */
+  /**
+   * For a booking: its resource at that time, and the location of that resource. A move to another resource makes a change for
+   * each of the two.
+   */
   resourceId: number | null;
   locationId: number | null;
   /** When its transaction began. */
   at: Date;
 };
 
-/** A change, or a conflict of a mail item, with its `micros` and what it has brought about (sql/000060_events.sql). */
+/** A change, or a conflict of a mail item, with its `micros` and its effect (sql/000060_events.sql). */
 export type FeedEvent = FeedChange & { micros: number; became: string | null; mailItemId: number | null };
 
 /** `micros`: the beginning of the change at the position, in microseconds since 1970; 0 before the first change. */
@@ -140,7 +143,7 @@ export async function readEvents(
   }
 }
 
-/** `readEvents` as readers of the API are told: without conflicts of mail items, and without what changes have brought about. */
+/** `readEvents` for readers of the API: without conflicts of mail items, and without the effects of changes. */
 export async function readStretch(...asked: Parameters<typeof readEvents>): Promise<FeedStretch> {
   const { changes, ...stretch } = await readEvents(...asked);
   const told = changes.filter(({ mailItemId }) => mailItemId === null);

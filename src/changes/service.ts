@@ -97,13 +97,13 @@ export function readTogether(
   return stretch;
 }
 
-/** Whether the caller may see the resource of the change; of a booking the one at that time. */
+/** Whether the caller may see the resource of the change; for a booking, its resource at that time. */
 const isShown = (viewer: Viewer, { kind, id, resourceId }: FeedChange): boolean => {
   const resource = kind === 'Resource' ? Number(id) : resourceId;
   return resource === null || mayShow(viewer, resource);
 };
 
-/** The batches of these changes that the viewer has sent. */
+/** Those of the batches that the viewer has sent. */
 async function ownBatchesAmong(db: Database, viewer: Viewer, changes: readonly FeedChange[]): Promise<Set<string>> {
   const ids = changes.filter(({ kind }) => kind === 'Batch').map(({ id }) => id);
   if (ids.length === 0) return new Set();
@@ -118,8 +118,8 @@ async function ownBatchesAmong(db: Database, viewer: Viewer, changes: readonly F
 }
 
 /**
- * `readStretch` without what is hidden from the caller: a stretch may be empty and have more behind it. Who does not see all
- * resources is told of no display, which may hang at any, and of no batches of others.
+ * `readStretch` without what is hidden from the caller, so a stretch may be empty although more follows. A caller from whom
+ * resources are hidden gets no displays, as they may hang in hidden rooms, and no batches of others.
  */
 async function readSeen(db: Database, viewer: Viewer, place: Parameters<typeof readStretch>[2]): Promise<FeedStretch> {
   const stretch = await readStretch(db, viewer.mandatorId, place);
@@ -180,7 +180,7 @@ export async function waitForChanges(
   }
 }
 
-/** The changed resource, or that of a booking at the time of the change, in its present state. */
+/** The changed resource in its present state; for a booking, its resource at the time of the change. */
 export async function findResourceOf(
   db: Database,
   viewer: Viewer,

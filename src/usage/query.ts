@@ -1,4 +1,7 @@
-/** The one statement behind all figures of use. It gets opening hours and offsets, as only Node.js computes local times. */
+/**
+ * The single statement behind all usage figures. It is given opening hours and offsets, because only Node.js computes local
+ * times.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { occupies } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
@@ -25,15 +28,15 @@ export const noUse: Use = {
   releasedEarly: 0,
 };
 
-/** The time asked for at a location, as stretches of one offset. */
+/** The period of a query at a location, as stretches with one offset each. */
 export type AskedTime = { locationId: number; offsets: readonly Offset[]; ends: Date };
 
 /** How the figures are grouped. */
 export type Grouping = 'resource' | 'hour' | 'week';
 
-/** The unit into which local time is cut, which columns tell groups apart, and the name of a group. */
+/** The unit into which local time is cut, the columns that identify a group, and the name of a group. */
 const cuts: Record<Grouping, { unit: string; columns: RawBuilder<unknown>; key: RawBuilder<unknown> }> = {
-  // Longer than any time that may be asked for.
+  // Longer than any period of a query.
   resource: { unit: 'millennium', columns: sql`room_id`, key: sql`room_id::text` },
   hour: { unit: 'hour', columns: sql`at`, key: sql`extract(isodow from at) || ' ' || extract(hour from at)` },
   week: { unit: 'week', columns: sql`location_id, at`, key: sql`location_id || ' ' || to_char(at, 'YYYY-MM-DD')` },
@@ -51,7 +54,7 @@ export async function selectUse(
   }: {
     rooms: readonly { id: number; locationId: number }[];
     asked: readonly AskedTime[];
-    /** By resource; those that are always open are absent, and those with the same hours share an array. */
+    /** By resource. Resources that are always open are absent, and resources with the same hours share an array. */
     open: ReadonlyMap<number, OpenStretch[]>;
     step: Grouping;
   },

@@ -34,7 +34,7 @@ function usageRoute<Found>(list: {
   });
 }
 
-/** Those of as many locations as there may be resources. */
+/** The weeks of as many locations as there may be resources. */
 const mostWeeks = usage.mostResources * 54;
 
 export const routes = [

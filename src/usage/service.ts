@@ -19,25 +19,25 @@ export type { Use } from './query.ts';
 
 export const mostResources = 500;
 export const mostDays = 366;
-/** Resources times days. */
+/** The most resources times days of a query. */
 export const mostRoomDays = 30_000;
 
 export type UsageQuery = {
   /** Local dates of each location, inclusive. */
   from: string;
   to: string;
-  /** Only these, even if retired; when absent, the active ones. */
+  /** Only these resources, also retired ones; all active ones if left out. */
   resourceIds?: readonly number[] | undefined;
 } & Pick<ResourceFilter, 'locationId' | 'search' | 'kind' | 'minCapacity' | 'equipment'>;
 
 export type ResourceUse = { resourceId: number; resourceName: string; locationId: number; use: Use };
 /** @property weekday 1 is Monday, 7 Sunday */
 export type HourUse = { weekday: number; hour: number; use: Use };
-/** @property week its Monday */
+/** @property week the date of its Monday */
 export type WeekUse = { locationId: number; locationName: string; week: string; use: Use };
 
 type Room = { id: number; name: string; locationId: number };
-/** The dates that are asked for, and the resources of the query. */
+/** The dates and the resources of a query. */
 export type UsageOf = Pick<UsageQuery, 'from' | 'to'> & { rooms: readonly Room[] };
 
 /** The use of each resource, by its id. */
@@ -79,9 +79,8 @@ export async function listWeekUse(db: Database, viewer: Viewer, of: UsageOf): Pr
 }
 
 /**
- * The dates asked for, and the resources by id.
- * @throws Forbidden unless the caller is an Admin; Malformed for dates that cannot be, more than 366 days, more than 500
- * resources, or too many days of too many resources
+ * The dates and the resources of a query, by id. @throws Forbidden unless the caller is an Admin; Malformed for invalid dates,
+ * more than 366 days, more than 500 resources, or too many days of too many resources
  */
 export async function findUsageOf(db: Database, viewer: Viewer, query: UsageQuery): Promise<UsageOf> {
   checkUsageReader(viewer);
@@ -137,7 +136,7 @@ async function readUse(
     const [begins, ends] = [startOfDate(from, timeZone), startOfDate(addDays(to, 1), timeZone)];
     return { locationId, ends, offsets: zoneFor(timeZone).offsetsIn(begins.getTime(), ends.getTime()) };
   });
-  // Around all zones; the query clips it to the dates of each location.
+  // In any zone; the query clips it to the dates of each location.
   const [first, last] = [readDate(from) * dayLength, readDate(to) * dayLength];
   const open = await listOpenIntervals(
     db,

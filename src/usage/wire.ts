@@ -74,7 +74,7 @@ export const toWeekUse = (found: WeekUse) => ofWeek({ ...found, use: toFigures(f
 const date = (description: string) =>
   z.iso.date('must be a date such as 2026-03-28').meta({ description, example: '2027-03-01' });
 
-/** Which resources, and when. */
+/** The filter of usage figures. */
 export const usageQuery = z.strictObject({
   From: date('The first local date.'),
   To: date(`The last local date, at most the ${mostDays}th; days times resources are at most ${mostRoomDays}.`),
