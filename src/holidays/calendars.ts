@@ -58,7 +58,7 @@ export async function findCalendar(db: Database, viewer: Viewer, id: number): Pr
   return await calendarById(db, viewer.mandatorId, id);
 }
 
-/** @throws Forbidden; NotFound, also for one of another tenant */
+/** @throws Forbidden; NotFound, also for a calendar of another tenant */
 export async function getCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar> {
   const found = await findCalendar(db, viewer, id);
   if (!found) throw unknown();
@@ -67,7 +67,7 @@ export async function getCalendar(db: Database, viewer: Viewer, id: number): Pro
 
 const invalid = (...fault: Parameters<typeof memberFault>) => InvalidInput.of(memberFault(...fault));
 
-/** @throws InvalidInput for a text that is no calendar */
+/** @throws InvalidInput for a text that is not iCalendar */
 function readSent(ics: string): ReadHolidays {
   try {
     return readHolidays(ics, new Date());
@@ -77,7 +77,7 @@ function readSent(ics: string): ReadHolidays {
   }
 }
 
-/** @throws InvalidInput for both or, where one is needed, none */
+/** @throws InvalidInput for both sources and, if one is required, for none */
 function checkSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): void {
   if (ics !== undefined && url !== undefined)
     throw invalid('Url', 'InvalidValue', 'must not stand beside Ics; send the file or its address');
@@ -85,7 +85,7 @@ function checkSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): 
     throw invalid('Ics', 'MissingField', 'is missing; send the text of an .ics file, or its address as Url');
 }
 
-/** Keeps the location from going away. @throws InvalidInput for one that is not of this tenant */
+/** Locks the location against deletion. @throws InvalidInput for a location that is not of this tenant */
 async function checkLocation(trx: Transaction, mandatorId: number, id: number | null | undefined): Promise<void> {
   if (id == null) return;
   const found = await trx
@@ -126,9 +126,8 @@ async function holdCalendar(trx: Transaction, viewer: Viewer, id: number, expect
 }
 
 /**
- * Changes the given members; a new file or address replaces the holidays, those of an address once it has been read. Who sends
- * what is there already changes nothing.
- * @throws Forbidden, NotFound, PreconditionFailed, InvalidInput, Conflict
+ * Changes the given members. A new file replaces the holidays at once, a new address when it was read. Sending what is already
+ * stored changes nothing. @throws Forbidden, NotFound, PreconditionFailed, InvalidInput, Conflict
  */
 export function changeCalendar(
   db: Database,
@@ -154,7 +153,7 @@ export function changeCalendar(
   });
 }
 
-/** Its holidays no longer close anything. @throws Forbidden, NotFound, PreconditionFailed */
+/** Deletes a calendar; its holidays no longer close anything. @throws Forbidden, NotFound, PreconditionFailed */
 export function deleteCalendar(db: Database, act: Act, id: number, expected: Versions): Promise<HolidayCalendar> {
   const { viewer } = act;
   checkAdmin(viewer);
@@ -173,7 +172,7 @@ export function deleteCalendar(db: Database, act: Act, id: number, expected: Ver
 export type ListedHoliday = Holiday & { id: number; calendarId: number; locationId: number | null; closes: boolean };
 export const holidayList: List<ListedHoliday> = { name: 'holidays', key: idKey, keyOf: ({ id }) => id };
 type HolidayFilter = {
-  /** Also those of all locations. */
+  /** Includes the holidays that are for all locations. */
   locationId?: number | undefined;
   calendarId?: number | undefined;
   /** Local dates, inclusive. */

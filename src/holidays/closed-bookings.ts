@@ -1,4 +1,4 @@
-/** Bookings on days that a holiday calendar closes: made before it came, or by an Admin. */
+/** Bookings on days that a holiday calendar closes: made before the calendar, or by an Admin. */
 import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -23,9 +23,8 @@ export const closedBookingList: List<ClosedBooking> = {
 };
 
 /**
- * The bookings to come that occupy a resource on a holiday of the calendar, by id; not those on dates for which the resource
- * or its location has an exception, which wins over holidays.
- * @throws Forbidden, NotFound
+ * The future bookings that occupy a resource on a holiday of the calendar, by id. Left out are dates for which the resource or
+ * its location has an exception, which takes precedence over holidays. @throws Forbidden, NotFound
  */
 export async function listClosedBookings(
   db: Database,

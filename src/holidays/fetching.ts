@@ -11,9 +11,9 @@ import { readingColumns, writeHolidays } from './stored.ts';
 
 const mostBytes = 1024 * 1024;
 const patienceMs = 15_000;
-/** Of one round. */
+/** The calendars of one round. */
 const mostAtOnce = 20;
-/** Of one sweep: others may wait for the next one. */
+/** The rounds of one sweep; the rest waits for the next sweep. */
 const mostRounds = 20;
 
 type Due = { mandatorId: number; id: number; url: string; etag: string | null };
@@ -23,8 +23,8 @@ const isDue = sql<boolean>`due_at <= now() and not ${rests(sql`holiday_calendar.
 export const hasDueCalendars = sql<boolean>`exists (select from holiday_calendar where ${isDue})`;
 
 /**
- * Takes calendars that are due, of each tenant one, so that nobody waits for all those of a tenant whose servers hang. They are
- * due again a minute later, unless they are read until then.
+ * Takes due calendars, one of each tenant, so that a tenant whose servers hang delays no others. Calendars that were not read
+ * within a minute are due again.
  */
 async function takeDue(db: Database): Promise<Due[]> {
   const { rows } = await sql<Due>`
@@ -39,7 +39,7 @@ async function takeDue(db: Database): Promise<Due[]> {
   return rows;
 }
 
-/** The reading has failed for a reason that the Admin is told. */
+/** The reading has failed; the message is shown to the Admin. */
 class Failed extends Error {}
 
 async function ask({ url, etag }: Due, trusted: readonly string[], signal: AbortSignal): Promise<FetchedAnswer> {
@@ -55,7 +55,7 @@ async function ask({ url, etag }: Due, trusted: readonly string[], signal: Abort
   throw new Failed(`the server answers ${answer.status}${moved ? '; give the address that it leads to' : ''}`);
 }
 
-/** Why a reading failed, for an Admin: nothing of what the address answers. */
+/** Why a reading failed, for an Admin; quotes nothing of the answer. */
 function reasonOf(error: unknown): string {
   if (error instanceof Failed || error instanceof NotPublic || error instanceof Unreadable) return error.message;
   if (error instanceof AnswerTooLarge) return `the answer is larger than ${mostBytes} bytes`;
@@ -75,12 +75,12 @@ async function readOne(
       .updateTable('holiday_calendar')
       .where('mandator_id', '=', due.mandatorId)
       .where('id', '=', due.id)
-      // Meanwhile an Admin may have given another one.
+      // An Admin may have changed the address meanwhile.
       .where('url', '=', due.url);
   const next = { due_at: sql<Date>`now() + make_interval(hours => ${IntervalHours})` };
   try {
     const { status, headers, bytes } = await ask(due, TrustedOrigins, signal);
-    // Before it is read: a text that ends the process does not end the next one at once.
+    // Stored before the text is read: if reading it crashes the process, the next process does not read it at once.
     await ours(db).set(next).execute();
     const found = status === 304 ? undefined : readHolidays(bytes.toString('utf8'), new Date());
     await db.transaction().execute(async (trx) => {
@@ -102,7 +102,7 @@ async function readOne(
   }
 }
 
-/** Reads the calendars that are due; what a calendar answers fails none but itself. */
+/** Reads the calendars that are due. A failure concerns only its own calendar. */
 export async function readDueCalendars(db: Database, settings: Config['Holidays'], signal: AbortSignal): Promise<void> {
   for (let round = 0; round < mostRounds && !signal.aborted; round++) {
     const due = await takeDue(db);

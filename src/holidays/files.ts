@@ -5,7 +5,7 @@ import { type HolidayReading, type ReadHolidays, readListed } from './reading.ts
 import { toHoliday, toWrittenHolidays, type WrittenSource } from './schema.ts';
 import { columns, type HolidayCalendar, insertCalendar, subjectOf, toldOf, updateCalendar } from './stored.ts';
 
-/** Reads where the holidays of each calendar of a tenant come from; of an address they are not told, as they follow it. */
+/** Reads the source of each holiday calendar of a tenant: its address, or its holidays if it has none. */
 export async function readSources(db: Database, mandatorId: number): Promise<(calendarId: number) => WrittenSource> {
   const holidays = await db
     .selectFrom('holiday')
@@ -32,10 +32,10 @@ export async function readSources(db: Database, mandatorId: number): Promise<(ca
 const readSource = (source: Partial<WrittenSource>): ReadHolidays | undefined =>
   'Holidays' in source ? readListed((source.Holidays ?? []).map(toHoliday), new Date()) : undefined;
 
-/** What is read of the holidays that a tenant file lists; undefined where they come from an address, or stay. */
+/** The result of reading the holidays that a tenant file lists; undefined if they come from an address, or do not change. */
 export const tellSource = (source: Partial<WrittenSource>): HolidayReading | undefined => readSource(source)?.reading;
 
-/** A calendar as it will be; its source is left out where it stays. */
+/** A calendar of a tenant file. Without a `source`, it keeps its holidays. */
 export type AppliedCalendar = Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'> & {
   /** Undefined for a new one. */
   id: number | undefined;
@@ -43,9 +43,9 @@ export type AppliedCalendar = Pick<HolidayCalendar, 'name' | 'closes' | 'locatio
 };
 
 /**
- * Writes the calendars of a tenant file. The caller holds the tenant, and those that there are.
- * @returns what the audit keeps of it
- * @throws Conflict when somebody has just made one of these names
+ * Writes the calendars of a tenant file. The caller has locked the tenant and its existing calendars.
+ * @returns the acts for the audit
+ * @throws Conflict if another caller has just taken one of the names
  */
 export async function applyCalendars(
   trx: Transaction,

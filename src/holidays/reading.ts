@@ -17,7 +17,7 @@ export type Holiday = { fromDate: string; toDate: string; name: string };
 export const unusedReasons = ['NoDate', 'TimeOfDay', 'Cancelled', 'NoDays', 'Past'] as const;
 type UnusedReason = (typeof unusedReasons)[number];
 
-/** What was read, and the events of it that close nothing to come. */
+/** The outcome of a reading: how many events and holidays, and which events have no effect. */
 export type HolidayReading = {
   events: number;
   holidays: number;
@@ -26,15 +26,15 @@ export type HolidayReading = {
 export type ReadHolidays = { holidays: Holiday[]; reading: HolidayReading };
 
 export const mostHolidays = 5_000;
-/** Each may have to be followed over many years. */
+/** The most events that repeat: each may have to be expanded over many years. */
 const mostRules = 100;
 export const longestDays = 366;
 export const longestName = 200;
-/** What repeats is listed from the year before until so many days later. */
+/** Repetitions are listed from a year ago until this many days ahead. */
 const daysAhead = 10 * 366;
 const daysBehind = 366;
 
-/** The day of `20261224`; undefined for anything else, a time of day too. */
+/** The day of `20261224`; undefined for any other text, such as one with a time of day. */
 function readDay(value: string | undefined): number | undefined {
   const text = value?.trim() ?? '';
   return /^(19|2)/.test(text) ? readCompactDate(text) : undefined;
@@ -70,7 +70,7 @@ function startsOf(event: IcalComponent, start: number, today: number, moved: Rea
   return [...new Set([...days, ...extra])].filter((day) => !excluded.has(day) && !moved.has(`${uid} ${day}`));
 }
 
-/** Counts the events by why they close nothing; undefined is for those that do. */
+/** Counts the events by the reason why they have no effect; undefined stands for those that have one. */
 function tell(events: readonly (UnusedReason | undefined)[], holidays: readonly Holiday[]): HolidayReading {
   const unused = unusedReasons
     .map((reason) => ({ reason, events: events.filter((one) => one === reason).length }))
@@ -79,12 +79,12 @@ function tell(events: readonly (UnusedReason | undefined)[], holidays: readonly 
 }
 
 const isOver = (holidays: readonly Holiday[], today: Date) => {
-  // Of the clocks that are farthest behind.
+  // The date in the zone that is farthest behind UTC.
   const date = dateText(Math.floor(today.getTime() / dayLength) - 1);
   return holidays.every(({ toDate }) => toDate < date);
 };
 
-/** The same of holidays that a tenant file lists. */
+/** The holidays that a tenant file lists, as if they had been read. */
 export const readListed = (holidays: Holiday[], today: Date): ReadHolidays => ({
   holidays,
   reading: tell(
@@ -93,7 +93,7 @@ export const readListed = (holidays: Holiday[], today: Date): ReadHolidays => ({
   ),
 });
 
-/** Why an event has no dates; undefined for one that has. */
+/** Why an event is not read as days; undefined if it is. */
 function whyNone(event: IcalComponent, start: number | undefined): UnusedReason | undefined {
   if (contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED') return 'Cancelled';
   if (start !== undefined) return undefined;
@@ -101,13 +101,13 @@ function whyNone(event: IcalComponent, start: number | undefined): UnusedReason 
 }
 
 /**
- * The whole-day events of the text, in order; events with a time of day and cancelled ones are no holidays.
- * @throws Unreadable for text that is no iCalendar, or holds too much of it
+ * The whole-day events of the text, in order of their dates. Events with a time of day and cancelled ones are left out.
+ * @throws Unreadable for text that is not iCalendar, or that exceeds the limits
  */
 export function readHolidays(text: string, today: Date): ReadHolidays {
   const now = Math.floor(today.getTime() / dayLength);
   const events = readComponents(text.replace(/^\uFEFF/, '')).components.filter(({ name }) => name === 'VEVENT');
-  // An event with RECURRENCE-ID stands for one day of another.
+  // An event with RECURRENCE-ID replaces one day of another event.
   const moved = new Set(
     events.flatMap((event) => {
       const day = readDay(contentOf(event, 'RECURRENCE-ID'));

@@ -5,7 +5,7 @@ import { storableText } from '../storable.ts';
 import { readDate } from '../time/days.ts';
 import { type Holiday, longestDays, longestName, mostHolidays } from './reading.ts';
 
-/** Of a body, and of a tenant file. */
+/** The address in a body or a tenant file. */
 export const url = z
   .string()
   .max(2_000)
@@ -33,11 +33,11 @@ const holiday = z
 
 /** A holiday as a tenant file writes it. */
 type WrittenHoliday = z.output<typeof holiday>;
-/** What a tenant file says of where the holidays of a calendar come from: from an address, or from itself. */
+/** The source of a calendar's holidays in a tenant file: an address, or a list of holidays. */
 export type WrittenSource = { Url: string } | { Holidays: WrittenHoliday[] };
 
 const textOf = ({ FromDate, ToDate, Name }: WrittenHoliday) => `${FromDate} ${ToDate} ${Name}`;
-/** Equal lists are written alike. */
+/** Sorted, so that equal lists compare equal. */
 const inOrder = (holidays: readonly WrittenHoliday[]) =>
   holidays.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
 

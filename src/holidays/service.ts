@@ -1,9 +1,10 @@
 /**
- * Holidays: whole-day events of **holiday calendars**, which come from an .ics file that an Admin sends, or whose address the
- * worker reads again and again. A calendar is of one location or of all, and closes them on its days or only shows these.
- * What a location or a resource has of exceptions wins over holidays; `src/opening-hours/stored.ts` reads both.
+ * Holidays: whole-day events of **holiday calendars**. The events come from an .ics file that an Admin sends, or from an address
+ * that the worker reads every few hours. A calendar is for one location or for all; its holidays close them, or are only shown.
+ * Exceptions of a location or a resource take precedence over holidays; `src/opening-hours/stored.ts` reads both.
  *
- * A reading that fails leaves the holidays of the last one, and says why. The removal of a calendar removes its holidays.
+ * If a reading fails, the holidays of the last successful one stay, and the reason is stored. Deleting a calendar deletes its
+ * holidays.
  */
 export {
   calendarList,

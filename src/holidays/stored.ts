@@ -7,24 +7,24 @@ import type { Holiday, HolidayReading, ReadHolidays } from './reading.ts';
 
 export type HolidayCalendar = {
   id: number;
-  /** Null: of all locations. */
+  /** Null: for all locations. */
   locationId: number | null;
   name: string;
-  /** Whether its holidays close, or are only shown. */
+  /** Whether its holidays close the location; otherwise they are only shown. */
   closes: boolean;
   /** Null: its file was sent. */
   url: string | null;
-  /** When it was read successfully last. */
+  /** When it was last read successfully. */
   readAt: Date | null;
   /** Why the latest reading failed. */
   fault: string | null;
   faultAt: Date | null;
-  /** What was read then; null: nothing yet. */
+  /** The outcome of the last successful reading; null if there was none yet. */
   reading: HolidayReading | null;
   version: number;
 };
 
-/** The most that a tenant has. */
+/** The most holiday calendars of a tenant. */
 export const mostCalendars = 50;
 
 export const columns = [
@@ -50,7 +50,7 @@ export const readingColumns = ({ reading }: ReadHolidays) => ({
   reading: JSON.stringify(reading),
 });
 
-/** The columns that a new address sets, or holidays that were sent. */
+/** The columns that change with a new address or with new holidays. */
 const sourceColumns = ({ read, url }: HolidaySource) => {
   const none = { etag: null, fault: null, fault_at: null, reading: null };
   if (read) return { ...none, ...readingColumns(read), url: null, due_at: null };
@@ -64,7 +64,10 @@ export const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCal
 /** The server of an address: the rest may be a secret. */
 export const originOf = (url: string): string => new URL(url).origin;
 
-/** What the audit tells of a calendar: of its address only the server, and nothing of its readings. */
+/**
+ * The members of a calendar that the audit records: the server of its address, as the rest may be a secret, and nothing about
+ * readings.
+ */
 export const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
   name,
   locationId,
@@ -72,7 +75,7 @@ export const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
   url: url && originOf(url),
 });
 
-/** @param fields of a tenant that the caller holds, with a location of it @throws Conflict */
+/** @param fields the tenant and the location are locked by the caller @throws Conflict */
 export async function insertCalendar(
   trx: Transaction,
   mandatorId: number,
@@ -89,7 +92,7 @@ export async function insertCalendar(
   return made;
 }
 
-/** @param found the calendar, which the caller holds @throws Conflict */
+/** @param found the calendar, locked by the caller @throws Conflict */
 export async function updateCalendar(
   trx: Transaction,
   mandatorId: number,
@@ -108,7 +111,7 @@ export async function updateCalendar(
       name,
       closes,
       ...(isSameSource ? {} : sourceColumns(changes)),
-      // A new file is a change although no column tells.
+      // Replaced holidays are a change too, even if no column differs.
       ...(read && !isSameSource && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
     })
     .where('mandator_id', '=', mandatorId)
@@ -120,7 +123,7 @@ export async function updateCalendar(
   return changed;
 }
 
-/** Whether a calendar has just these holidays. */
+/** Whether a calendar has exactly these holidays. */
 async function hasHolidays(
   trx: Transaction,
   mandatorId: number,
@@ -138,7 +141,7 @@ async function hasHolidays(
   return isDeepStrictEqual(found, members);
 }
 
-/** Replaces all holidays of a calendar, which the caller holds. */
+/** Replaces all holidays of a calendar, which the caller has locked. */
 export async function writeHolidays(
   trx: Transaction,
   mandatorId: number,

@@ -60,10 +60,10 @@ async function writeExceptions(
       as exception("fromDate" date, "toDate" date, closed boolean, periods jsonb, reason text)`.execute(trx);
 }
 
-/** The location that has hours itself, or its resource. */
+/** Identifies an owner: the location itself, or its resource. */
 const ownerKey = ({ locationId, resourceId }: Owner) => `${locationId} ${resourceId}`;
 
-/** Reads the hours that each location and resource of a tenant has itself, as a tenant file writes them. */
+/** Reads the own hours of each location and resource of a tenant, in the form of a tenant file. */
 export async function readWrittenHours(db: Database, mandatorId: number): Promise<(owner: Owner) => WrittenHours> {
   const { rules, exceptions } = await db
     .selectNoFrom([
@@ -79,7 +79,7 @@ export async function readWrittenHours(db: Database, mandatorId: number): Promis
   });
 }
 
-/** Replaces the lists that are given, for a tenant file. The caller holds the locations and resources. */
+/** Replaces the given lists, for a tenant file. The caller has locked the locations and resources. */
 export async function applyHours(
   trx: Transaction,
   mandatorId: number,
@@ -95,7 +95,7 @@ export async function applyHours(
   if (exceptions.length > 0) await writeExceptions(trx, mandatorId, exceptions);
 }
 
-/** Takes the hours of a resource itself along to another location, as clock times. */
+/** Moves the own hours of a resource to another location, as clock times. */
 export async function moveHours(
   trx: Transaction,
   mandatorId: number,
@@ -119,7 +119,7 @@ const isResource = (owner: HoursOwner): owner is { resourceId: number } => 'reso
 const unknown = (owner: HoursOwner) =>
   new NotFound(`There is no ${isResource(owner) ? 'resource' : 'location'} of this id.`);
 
-/** @param hold makes other changes of it wait until the transaction ends @throws NotFound, also for one of another tenant */
+/** @param hold locks the owner until the transaction ends @throws NotFound, also for an owner of another tenant */
 async function getOwner(
   db: Database,
   { mandatorId }: Viewer,
@@ -148,7 +148,7 @@ async function getOwner(
 /** One of the two lists of an owner. */
 type OwnList<Stored, New> = {
   action: string;
-  /** What the audit calls the list. */
+  /** The name of the list in the audit. */
   member: string;
   read(db: Database, mandatorId: number, owner: Owner): Promise<Stored[]>;
   write(trx: Transaction, mandatorId: number, owners: readonly Owned<New>[]): Promise<void>;
@@ -196,8 +196,8 @@ async function readList<Stored extends StoredRule | StoredException>(
 }
 
 /**
- * Replaces a list; an equal one stays as it is. Changes of the same owner wait for each other, and for a tenant file.
- * @throws Unavailable while an import has locked the resource
+ * Replaces a list; an equal list stays as it is. Changes of the same owner take turns, also with a tenant file. @throws
+ * Unavailable while an import has locked the resource
  */
 function replaceList<Stored extends StoredRule | StoredException, New>(
   list: OwnList<Stored, New>,

@@ -71,7 +71,7 @@ function listPeriods(
 export function openIntervals(hours: Hours, timeZone: string, fromDate: string, toDate: string): OpenInterval[] {
   const zone = zoneFor(timeZone);
   const [first, last] = [readDate(fromDate), readDate(toDate)];
-  // One day more on each side than offsets and nights can span.
+  // One day more on each side than offsets and nights can reach.
   const [, ...changes] = zone.offsetsIn((first - 2) * dayLength, (last + 4) * dayLength);
   const intervals: OpenInterval[] = [];
   for (let day = first; day <= last; day++) {

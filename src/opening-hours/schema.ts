@@ -133,9 +133,9 @@ export const listOfExceptions = () =>
     .max(mostExceptions);
 
 const hoursLists = { OpeningRules: listOfRules('OpeningRules'), OpeningExceptions: listOfExceptions() };
-/** The hours that a location or a resource has itself, as a tenant file writes them. */
+/** The own hours of a location or a resource, in the form of a tenant file. */
 export type WrittenHours = z.output<z.ZodObject<typeof hoursLists>>;
-/** They as members of a tenant file: each a whole list, which null empties. */
+/** The same as members of a tenant file: each is a whole list, and null empties it. */
 export const hoursMembers = {
   OpeningRules: hoursLists.OpeningRules.nullable()
     .transform((rules) => rules ?? [])

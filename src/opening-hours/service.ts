@@ -65,7 +65,7 @@ export async function listOpenIntervals(
 /** Caches `make` for equal hours. */
 function remember<Made>(make: (hours: Hours) => Made): (hours: Hours) => Made {
   const byText = new Map<string, Made>();
-  // Most resources of a location share one object, whose text need not be written again for each.
+  // Most resources of a location share one object, whose key is computed only once.
   const made = new Map<Hours, Made>();
   return (hours) => {
     const seen = made.get(hours);
@@ -118,7 +118,7 @@ export type HoursQuery = {
   timezoneLocationId?: number | undefined;
 };
 
-/** The hours of some resources of a location, on the dates asked for in the zone used. */
+/** The hours of some resources of a location on the dates of the query, in the zone used. */
 function hoursIn(
   location: LocationOfHours,
   resources: LocationOfHours['resources'],
@@ -196,8 +196,8 @@ const hoursOfResources = answerPerParent<Viewer, HoursQuery, number, HoursOfReso
 );
 
 /**
- * The opening hours of a resource, as `listForLocation` gives them, for all resources that are asked about together. Its caller
- * has found that the viewer may see them.
+ * The opening hours of a resource, as `listForLocation` gives them; calls of the same turn share one query. The caller has
+ * checked that the viewer may see the resource.
  */
 export async function getHoursOf(
   db: Database,
@@ -212,7 +212,7 @@ export async function getHoursOf(
 
 const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);
 
-/** The dates that the answer may need, whatever the zone; for dates that are refused later, any. */
+/** The dates that may be read, whatever the zone; arbitrary ones for dates that are refused later. */
 function datesAround(query: HoursQuery): Dates {
   const { from = dayOf(new Date()), to = from } = query;
   if (!isUsual(from) || !isUsual(to)) return { from: '2000-01-01', to: '2000-01-01' };

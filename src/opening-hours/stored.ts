@@ -47,7 +47,7 @@ export function storedExceptions(mandatorId: number) {
 /** Local dates, inclusive. */
 export type Dates = { from: string; to: string };
 
-/** The holidays that close the location, and touch the dates. */
+/** The holidays that close the location and overlap the dates. */
 function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { from, to }: Dates) {
   return (
     selectFrom('holiday')
@@ -58,7 +58,7 @@ function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { fr
       .where('calendar.closes', '=', true)
       .where('holiday.to_date', '>=', from)
       .where('holiday.from_date', '<=', to)
-      // No holiday is longer: the index skips the past ones.
+      // No holiday is longer, so that the index skips past ones.
       .where('holiday.from_date', '>=', sql<string>`${from}::date - 366`)
       .where(({ eb, or }) => or([eb('calendar.location_id', 'is', null), eb('calendar.location_id', '=', locationId)]))
       .select(['holiday.from_date as fromDate', 'holiday.to_date as toDate'])
@@ -70,7 +70,9 @@ function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { fr
 /** Selects resources by id, or all active ones of a location. */
 type Which = { resourceIds: readonly number[] } | { locationId: number };
 
-/** Reads the locations of the resources: each with its selected resources, by name, the hours of all of these, and the holidays of the dates. */
+/**
+ * Reads the locations of the resources: each with its selected resources by name, all their hours, and the holidays on the dates.
+ */
 export async function readHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
   const own = 'locationId' in which;
   const chosen = (id: 'resource.id' | 'opening_rule.resource_id' | 'opening_exception.resource_id') =>
@@ -109,7 +111,7 @@ export async function readHours(db: Database, mandatorId: number, which: Which, 
     .execute();
 }
 
-/** What counts for a resource: `all` has, after its exceptions, the holidays on which its location is closed. */
+/** The hours that apply to a resource; in `all`, the holidays that close its location come after its exceptions. */
 export type CountingHours = StoredHours & { all: Hours };
 
 /** The hours of each resource of a location: its own rules, else those of the location; its own exceptions go first. */
@@ -126,7 +128,7 @@ export function hoursByResource({
     const own = [...(exceptionsOf.get(id) ?? []), ...((id !== null && exceptionsOf.get(null)) || [])];
     return { rules: counting, exceptions: own, all: { rules: counting, exceptions: [...own, ...closings] } };
   };
-  // One object for all resources without hours of their own, by which callers know that they are the same.
+  // All resources without own hours share one object, which callers recognise.
   const common = hoursOf(null);
   return (id) => (rulesOf.has(id) || exceptionsOf.has(id) ? hoursOf(id) : common);
 }

@@ -1,9 +1,9 @@
-/** How long problems are kept, and how many are open. */
+/** The retention of problems, and the number of open ones. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 
-/** Problems that one statement forgets. */
+/** The most problems that one statement deletes. */
 const forgottenAtOnce = 5_000;
 
 /** Deletes problems that were settled more than `days` ago, some thousands at most. */

@@ -1,4 +1,4 @@
-/** What was reported of rooms, for Admins: listed, followed and settled. */
+/** Reported problems of rooms, for Admins: listed, followed and settled. */
 import { sql } from 'kysely';
 import { checkCaretaker, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
@@ -21,7 +21,7 @@ export type ProblemFilter = {
 
 export const problemList: List<RoomProblem> = { name: 'room problems', key: idKey, keyOf: ({ id }) => id };
 
-/** What was reported, the latest first. @throws Forbidden */
+/** Lists problems, the latest first. @throws Forbidden */
 export async function listProblems(
   db: Database,
   viewer: Viewer,
@@ -49,13 +49,13 @@ const problemsById = answerPerParent<Viewer, null, number, RoomProblem>(
   async (db, ids, { viewer }) => new Map((await readByIds(db, viewer, ids)).map((row) => [row.id, row])),
 );
 
-/** One of them, for all that are asked about together; undefined where there is none. @throws Forbidden */
+/** Finds a problem; calls of the same turn share one query. @throws Forbidden */
 export async function findProblem(db: Database, viewer: Viewer, id: number): Promise<RoomProblem | undefined> {
   checkCaretaker(viewer);
   return await problemsById(db, { viewer, parent: id, asked: null });
 }
 
-/** @throws Forbidden; NotFound, also for one of another tenant */
+/** @throws Forbidden; NotFound, also for a problem of another tenant */
 export async function getProblem(db: Database, viewer: Viewer, id: number): Promise<RoomProblem> {
   checkCaretaker(viewer);
   const [found] = await readByIds(db, viewer, [id]);
@@ -63,7 +63,7 @@ export async function getProblem(db: Database, viewer: Viewer, id: number): Prom
   return found;
 }
 
-/** Settles a problem, or opens it again. @throws Forbidden, NotFound, PreconditionFailed */
+/** Settles a problem, or reopens it. @throws Forbidden, NotFound, PreconditionFailed */
 export function changeProblem(
   db: Database,
   act: Act,

@@ -1,4 +1,4 @@
-/** What displays report. */
+/** Reports of problems by displays. */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { getOwnDisplay, mayShow } from '../access.ts';
@@ -7,15 +7,15 @@ import type { Transaction } from '../db/database.ts';
 import { InvalidInput, LimitExceeded, memberFault } from '../errors.ts';
 import { type NewProblem, type RoomProblem, selectProblems } from './stored.ts';
 
-/** Open ones of one display. */
+/** The most open problems of one display. */
 export const mostOpen = 20;
 const mostPerMinute = 5;
 const retryWhenFull = 3_600;
 
 /**
- * Stores a problem of a room of the display that calls; a report with a key that came before is answered with what was stored.
- * @throws Forbidden for callers that are no device; InvalidInput for a room that is not its own, and for a key that came with
- * something else; LimitExceeded
+ * Stores a problem of a room that the calling display shows. A report with a known key gets the stored problem as its answer.
+ * @throws Forbidden for callers that are not devices; InvalidInput for a room that the display does not show, and for a key that
+ * was used for another report; LimitExceeded
  */
 export async function reportProblem(context: Context, viewer: Viewer, problem: NewProblem): Promise<RoomProblem> {
   const displayId = getOwnDisplay(viewer);
@@ -24,7 +24,7 @@ export async function reportProblem(context: Context, viewer: Viewer, problem: N
     throw InvalidInput.of(memberFault('ResourceId', 'UnknownResource', 'there is no resource of this id'));
   checkRate(context, viewer, displayId);
   return await context.db.transaction().execute(async (trx) => {
-    // The reports of one display come one after the other, so that its open ones can be counted.
+    // Reports of one display take turns, so that the count of its open problems is exact.
     await trx
       .selectFrom('display')
       .where('mandator_id', '=', viewer.mandatorId)
@@ -49,7 +49,7 @@ export async function reportProblem(context: Context, viewer: Viewer, problem: N
         key,
         kind: problem.kind,
         text: problem.text,
-        // A display cannot know what is to come.
+        // An instant in the future is an error of the display's clock.
         reported_at: sql<Date>`least(coalesce(${problem.reportedAt}::timestamptz, now()), now())`,
       })
       .execute();

@@ -1,11 +1,12 @@
 /**
- * Problems of rooms (contract 9). A **problem** is what somebody has reported at a door sign: of which kind it is, and perhaps a
- * few words. It is **open** until an Admin has settled it, who may open it again.
+ * Problems of rooms (contract 9). A **problem** is what somebody has reported at a door sign: its kind, and possibly a few words.
+ * It is **open** until an Admin settles it, and may be reopened.
  *
  * Invariants:
- * - A report that a display sends again under the same key is stored once, whenever it comes.
- * - A display reports of the rooms of its grant alone, and has at most `mostOpen` open ones: nobody floods the list from a door.
- * - Problems that were settled are kept for `Limits.ProblemDays`.
+ * - A report that is repeated with the same key is stored once, however late it comes.
+ * - A display reports only problems of rooms in its grant, and has at most `mostOpen` open ones, so that nobody floods the list
+ *   from a door.
+ * - Settled problems are kept for `Limits.ProblemDays`.
  */
 export { forgetProblems, problemFigures } from './keeping.ts';
 export {

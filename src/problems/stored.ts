@@ -25,7 +25,7 @@ export type RoomProblem = {
 export type NewProblem = Pick<RoomProblem, 'resourceId' | 'kind' | 'text'> & {
   /** Null: now. */
   reportedAt: Date | null;
-  /** Null: it is sent once. */
+  /** Null: the report will not be repeated. */
   key: string | null;
 };
 
