@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /**
- * The program `roomgate`. It keeps what Node.js has compiled for the next start, where it may write beside its packages; not
- * TypeScript, as the stripper of types would be loaded for this file alone, and as an older Node.js is to be told so.
+ * The program `roomgate`. It caches what Node.js compiles for the next start, if it may write beside its packages. It is
+ * JavaScript, because TypeScript would load the type stripper for this file alone, and because an older Node.js must be able to
+ * run it, to report its version.
  */
-// The default export, as an older Node.js does not begin with a name that it does not have.
+// The default export: importing a name that an older Node.js lacks would be a syntax error there.
 import module from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +15,7 @@ const install = `run "npm ci --omit=dev" in ${project}`;
 /** @param {string} fault */
 function stop(fault) {
   process.stderr.write(`${fault}\n`);
-  // As for settings that cannot be used: another start would end the same.
+  // The exit code for unusable settings: another start would fail in the same way.
   process.exit(78);
 }
 
@@ -29,15 +30,15 @@ if (major < 24 || (major === 24 && minor < 9))
 let begun;
 module.enableCompileCache(path.join(project, 'node_modules/.cache/roomgate-compiled'));
 try {
-  // Not static imports, which would be compiled before the cache is there.
+  // Dynamic imports: static ones would be compiled before the cache is enabled.
   if (process.argv.slice(2).join(' ') === 'serve') begun = (await import('./beginning.ts')).beginServing();
-  // PostgreSQL starts while the rest is loaded; what fails is told by the command.
+  // PostgreSQL starts while the rest is loaded; the command reports an error.
   await begun?.catch(() => {});
   const { run } = await import('./host.ts');
   process.exitCode = await run(process.argv, begun);
 } catch (error) {
   if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-  // The local PostgreSQL would go on.
+  // The local PostgreSQL would keep running.
   const settled = await begun?.then((beginning) => beginning.settled).catch(() => undefined);
   await settled?.local?.stop();
   stop(`Its packages are not all there: ${install}\n${error.message}`);

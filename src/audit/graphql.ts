@@ -15,7 +15,7 @@ const nounOfSubject = (subject: NonNullable<RecordedAct['subject']>) =>
 
 type Sent = Omit<Parameters<typeof listActs>[2], 'subjectId'> & { subjectId?: string };
 
-/** A global id says its noun too. */
+/** A global id contains its noun. */
 function readFilter({ subjectId, ...filter }: Sent): Parameters<typeof listActs>[2] {
   if (subjectId === undefined) return filter;
   const { noun, id } = readGlobalId(subjectId) ?? { id: subjectId };

@@ -1,9 +1,9 @@
 /**
- * The audit: what Admins have done over the API, and the operator with tenant files. An **act** is a line of it: who did what to which **subject**, and which
- * members that changed. `recordAct` in acts.ts writes it, in the transaction of the change.
+ * The audit of what Admins do over the API, and the operator with tenant files. An **act** is an entry: who did what to which
+ * **subject**, and which members changed. `recordAct` in acts.ts writes it, in the transaction of the change.
  *
- * Invariants: an act holds no secret, and of a person no name, address, zone or label: these are read where the person is. Acts are
- * kept for `Limits.AuditDays`.
+ * Invariants: an act holds no secrets, and no name, address, zone or label of a person: these are read from the person's record.
+ * Acts are kept for `Limits.AuditDays`.
  */
 import { sql } from 'kysely';
 import { checkAuditor } from '../access.ts';
@@ -19,10 +19,10 @@ import { checkPeriod } from '../time/period.ts';
 export type RecordedAct = {
   id: number;
   at: Date;
-  /** Null for what the operator has done with a tenant file. */
+  /** Null for an act of the operator with a tenant file. */
   person: { personId: number; displayName: string } | null;
   action: string;
-  /** Null for an act that an earlier release has written. */
+  /** Null for an act of an earlier release, which did not record it. */
   subject: (typeof auditSubjects)[number] | null;
   subjectId: number;
   subjectName: string | null;
@@ -32,7 +32,7 @@ export type RecordedAct = {
 
 export type ActFilter = {
   personId?: number | undefined;
-  /** In any case. */
+  /** Compared regardless of case. */
   action?: string | undefined;
   subject?: (typeof auditSubjects)[number] | undefined;
   subjectId?: number | undefined;
@@ -70,7 +70,7 @@ const toAct = ({ personId, displayName, ...act }: Row): RecordedAct => ({
   person: personId === null ? null : { personId, displayName: displayName ?? '' },
 });
 
-/** What Admins have done, the latest first. @throws Forbidden; Malformed for a period that ends before it begins */
+/** Lists acts, the latest first. @throws Forbidden; Malformed for a period that ends before it begins */
 export async function listActs(
   db: Database,
   viewer: Viewer,
@@ -97,7 +97,7 @@ const actsById = answerPerParent<Viewer, null, number, RecordedAct>(async (db, i
   return new Map(rows.map((row) => [row.id, toAct(row)]));
 });
 
-/** One act, for all that are asked about together. @throws Forbidden */
+/** Reads an act; calls of the same turn share one query. @throws Forbidden */
 export async function findAct(db: Database, viewer: Viewer, id: number): Promise<RecordedAct | undefined> {
   checkAuditor(viewer);
   return await actsById(db, { viewer, parent: id, asked: null });

@@ -42,7 +42,7 @@ const toRecord = recordOf(act);
 export const toAct = ({ person, changes, ...others }: RecordedAct) =>
   toRecord({ ...others, person: person && toPersonReference(person), changes: changes.map(toChange) });
 
-/** Which acts a list has. */
+/** The filter of a list of acts. */
 export const actFilter = z.strictObject({
   PersonId: parameters.id('person', 'Only what this person has done.').optional(),
   Action: z

@@ -4,13 +4,13 @@ import type { Database, Transaction } from '../db/database.ts';
 
 export type TenantTable = {
   name: string;
-  /** Those that an insert names: all but computed ones. */
+  /** The columns of an insert: all but generated ones. */
   columns: readonly string[];
-  /** Whether PostgreSQL can send its changes with a filter by tenant: only new rows otherwise. */
+  /** Whether PostgreSQL can filter changes of the table by tenant; if not, only inserts are replicated. */
   sendsChanges: boolean;
 };
 
-/** The tables with a row's tenant in `mandator_id`; without `mandator` itself, which is moved last. */
+/** The tables whose `mandator_id` is a row's tenant; `mandator` itself is not included, as it is moved last. */
 export async function listTenantTables(db: Database | Transaction): Promise<TenantTable[]> {
   const { rows } = await sql<TenantTable>`
     select class.relname as name,
@@ -30,9 +30,9 @@ export async function listTenantTables(db: Database | Transaction): Promise<Tena
 }
 
 /**
- * Writes rows of a table as they were elsewhere.
+ * Inserts rows of a table as they were in the other installation.
  * @param rows as JSON, with the names of columns
- * @param options.where which of them: a condition on their columns
+ * @param options.where selects rows: a condition on their columns
  * @returns how many
  */
 export async function insertRows(
@@ -54,7 +54,7 @@ export async function insertRows(
 
 export type TenantRow = { id: number; code: string };
 
-/** Which database this is, whatever its address, and which run of a PostgreSQL server serves it. */
+/** Identifies the database, whatever its address, and the running server that serves it. */
 export async function identify(db: Database): Promise<{ database: string; server: string }> {
   const { rows } = await sql<{ database: string; server: string }>`
     select system_identifier || '/' || current_database() as database,
@@ -63,7 +63,7 @@ export async function identify(db: Database): Promise<{ database: string; server
   return rows[0]!;
 }
 
-/** What the rows of a tenant are worth in a comparison: how many there are, and a sum over all that is in them. */
+/** Checksums of a tenant's rows, to compare two installations: the number of rows of each table, and a sum over their content. */
 export type Sums = Record<string, { rows: number; sum: string }>;
 
 export async function sumUp(db: Database, tables: readonly TenantTable[], mandatorId: number): Promise<Sums> {
@@ -84,7 +84,7 @@ export async function sumUp(db: Database, tables: readonly TenantTable[], mandat
   });
 }
 
-/** The first table in which two installations differ, in words; undefined when they are equal. */
+/** Describes the first table in which two installations differ; undefined if they are equal. */
 export function findDifference(here: Sums, there: Sums): string | undefined {
   for (const [name, { rows, sum }] of Object.entries(here)) {
     const other = there[name];

@@ -272,7 +272,7 @@ export async function runProgram(
       // Such as help that was asked for.
       if (!(error instanceof CommanderError && error.exitCode === 0)) throw error;
     });
-    // What a server has printed at its start does not decide how it ended.
+    // The exit code of a server does not depend on whether its greeting could be written.
     if (program.args[0] !== 'serve') await delivered();
     return 0;
   } catch (error) {

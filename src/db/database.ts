@@ -57,7 +57,7 @@ export type PoolOptions = {
   statementTimeout: number;
   /** Session settings beside the usual ones. */
   settings?: Record<string, number>;
-  /** With answers that do not come. */
+  /** How long to wait for answers (answers.ts). */
   patience?: Patience;
   /**
    * Whether a pooler in transaction mode may be between: each transaction may run in another session, so that nothing is set

@@ -39,8 +39,8 @@ function readMigrations(wait: () => number): Record<string, Migration> {
 }
 
 /**
- * For the migrator, which asks for all tables each time, to learn whether its own are there. It is told of those alone: Kysely
- * would read all columns of all tables, which takes longer than most migrations.
+ * A database whose introspection shows only the migrator's own tables. The migrator looks for them each time, and Kysely would
+ * read all columns of all tables, which takes longer than most migrations.
  */
 function knowingOwnTables(db: Database): Database {
   const own = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
@@ -174,7 +174,7 @@ export async function migrate(db: Database, log: Log, signal?: AbortSignal): Pro
   if (listKnown().every((name) => executed.includes(name))) return [];
   if (executed.length === 0) {
     const { error, results = [] } = await migratorOf(db, () => longestWait).migrateToLatest();
-    // After an error none is applied, and one by one they tell which is in the way.
+    // After an error none is applied; applying them one by one finds the one that fails.
     if (!error) return results.map(({ migrationName }) => migrationName);
   }
   const applied: string[] = [];

@@ -85,7 +85,7 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
   }
 }
 
-/** What the system says, without the name of a call or of a file in between. */
+/** The system's message, without the names of the call and the file. */
 const whyOf = ({ errno, message }: NodeJS.ErrnoException): string =>
   errno === undefined ? message : getSystemErrorMessage(errno);
 

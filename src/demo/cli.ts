@@ -70,7 +70,7 @@ export async function welcome(context: Context, local: boolean, host: DemoHost):
     `  GraphQL   ${BaseUrl}/{mandator}/graphql`,
     ...(IdentityProvider.Mode === 'Embedded' ? [`  Tokens    ${IdpUrl}/connect/token`] : []),
     ...(SwaggerEnabled ? [`  Swagger   ${BaseUrl}/swagger`] : []),
-    // A proxy in front keeps the last two to the inside.
+    // A proxy should not publish the last two.
     `  Health    ${host.ownRoot}/healthz, /readyz, /metrics`,
   ];
   if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });

@@ -162,7 +162,7 @@ async function readAtMost(
       if (size > most) break;
     }
   } catch (error) {
-    // Whoever wants only the beginning has it.
+    // The caller wants only the beginning, and has it.
     if (tooLarge) throw error;
   }
   return Buffer.concat(chunks).subarray(0, most);

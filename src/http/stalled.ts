@@ -1,4 +1,4 @@
-/** Readers that take nothing of their answers, which would stay in memory for as long as they like. */
+/** Disconnects clients that stop reading their answers, which would otherwise stay in memory. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -12,8 +12,8 @@ export type AnsweringSocket = Socket & { answering?: ServerResponse | undefined 
 const lookEvery = 5_000;
 
 /**
- * Cuts readers that take nothing for so many milliseconds. Streams look after their readers themselves (graphql/sse.ts).
- * @returns ends that
+ * Disconnects readers that have read nothing for `stalledAfter` milliseconds. Streams watch their own readers (graphql/sse.ts).
+ * @returns a function that ends this
  */
 export function cutStalled(server: Server, connections: Iterable<AnsweringSocket>, stalledAfter: number): () => void {
   function look(): void {

@@ -1,4 +1,4 @@
-/** The door of everything below a tenant (contract 1 and 3). */
+/** Authenticates every call below a tenant (contract 1 and 3). */
 import type { Request, RequestHandler } from 'express';
 import type { Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound, TenantAway } from '../errors.ts';

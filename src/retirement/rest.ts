@@ -83,7 +83,7 @@ export const routes: Route[] = [
     },
     handle: async ({ db }, call) => {
       const tags = readTags(call.headers);
-      // A proxy that compresses answers may have added to the tag.
+      // A proxy that compresses answers may have changed the tag.
       const seen = tags?.map(({ version, suffix }) => ({ version, digest: /^[0-9a-f]{32}/.exec(suffix ?? '')?.[0] }));
       return recordAnswer(wire.toRetired(await retire(db, call, call.params.id, seen, toFields(call.body))));
     },

@@ -25,14 +25,14 @@ import { getResource, type Resource, retireResource } from '../tenants/service.t
 export const futures = ['Keep', 'Cancel', 'Move'] as const;
 export type RetirementWish = {
   futureBookings: (typeof futures)[number];
-  /** Where bookings are moved; null unless they are. */
+  /** Where bookings are moved; null unless `Move`. */
   resourceId: number | null;
   conflictHandling: 'Fail' | 'Skip';
 };
 
 export type Preview = Upcoming & {
   resource: Resource;
-  /** Displays that name the resource themselves, besides those of its location. */
+  /** Displays that show the resource by its id, not because they show its location. */
   displays: number;
   /** Whether its mailbox is read. */
   hasMailCalendar: boolean;
@@ -43,7 +43,7 @@ export type Preview = Upcoming & {
 /** What the caller has read: a version of the resource, or a preview with its digest. */
 export type Seen = { version: number; digest: string | undefined };
 
-/** `kept` are still at the resource: lessons, mail items, blocks, and what met `conflicts`. */
+/** `kept` are still at the resource: lessons, mail items, blocks, and bookings with `conflicts`. */
 export type Retired = {
   resource: Resource;
   kept: Upcoming;

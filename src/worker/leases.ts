@@ -83,7 +83,7 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
       set run_at = greatest(run_at, now() + interval '1 second'
         * (exp(least(attempts, ${mostCounted + 1})) - exp(1)) * (0.75 + random() / 2))
       where locked_by = any (${pools}::text[])`.execute(session);
-    // The library's own word for jobs whose time may have changed: the alarm of each worker asks for them.
+    // The library's own notification for jobs whose time may have changed: it makes the alarm of each worker look for them.
     await sql`
       select graphile_worker.force_unlock_workers(${pools}::text[]), pg_notify('jobs:insert', '{"count":-1}')`.execute(
       session,

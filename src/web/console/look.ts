@@ -41,7 +41,7 @@ effect(() => {
 
 effect(() => localStorage.setItem('roomgate stay', stay.value));
 
-/** The same texts, into which names are put so that they move nothing beside them. */
+/** The same texts, with the names in them isolated (turns.ts). */
 function withNamesInPlace<Some>(some: Some): Some {
   const place = (value: unknown): unknown =>
     typeof value === 'string' ? inPlace(value) : Array.isArray(value) ? value.map(place) : value;

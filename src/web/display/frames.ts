@@ -56,7 +56,7 @@ export const documents = {
 const instantNames =
   /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore|startNow|endNow)$/;
 
-/** Parses JSON with every instant as a number, and texts that move nothing beside them. */
+/** Parses JSON: instants become numbers, and texts are isolated (turns.ts). */
 export function parseInstants(text: string): unknown {
   return JSON.parse(text, (key, value) => {
     if (typeof value !== 'string') return value;

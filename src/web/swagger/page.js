@@ -15,7 +15,7 @@ async function start() {
     deepLinking: true,
     displayRequestDuration: true,
     docExpansion: 'list',
-    // Else Swagger UI asks an outside service to judge the document.
+    // Otherwise Swagger UI sends the document to an external validator.
     validatorUrl: null,
   });
   form.hidden = scheme === '';

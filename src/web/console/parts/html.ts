@@ -16,11 +16,11 @@ export const h = build as <Properties>(
 
 export const html = htm.bind(build) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;
 
-/** Draws every text so that it moves nothing beside it; values of fields stay as they are. */
+/** Isolates all texts that are drawn (turns.ts); values of inputs stay as they are. */
 export function drawInPlace(): void {
   const next = options.vnode;
   options.vnode = (node) => {
-    // Of a text the properties are the text.
+    // The properties of a text node are its text.
     if (typeof node.props === 'string') node.props = inPlace(node.props) as never;
     next?.(node);
   };
