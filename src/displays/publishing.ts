@@ -1,12 +1,12 @@
 /**
- * Tells the readers of rooms. Most rooms change at the same instant, at full hours: telling thousands of readers takes several
- * turns of the event loop, between which it does other work.
+ * Notifies the readers of rooms. Most rooms change at the same instant, at full hours: notifying thousands of readers takes
+ * several turns of the event loop, between which it does other work.
  */
 
 /** The milliseconds of one turn. */
 const mostAtOnce = 20;
 
-/** Calls `tell` soon, after all that was given before. @returns a promise that is fulfilled then, or rejected with what it throws */
+/** Calls `tell` soon, after all functions that were passed earlier. @returns a promise that is fulfilled then, or rejected with what it throws */
 export type Publish = (tell: () => void) => Promise<void>;
 
 export function openPublishing(clock = () => performance.now()): Publish {

@@ -72,7 +72,7 @@ export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P
 /** PostgreSQL ended one of several transactions that waited for each other. */
 export const isDeadlock = (error: unknown): boolean => codeOf(error) === '40P01';
 
-/** A statement was cancelled: it ran longer than `statement_timeout`, or its session was told to stop it. */
+/** A statement was cancelled: because of `statement_timeout`, or on request. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
 /** A unique key refuses the row. */
@@ -85,7 +85,7 @@ export const refuseDuplicate =
     throw isDuplicate(error) ? new Conflict(message) : error;
   };
 
-/** A foreign key refuses the row: what it names is not there, or what is to be deleted is named. */
+/** A foreign key refuses the change: the row refers to one that does not exist, or other rows refer to the one to delete. */
 export const isReferred = (error: unknown): boolean => codeOf(error) === '23503';
 
 /** An exclusion constraint refuses the row, as it would a booking that overlaps one committed meanwhile. */

@@ -228,7 +228,7 @@ export function openTurns(places: number): Turns {
     return soonMs * Math.max(1, waiting.size / fewSpare);
   }
 
-  /** Moves a run to a slow place after 5 s, if one is free. @returns whether the turn goes on */
+  /** Moves a run to a slow place after 5 s, if one is free. @returns whether the turn continues */
   function moveToSlow(run: Run): boolean {
     const standing = standingOf(run.tenant);
     if (standing.answeredAt < run.beganAt) standing.slow[kindOf(run.isSpare)] = true;

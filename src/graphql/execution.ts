@@ -18,7 +18,7 @@ export type Event = (string | Buffer) & { readonly chunk: never };
 const mostCharacters = 16_000;
 const [before, after] = ['event: next\ndata: ', '\n\n'];
 
-/** @param around what stands before and after the text, in ASCII */
+/** @param around what comes before and after the text, in ASCII */
 export function toEvent(text: string, around: readonly [string, string] = ['', '']): Event {
   const [first, last] = around;
   // Counted before it is joined: V8 would make a copy of what is joined to count it, and another one to write the chunk.

@@ -60,7 +60,7 @@ function rootFieldOf(document: DocumentNode, { selections }: SelectionSetNode): 
 
 /**
  * The variables that can change a result. Those in the root field's own arguments only select the frames, and are left out
- * unless the field stands in a fragment.
+ * unless the field is in a fragment.
  */
 function variablesBelow(document: DocumentNode, operation: OperationDefinitionNode): string[] {
   const names = new Set<string>();

@@ -169,7 +169,7 @@ type Price = { variables: readonly string[]; affordable: Set<string> };
 
 const mostAffordable = 100;
 
-/** The page sizes as a key; undefined for values that are no page sizes. */
+/** The page sizes as a key; undefined for values that are not page sizes. */
 function sizesOf({ variables }: Price, { variableValues }: ExecutionArgs): string | undefined {
   const sizes = variables.map((name) => variableValues?.[name]);
   const isSize = (value: unknown) => value == null || typeof value === 'number';

@@ -177,7 +177,7 @@ const startRun = (call: GraphqlCall, variables: VariableValues, resolved?: Resol
   large: [],
 });
 
-/** What fails at once must not keep the executor from what is still being resolved. */
+/** If one field fails at once, the executor still needs those that are being resolved. */
 function begin(complete: Complete, run: Run): object {
   try {
     return complete(undefined, run) as object;

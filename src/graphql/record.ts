@@ -57,7 +57,7 @@ function nameOfType(schema: z.ZodType): string | undefined {
   return id && typeNameOf(id);
 }
 
-/** @param find returns the type of a schema that is no scalar */
+/** @param find returns the type of a schema that is not a scalar */
 export function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const { type } = schema.def;
   if (type === 'array') return [typeOf(definitionOf(schema).element, find)];

@@ -12,7 +12,7 @@ export class Resolved {
   #db: Context['db'] | undefined;
   readonly #found = new Map<FieldNode | undefined, Map<unknown, PromiseLike<unknown>>>();
 
-  /** Of one database: what is read at the primary after a standby has failed must not use anything of the standby. */
+  /** For one database only: reads at the primary after a standby has failed must not use data of the standby. */
   startAt({ db }: Context): void {
     this.#db = db;
     this.#found.clear();

@@ -32,7 +32,7 @@ export function openSocketGuard({ Limits }: Context['config']): SocketGuard {
   const { BodySeconds, BodyBytes, BodyBytesPerSecond } = Limits;
   /** The largest message may take as long as the largest body. */
   const messageTimeoutMs = (BodySeconds + BodyBytes / BodyBytesPerSecond) * 1_000;
-  /** For each socket whose credential is not accepted yet, the function that lets it in. */
+  /** For each socket whose credential is not accepted yet, the function that admits it. */
   const lettingIn = new WeakMap<WebSocket, (viewer: Viewer) => void>();
 
   /** Counts the bytes of a message until it is complete. */

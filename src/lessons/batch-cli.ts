@@ -5,7 +5,7 @@ import type { BatchClient, BatchRecord, ErrorRecord } from './service.ts';
 
 export const mostFindingsShown = 100;
 
-/** What is told of what a batch has written. */
+/** How a batch reports what it has written. */
 const writtenKinds = {
   Create: ['Created'],
   Update: ['Created', 'Changed', 'Moved', 'Removed'],

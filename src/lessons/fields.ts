@@ -76,7 +76,7 @@ const known = (fields: readonly Field[], ...more: string[]) =>
 
 export const knownJobMembers = (operation: JobOperation) =>
   known(jobFields, listField, ...(operation === 'Update' ? [replaceField.name] : []));
-/** Where a lesson stands in the timetable files, `[file, line]`; only in batches that replace their source. */
+/** The place of a lesson in the timetable files, `[file, line]`; only in batches that replace their source. */
 export const fileLineMember = 'Zeile';
 
 export const knownLessonMembers = ({ replacesQuelle }: { replacesQuelle: string | null }) =>

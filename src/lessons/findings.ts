@@ -106,7 +106,7 @@ const first = (kinds: readonly FaultQuery[]) => sql`
   (select * from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)
    order by ${order} limit ${sql.lit(mostKept)})`;
 
-/** Where a finding stands in the jobs that were sent. */
+/** The place of a finding in the jobs that were sent. */
 const memberPointer = sql`
         '/' || finding.index
         || case when finding.lektion_index is null then '' else '/' || job.list_name || '/' || finding.lektion_index end

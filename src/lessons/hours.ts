@@ -38,7 +38,7 @@ export async function readOpeningHours(
 }
 
 /**
- * A join that keeps what is in a room with known hours that is not open all the time.
+ * A join that keeps rows of rooms with known hours that are not always open.
  * @param times a range, or ranges that may be looked at together
  */
 export const outsideOpeningHours = ({ rooms, lists, open }: KnownHours, times: RawBuilder<unknown>) => sql`

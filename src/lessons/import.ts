@@ -67,7 +67,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   await progress.settled();
   if (!published) return await failData(work, lessonCount);
   const { warnings, omitted } = await recordWarnings(work, published);
-  // A dry run goes on, as it may find more; this warning comes first.
+  // A dry run continues, as it may find more; this warning comes first.
   if (tooMany !== undefined) await recordLimits(trx, batch, 'Warning', [tooMany], 0);
   const warningCount = warnings + (tooMany === undefined ? 0 : 1);
   if (batch.validateOnly) await recordDifference(trx, batch);
@@ -183,7 +183,7 @@ async function create(progress: ImportProgress, { trx, batch, counts, listed, jo
       earliest: earliest && earliest < noticed.earliest ? earliest : noticed.earliest,
       latest: latest && latest > noticed.latest ? latest : noticed.latest,
     };
-    // The end tells of the last ones.
+    // The end of the batch reports the last ones.
     if (published.inserted < listed) await progress.report(published.inserted);
   }
   await joinByHash(trx, false);

@@ -9,7 +9,7 @@ import { lessonList, member, replaceField } from './fields.ts';
 /** The greatest weight of a short batch, about a second's work: see submission. Lessons that go with whole jobs count too. */
 const shortUpTo = 1_000;
 
-/** Where a batch runs, as far as what was sent tells. */
+/** The lane of a batch, as far as the request determines it. */
 export const laneOf = (weight: number): 'short' | 'long' => (weight > shortUpTo ? 'long' : 'short');
 
 export const isOpen = sql<boolean>`import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')`;

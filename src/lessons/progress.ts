@@ -1,4 +1,4 @@
-/** Publishes how far a running batch is, and learns whether it shall be cancelled. */
+/** Publishes how far a running batch is, and reads whether it was cancelled. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -46,7 +46,7 @@ export function openProgress(context: ImportContext, batch: Running, lessonCount
       // The next await gets any error.
       reported.catch(() => {});
     },
-    /** Fulfilled when all that was told has arrived. Only then may the import's transaction change the batch. */
+    /** Fulfilled when all reports have arrived. Only then may the import's transaction change the batch. */
     settled: () => reported,
   };
 }

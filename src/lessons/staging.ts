@@ -177,7 +177,7 @@ export const typedLessons = (batch: Running, slice: LessonSlice) => {
 
 export const isWithoutOffset = (column: string) => {
   const text = sql.ref(`typed.${column}_text`);
-  // The usual end is told apart first: the rest costs as much as all of the reading of the time.
+  // The usual ending is recognized first: the rest costs as much as all of the reading of the time.
   return sql`coalesce(${text} not like '%Z' and right(${text}, 1) between '0' and '9' and ${text} !~ '[+-][0-9]{2}(:?[0-9]{2})?$', false) as ${sql.id(`${column}_assumed_utc`)}`;
 };
 
@@ -228,7 +228,7 @@ export async function joinByHash(trx: Transaction, on: boolean): Promise<void> {
   await sql`select set_config('enable_nestloop', ${on ? 'off' : 'on'}, true)`.execute(trx);
 }
 
-/** A slice knows the keys of what is stored. The planner would rather read all of it, for each slice, than look thousands up. */
+/** A slice has the keys of the stored rows. The planner would read all rows for each slice rather than look up thousands of them. */
 export async function lookUpByKey(trx: Transaction, on: boolean): Promise<void> {
   const setting = on ? 'off' : 'on';
   await sql`select set_config('enable_hashjoin', ${setting}, true), set_config('enable_mergejoin', ${setting}, true)`.execute(

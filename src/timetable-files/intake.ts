@@ -30,7 +30,7 @@ const limits = { perPerson: 2, mostWaiting: 4, waitMs: 10_000 };
 
 /**
  * Places of this process for timetables. A large body holds a file while it arrives; a reading holds one or two, and only while
- * it computes, so that clients that send slowly keep no other from being read.
+ * it computes, so that slow clients do not delay the reading of others.
  */
 const openTimetables = () => ({
   arriving: openPlaces({ ...limits, of: 'large timetables', all: 32, perTenant: 4 }),
