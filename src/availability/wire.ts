@@ -218,7 +218,6 @@ export const example = {
   NextCursor: null,
 };
 
-/** The filter of a list of availabilities. */
 export const availabilityQuery = z.strictObject({
   From: parameters.instant('The beginning of the time asked for.').meta({ example: '2027-03-01T00:00:00Z' }),
   To: parameters.instant(`Its end, at most ${mostDays} days later.`).meta({ example: '2027-03-08T00:00:00Z' }),
@@ -270,7 +269,6 @@ export const freeExample = {
 
 const mostMinutes = 24 * 60;
 
-/** The query for free resources. */
 export const freeQuery = z.strictObject({
   From: parameters.instant('From when on; now when left out.').optional(),
   Minutes: parameters
@@ -293,7 +291,6 @@ export const freeQuery = z.strictObject({
     .meta({ description: `Most resources; ${defaultLimit} when left out.` }),
 });
 
-/** Adds the defaults of the query. */
 export const toFreeQuery = <Query extends object>(query: Query) => ({
   minutes: 30,
   setupMinutes: 0,
