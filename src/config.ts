@@ -141,16 +141,16 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
 }
 
+const homes: [home: string, { shape: object }][] = [
+  ['', settings],
+  ...Object.entries<{ shape: object }>(groups),
+  ['(client)', clientSettings],
+  ['(mail server)', mailServer],
+  ['(calendar)', mailCalendar],
+];
+
 /** Every setting with the object that contains it; a name in brackets stands for any of several such objects. */
-const everyName = (
-  [
-    ['', settings],
-    ...Object.entries(groups),
-    ['(client)', clientSettings],
-    ['(mail server)', mailServer],
-    ['(calendar)', mailCalendar],
-  ] as const
-).flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
+const everyName = homes.flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
 
 /** The object of the settings that a path is in. */
 function homeOf([first, ...rest]: readonly PropertyKey[]): string {
