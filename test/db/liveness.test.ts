@@ -103,11 +103,12 @@ describe('a session', () => {
   });
 });
 
+// They wait, each on connections of its own: together they take as long as the longest.
 describe('a connection on which nothing comes back any more', () => {
   /** A tenth of the usual, and less. */
   const soon = { lookAfter: 300, lookAgain: 100, lookAtWorkAgain: 500 };
 
-  test('is thrown away once PostgreSQL has cancelled what it was asked, also after a rest', async () => {
+  test.concurrent('is thrown away once PostgreSQL has cancelled what it was asked, also after a rest', async () => {
     const cable = await layCable(database.url);
     await withDatabase(cable.url, { statementTimeout: 500 }, async (db) => {
       await one(db);
@@ -122,7 +123,7 @@ describe('a connection on which nothing comes back any more', () => {
     await cable.close();
   });
 
-  test('is thrown away once its backend is seen idle; one that works, or waits for a lock, is left alone', async () => {
+  test.concurrent('is thrown away once its backend is seen idle; one that works, or waits for a lock, is left alone', async () => {
     const cable = await layCable(database.url);
     const release = await hold(outside, (trx) => sql`select pg_advisory_xact_lock(1)`.execute(trx));
     await withDatabase(database.url, { max: 2, patience: soon }, async (db) => {
@@ -141,7 +142,7 @@ describe('a connection on which nothing comes back any more', () => {
     await cable.close();
   }, 60_000);
 
-  test('is left alone while it cannot be looked for but others hear, and thrown away when they are silent, too', async () => {
+  test.concurrent('is left alone while it cannot be looked for but others hear, and thrown away when they are silent, too', async () => {
     // As a pooler whose places are all taken.
     const full = net.createServer((socket) => socket.on('error', () => {}).resume());
     await once(full.listen(0, '127.0.0.1'), 'listening');
@@ -171,7 +172,7 @@ describe('a connection on which nothing comes back any more', () => {
     full.close();
   }, 60_000);
 
-  test('is thrown away when the host takes no connection any more, though others hear', async () => {
+  test.concurrent('is thrown away when the host takes no connection any more, though others hear', async () => {
     // A backlog that nobody accepts from: whoever comes when it is full waits for ever.
     const stuck = spawn(process.execPath, [
       '--eval',
@@ -208,7 +209,7 @@ describe('a connection on which nothing comes back any more', () => {
     stuck.kill('SIGKILL');
   }, 60_000);
 
-  test('is looked for over one connection, however many are silent; one that is dead itself is replaced', async () => {
+  test.concurrent('is looked for over one connection, however many are silent; one that is dead itself is replaced', async () => {
     const [cable, looks] = [await layCable(database.url), await layCable(database.url)];
     async function open(): Promise<pg.Client> {
       const client = new pg.Client({ connectionString: cable.url });
@@ -233,7 +234,7 @@ describe('a connection on which nothing comes back any more', () => {
     await looks.close();
   }, 60_000);
 
-  test('tells that LISTEN does not hear, and is replaced by one that does', async () => {
+  test.concurrent('tells that LISTEN does not hear, and is replaced by one that does', async () => {
     const cable = await layCable(database.url);
     const notifications = openNotifications(cable.url, log);
     expect(await notifications.hears()).toBe(true);
@@ -274,7 +275,7 @@ describe('an outage is recognized by each of its errors', () => {
       expect(await thrownBy(url, one)).toBe('outage');
   });
 
-  test.each([
+  test.concurrent.each([
     ['closes', (socket: net.Socket) => void socket.destroy()],
     ['resets', (socket: net.Socket) => void socket.resetAndDestroy()],
     ['says nothing', () => {}],
@@ -343,7 +344,7 @@ describe('an outage is recognized by each of its errors', () => {
     expect(await thrownBy(database.url, readOnly)).toBe('outage');
   });
 
-  test('a pool is busy, or closed', async () => {
+  test.concurrent('a pool is busy, or closed', async () => {
     await withDatabase(database.url, {}, (db) =>
       db.connection().execute(async () => expect(await outageOf(one(db))).toBe('outage')),
     );
