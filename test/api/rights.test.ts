@@ -346,7 +346,7 @@ async function askGraph(asker: Asker, query: string, variables: Tree, name: stri
 
 /** What the screens of the console ask, as they ask it: with all that they read within. */
 const asked: [name: string, fields: string[], ask: Ask][] = [];
-for (const document of Object.values(generated)) {
+for (const document of Object.values<unknown>(generated)) {
   if (!(document instanceof generated.TypedDocumentString)) continue;
   const query = document.toString();
   const [operation] = parse(query).definitions;
