@@ -6,10 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
 import { connections as places } from './db/connections.ts';
-import { openDatabase } from './db/database.ts';
+import { openDatabase, withDatabase } from './db/database.ts';
 import { insistOnDirect, warnOfConnections } from './db/direct.ts';
-import { startIdsOf } from './db/id-ranges.ts';
-import { migrate, pendingMigrations } from './db/migrate.ts';
+import { pendingMigrations } from './db/migrate.ts';
 import { insistOnSameData } from './db/standbys.ts';
 import { outlast } from './flow/retry.ts';
 import { claimPepper, createHealthApp, hasRightPepper } from './health-app.ts';
@@ -17,8 +16,8 @@ import { nodeHttp } from './http/node-http.ts';
 import { type AnsweringSocket, cutStalled } from './http/stalled.ts';
 import type { Log } from './log.ts';
 import type { Siblings } from './siblings.ts';
-import { migrateQueue } from './worker/queue.ts';
 import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';
+import { bringUp } from './worker/schema.ts';
 
 export type Server = {
   context: Context;
@@ -169,29 +168,23 @@ function leaveAfterRest(request: IncomingMessage, seconds: number): void {
 
 async function migrateWhenPossible(context: Context, signal: AbortSignal): Promise<void> {
   const { config, log } = context;
-  // No timeout: a migration, or waiting for that of another process, may take longer than any request.
-  const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
-  try {
-    await outlast(
+  await withDatabase(config.DatabaseUrl, log, (db) =>
+    outlast(
       signal,
       async () => {
         await insistOnDirect(config.DatabaseUrl);
         await insistOnSameData(config);
         await warnOfConnections(db, context);
-        const applied = await migrate(db, log, signal);
-        await migrateQueue(db);
-        await startIdsOf(db, config.Cell);
+        const applied = await bringUp(db, config, log, signal);
         if (applied.length > 0) log.info({ applied }, 'migrations applied');
         if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
       },
       log,
-    );
-  } catch (error) {
+    ),
+  ).catch((error: unknown) => {
     const cause = (error as Error).cause ?? error;
     throw isRefusal(cause) ? new ConfigError(`DatabaseUrl: ${(cause as Error).message}`) : error;
-  } finally {
-    await db.destroy();
-  }
+  });
 }
 
 /** The database answers, but not with these settings: wrong user, password or database name. */

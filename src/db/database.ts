@@ -254,3 +254,13 @@ export function openDatabase(url: string, options: PoolOptions): Database {
   };
   return db;
 }
+
+/** Works over one connection, for which no statement is too long: a migration may wait longer than any request. */
+export async function withDatabase<Done>(url: string, log: Log, work: (db: Database) => Promise<Done>): Promise<Done> {
+  const db = openDatabase(url, { max: 1, log, statementTimeout: 0 });
+  try {
+    return await work(db);
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,6 +1,7 @@
 /** Applies tenant files. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { readSnapshot } from '../db/snapshot.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { type HolidayReading, originOf, tellSource } from '../holidays/service.ts';
 import {
@@ -54,16 +55,12 @@ export async function writeTenant(trx: Transaction, written: TenantFile): Promis
 
 /** What `applyTenantFile` would do; it writes nothing and locks nothing. @throws as `applyTenantFile` */
 export function previewTenantFile(db: Database, written: TenantFile): Promise<Applied> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (trx) => {
-      const file = await withZoneNames(trx, written);
-      const keyOf = await readKeysOf(trx, namesIn(file));
-      const found = await trx.selectFrom('mandator').where('code', '=', file.Mandator).select('id').executeTakeFirst();
-      return toApplied(planFile(file, keyOf, found && (await readStoredTenant(trx, found.id))));
-    });
+  return readSnapshot(db, async (trx) => {
+    const file = await withZoneNames(trx, written);
+    const keyOf = await readKeysOf(trx, namesIn(file));
+    const found = await trx.selectFrom('mandator').where('code', '=', file.Mandator).select('id').executeTakeFirst();
+    return toApplied(planFile(file, keyOf, found && (await readStoredTenant(trx, found.id))));
+  });
 }
 
 function toApplied(plan: FilePlan): Applied {
