@@ -39,10 +39,20 @@ const escapeText = (text: string) => text.replace(/[\\;,]/g, '\\$&').replaceAll(
 /** An appointment of the room itself, without attendees and reminders. */
 function writeCalendarObject({ origin, start, end, subject, isPrivate }: WrittenItem, now: Date): string {
   const lines = [
-    ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//roomgate//roomgate//EN', 'BEGIN:VEVENT', `UID:${origin}`],
-    ...[`DTSTAMP:${stamp(now)}`, `DTSTART:${stamp(start)}`, `DTEND:${stamp(end)}`],
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//roomgate//roomgate//EN',
+    'BEGIN:VEVENT',
+    `UID:${origin}`,
+    `DTSTAMP:${stamp(now)}`,
+    `DTSTART:${stamp(start)}`,
+    `DTEND:${stamp(end)}`,
     foldLine(`SUMMARY:${escapeText(subject)}`),
-    ...['TRANSP:OPAQUE', `CLASS:${isPrivate ? 'PRIVATE' : 'PUBLIC'}`, 'END:VEVENT', 'END:VCALENDAR', ''],
+    'TRANSP:OPAQUE',
+    `CLASS:${isPrivate ? 'PRIVATE' : 'PUBLIC'}`,
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
   ];
   return lines.join('\r\n');
 }

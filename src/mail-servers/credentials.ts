@@ -3,6 +3,7 @@ import { importPKCS8, SignJWT } from 'jose';
 import * as oidc from 'openid-client';
 import type { MailServerSettings } from '../config.ts';
 import { fetchSafely } from '../http/safe-fetch.ts';
+import { minute } from '../time/durations.ts';
 import { ServerFault } from './connector.ts';
 import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 
@@ -16,7 +17,7 @@ export type ServerCredentials = {
 type Token = { authorization: string; until: number };
 
 const timeoutSeconds = 15;
-const [minuteMs, fallbackLifeMs] = [60_000, 300_000];
+const fallbackLifeMs = 5 * minute;
 const googleToken = 'https://oauth2.googleapis.com/token';
 const googleScope = 'https://www.googleapis.com/auth/calendar.events';
 const jwtGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -106,7 +107,7 @@ function takeToken(answer: oidc.TokenEndpointResponse, endpoint: URL): Token {
   const life = seconds === undefined ? fallbackLifeMs : seconds * 1_000;
   return {
     authorization: `Bearer ${answer.access_token}`,
-    until: performance.now() + Math.max(life - 5 * minuteMs, life / 2),
+    until: performance.now() + Math.max(life - 5 * minute, life / 2),
   };
 }
 

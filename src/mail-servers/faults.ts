@@ -2,6 +2,7 @@
 
 import { AnswerTooLarge } from '../http/safe-fetch.ts';
 import { beginningOf, withoutSecrets } from '../log.ts';
+import { hour } from '../time/durations.ts';
 import { ServerFault } from './connector.ts';
 
 /**
@@ -28,12 +29,12 @@ export class AccountRefused extends ServerFault {
   }
 }
 
-const [secondMs, hourMs] = [1_000, 3_600_000];
+const secondMs = 1_000;
 const longestQuote = 200;
 
 /** When a pause of `milliseconds` that a server asks for is over: at least a second and at most an hour from now. */
 export function restUntil(milliseconds: number): Date {
-  return new Date(Date.now() + Math.min(hourMs, Math.max(secondMs, milliseconds)));
+  return new Date(Date.now() + Math.min(hour, Math.max(secondMs, milliseconds)));
 }
 
 /** Reads Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where it is missing or invalid. */

@@ -5,6 +5,7 @@ import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
 import { type AskServer, readDeadlineMs } from './http.ts';
 import { openPace } from './pace.ts';
+import { readJson } from './values.ts';
 
 export type GoogleQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -41,15 +42,6 @@ const refusalSchema = z.object({
   }),
 });
 
-/** @returns undefined if the bytes are not JSON */
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 function refusalOf(body: unknown): { reason: string; message: string } {
   const { data } = refusalSchema.safeParse(body);
   return { reason: data?.error.errors[0]?.reason ?? '', message: data?.error.message ?? '' };
@@ -77,12 +69,12 @@ function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi 
           what,
           deadlineMs: readDeadlineMs,
           reads: refusals,
-          words: (bytes) => refusalOf(parse(bytes)).message,
+          words: (bytes) => refusalOf(readJson(bytes)).message,
         },
         signal,
       );
       const { status, headers, bytes } = answer;
-      const told = bytes.length === 0 ? undefined : parse(bytes);
+      const told = bytes.length === 0 ? undefined : readJson(bytes);
       if (status < 300) return { status, body: told, isOfEvent: false, fault: null };
       const { reason, message } = refusalOf(told);
       const isQuota = status === 429 || (status === 403 && quotas.test(reason));

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { z } from 'zod';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { type Connector, ServerFault } from './connector.ts';
 import { type GoogleApi, pathOf } from './google-api.ts';
 
 /** Google grants at most 7 days. */
 const lifeMs = 7 * dayLength;
-const [shortestLifeMs, longestLifeMs] = [60_000, 366 * dayLength];
+const [shortestLifeMs, longestLifeMs] = [minute, 366 * dayLength];
 
 const granted = z.object({ resourceId: z.string().min(1).max(400), expiration: z.union([z.string(), z.number()]) });
 

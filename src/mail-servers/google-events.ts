@@ -31,9 +31,21 @@ type Known = z.output<typeof known>;
 
 /** The members of events that are requested. */
 export const members = [
-  ...['id', 'status', 'etag', 'iCalUID', 'updated', 'summary', 'start', 'end', 'originalStartTime', 'recurringEventId'],
-  ...['organizer(displayName,email,self)', 'attendees(displayName,email,self,responseStatus)'],
-  ...['visibility', 'transparency', 'extendedProperties/private'],
+  'id',
+  'status',
+  'etag',
+  'iCalUID',
+  'updated',
+  'summary',
+  'start',
+  'end',
+  'originalStartTime',
+  'recurringEventId',
+  'organizer(displayName,email,self)',
+  'attendees(displayName,email,self,responseStatus)',
+  'visibility',
+  'transparency',
+  'extendedProperties/private',
 ].join(',');
 
 /** The private extended property that marks items that were written from here. */

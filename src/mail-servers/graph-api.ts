@@ -4,6 +4,7 @@ import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
 import { type AskServer, readDeadlineMs } from './http.ts';
+import { readJson } from './values.ts';
 
 export type GraphQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -109,14 +110,14 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
         deadlineMs: deadlineMs ?? readDeadlineMs,
         reads: read,
         words: (bytes) =>
-          Object.values(errorOf(parse(bytes)))
+          Object.values(errorOf(readJson(bytes)))
             .join(' ')
             .trim(),
       },
       signal,
     );
     const { status, headers, bytes } = answer;
-    const told = status === 204 ? undefined : parse(bytes);
+    const told = status === 204 ? undefined : readJson(bytes);
     if (status < 300) return { status, body: told };
     const { code, message } = errorOf(told);
     const isUnreachable = code === 'ValidationError' && /validation request/i.test(message);
@@ -188,13 +189,4 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
       throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
     },
   };
-}
-
-/** @returns undefined if the bytes are not JSON */
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -4,6 +4,7 @@
  */
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
+import { minute } from '../time/durations.ts';
 import { type Connector, ServerFault, type Write, type WriteOutcome, type WrittenItem } from './connector.ts';
 import { mayConcernOneItem, unlessAllFailed } from './failed-writes.ts';
 import type { GraphApi, GraphStep, GraphStepAnswer } from './graph-api.ts';
@@ -13,7 +14,7 @@ import { pathOf } from './graph-subscriptions.ts';
 const atOnce = 20;
 /** Graph passes four requests of a batch to a mailbox at a time. If it does not, the mailbox refuses the others, and batches stay small for a while. */
 const fewAtOnce = 4;
-const fewMs = 10 * 60_000;
+const fewMs = 10 * minute;
 /** The most copies of one event that are read. */
 const mostCopies = 50;
 /** Statuses that refuse the event, not the application. */

@@ -3,9 +3,11 @@ import { dayLength, dayOfWall, timeOfWall, type Wall } from '../time/days.ts';
 import {
   contentOf,
   type IcalComponent,
+  type IcalLength,
   type IcalProperty,
   propertiesOf,
   propertyOf,
+  readDuration,
   Unreadable,
 } from '../time/ical-lines.ts';
 import { fitsClock, listDays, type Rule, readRule } from '../time/rule.ts';
@@ -23,8 +25,6 @@ export type IcalMoment = {
 
 export type IcalSpan = { start: number; end: number };
 
-/** The length of an occurrence: local days, then exact milliseconds. */
-export type IcalLength = { days: number; exact: number };
 export function readMoment({ name, parameters, value }: IcalProperty, zones: IcalZones): IcalMoment {
   if (parameters.get('VALUE')?.toUpperCase() === 'DATE' || /^\d{8}$/.test(value))
     return { wall: readWall(value.slice(0, 8)), zone: null, isFloating: false };
@@ -38,20 +38,11 @@ export function readMoment({ name, parameters, value }: IcalProperty, zones: Ica
 export function instantOf({ wall, zone }: IcalMoment): number {
   return zone === null ? wall : zone.instantOf(wall);
 }
-function readDuration(text: string): IcalLength {
-  const found = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
-    text,
-  );
-  if (!found) throw new Unreadable('its DURATION is not one');
-  const sign = found[1] === '-' ? -1 : 1;
-  const [weeks, days, hours, minutes, seconds] = found.slice(2).map((part) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  return { days: sign * (7 * weeks + days), exact: sign * ((hours * 60 + minutes) * 60 + seconds) * 1000 };
+
+function getDuration(text: string): IcalLength {
+  const length = readDuration(text);
+  if (!length) throw new Unreadable('its DURATION is not one');
+  return length;
 }
 
 /** @returns null where the component has neither DTEND nor DURATION */
@@ -64,7 +55,7 @@ export function readLength(component: IcalComponent, start: IcalMoment, zones: I
     return { days: 0, exact: instantOf(moment) - instantOf(start) };
   }
   const duration = contentOf(component, 'DURATION');
-  return duration === undefined ? null : readDuration(duration);
+  return duration === undefined ? null : getDuration(duration);
 }
 
 /** Adds a length to a start: its days are local days, the rest is exact (RFC 5545, 3.8.5.3). */
@@ -124,7 +115,7 @@ function readDate(property: IcalProperty, series: IcalMoment, zones: IcalZones):
   if (end === undefined) return { moment: alignTo(series, readMoment(property, zones)), length: () => null };
   const parameters = withoutValue(property.parameters);
   const moment = alignTo(series, readMoment({ ...property, parameters, value: start }, zones));
-  if (/^[+-]?P/.test(end)) return { moment, length: () => readDuration(end) };
+  if (/^[+-]?P/.test(end)) return { moment, length: () => getDuration(end) };
   const until = readMoment({ ...property, parameters, value: end }, zones);
   return { moment, length: () => ({ days: 0, exact: instantOf(until) - instantOf(moment) }) };
 }

@@ -6,6 +6,7 @@ import { dayLength } from '../time/days.ts';
 import {
   contentOf,
   type IcalComponent,
+  type IcalLength,
   propertiesOf,
   propertyOf,
   readComponents,
@@ -15,7 +16,6 @@ import {
 import { WrongRule } from '../time/rule.ts';
 import type { ReadingWindow, RemoteGroup, RemoteItem } from './connector.ts';
 import {
-  type IcalLength,
   type IcalMoment,
   type IcalSpan,
   instantOf,
@@ -156,7 +156,8 @@ function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iter
   }
   const lasts = (one: IcalMoment, its: IcalLength | null) => Math.max(0, spanOf(one, its).end - instantOf(one));
   const before = Math.max(
-    ...[lasts(start, length), ...ranges.map((each) => lasts(each.start, each.length) + movedBy(each))],
+    lasts(start, length),
+    ...ranges.map((each) => lasts(each.start, each.length) + movedBy(each)),
   );
   const after = Math.max(0, ...ranges.map((each) => -movedBy(each)));
   const from = window.start.getTime() - before - 2 * dayLength;

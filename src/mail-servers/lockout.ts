@@ -1,5 +1,6 @@
 /** Sends nothing for a while after a mail server has refused the account, as further attempts might lock the account. */
 import type { MailServerSettings } from '../config.ts';
+import { minute } from '../time/durations.ts';
 import { AccountRefused } from './faults.ts';
 
 export type Lockout = {
@@ -11,7 +12,7 @@ export type Lockout = {
   refuse(fault: AccountRefused, entered: number): AccountRefused;
 };
 
-const [firstPauseMs, longestPauseMs] = [60_000, 900_000];
+const [firstPauseMs, longestPauseMs] = [minute, 15 * minute];
 /** How long the first request after a pause holds back all others, unless it is answered earlier. */
 const trialMs = 15_000;
 

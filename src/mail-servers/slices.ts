@@ -1,10 +1,11 @@
 /** Reads a window in slices of time, as servers truncate long views or are slow to return them. */
 import { z } from 'zod';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
 import { TimedOut } from './faults.ts';
 
-const [longest, least, slowest] = [61 * dayLength, 15 * 60_000, dayLength];
+const [longest, least, slowest] = [61 * dayLength, 15 * minute, dayLength];
 
 /** Where the reading of a window continues, the length of the next slice, and its maximum; in milliseconds. */
 export const slicePlace = z.strictObject({ at: z.number(), length: z.number(), most: z.number() });

@@ -7,6 +7,15 @@ const longestAddress = 254;
 const longestId = 512;
 const [earliest, latest] = [Date.UTC(1900), Date.UTC(2200)];
 
+/** @returns undefined if the bytes are not JSON */
+export function readJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Puts a text on one line of at most `most` characters; null when nothing is left. */
 export function cutText(text: string | null | undefined, most = longestText): string | null {
   // Cut first, as the text may have megabytes.

@@ -12,13 +12,14 @@ import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { type MailJob, markCalendars } from '../mail-subscriptions/service.ts';
+import { hour, minute } from '../time/durations.ts';
 import { areHeld } from '../worker/leases.ts';
 import { type Calendar, Overtaken } from './reading.ts';
 
 /** Deaths in a row after which a calendar is left alone. */
 export const mostDeaths = 3;
 /** The first pause of a calendar; each further death doubles it. */
-const [firstRestMs, longestRestMs] = [60_000, 6 * 3_600_000];
+const [firstRestMs, longestRestMs] = [minute, 6 * hour];
 
 /** A worker's note; `since` distinguishes it from later notes of the same worker at the same calendar. */
 type Note = Pick<Calendar, 'mandatorId' | 'id'> & { by: string; since: string };
@@ -92,7 +93,7 @@ async function writeNote(
   const deaths = calendar.deaths + Number(isDeath);
   const rests = isDeath && deaths >= mostDeaths;
   const restMs = Math.min(firstRestMs * 2 ** (deaths - mostDeaths), longestRestMs);
-  const text = `The worker has died ${deaths} times in a row while it read this calendar; it is left alone for ${Math.round(restMs / 60_000)} minutes.`;
+  const text = `The worker has died ${deaths} times in a row while it read this calendar; it is left alone for ${Math.round(restMs / minute)} minutes.`;
   const since = await work.transaction().execute(async (trx) => {
     const { rows } = await sql<{ since: string | null }>`
       update mail_calendar set deaths = ${deaths}, death_of = case when ${isDeath} then ${leftBy} else death_of end,

@@ -8,6 +8,7 @@ import type { Database } from '../db/database.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Connector, Invitation } from '../mail-servers/service.ts';
 import { markCalendars } from '../mail-subscriptions/service.ts';
+import { hour, minute } from '../time/durations.ts';
 import { zoneFor } from '../time/zones.ts';
 import {
   type Claim,
@@ -26,7 +27,7 @@ import type { WrittenCalendar } from './wanted.ts';
 /** The most items of a calendar that are declined in a minute, so that an operator can still stop a mistake. */
 const mostPerMinute = 20;
 /** The pauses of items that have changed on the mail server, and of those that it refuses to decline. */
-const [changedMs, refusedMs] = [5 * 60_000, 3_600_000];
+const [changedMs, refusedMs] = [5 * minute, hour];
 
 /** Names the room and when it is taken, but not what takes it, as that may be private. */
 function commentOf({ resource, start, end }: Claim, timeZone: string): string {

@@ -4,13 +4,13 @@ import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import type { Fault, ServerKind } from '../mail-servers/service.ts';
 import { examineCallback } from '../mail-subscriptions/service.ts';
+import { hour, minute } from '../time/durations.ts';
 import { listSettingsFaults } from './calendars.ts';
 import { mostDeaths } from './deaths.ts';
 import { listUnreadable, type UnreadableItem } from './item-lists.ts';
 import { type CalendarTrouble, itemTroubles, since, writingTrouble } from './item-troubles.ts';
 import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
 
-const [minuteMs, hourMs] = [60_000, 3_600_000];
 /** Calendars of a tenant that are reported one by one. */
 const mostTold = 20;
 /** The number of changes found by polling from which on push is in doubt. */
@@ -58,20 +58,20 @@ function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   const { fault, lastReadAt, dirtySince, deaths, reading } = calendar;
   if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
-    const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hourMs);
+    const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hour);
     return {
       level: isLasting ? 'fault' : 'warning',
       text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
       remedy: remedyOf(calendar),
     };
   }
-  if (reading && olderThan(dirtySince, 5 * minuteMs))
+  if (reading && olderThan(dirtySince, 5 * minute))
     return {
       level: 'warning',
       text: `has been read since ${since(new Date(reading.since))} and is not at its end, with ${reading.items} items so far`,
       remedy: 'Nothing needs to be done: reading a large calendar from a slow mail server takes time.',
     };
-  if (olderThan(dirtySince, 5 * minuteMs))
+  if (olderThan(dirtySince, 5 * minute))
     return {
       level: 'warning',
       text: `changes since ${since(dirtySince)} have not been read`,
@@ -96,7 +96,7 @@ function pushTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
   if (isPublished(kind)) return undefined;
   if (!pushWorks(calendar)) {
-    const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minuteMs));
+    const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minute));
     // `readingTrouble` reports the same text.
     const reason = stateText && stateText !== fault?.text ? `: ${stateText}` : '';
     const why = state === null ? '' : ` (${state} since ${since(stateSince)}${reason})`;
@@ -109,7 +109,7 @@ function pushTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
           : [noPush[kind], ...(state === 'Failed' ? [again] : [])].join(' '),
     };
   }
-  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hourMs && olderThan(renewAt, 0))
+  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hour && olderThan(renewAt, 0))
     return {
       level: 'warning',
       text: `its subscription ends at ${since(expiresAt)} and is not renewed${stateText ? `: ${stateText}` : ''}`,
@@ -131,7 +131,9 @@ function examineCalendar(
   unreadable: readonly UnreadableItem[],
 ): Finding | undefined {
   const troubles = [
-    ...[readingTrouble(calendar), writingTrouble(calendar), pushTrouble(calendar)],
+    readingTrouble(calendar),
+    writingTrouble(calendar),
+    pushTrouble(calendar),
     ...itemTroubles(calendar, unreadable),
   ].flatMap((trouble) => trouble ?? []);
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];

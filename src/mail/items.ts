@@ -115,9 +115,16 @@ const hashOf = (item: Omit<MailItem, 'hash'>, ids: readonly (string | null)[]): 
     .update(
       JSON.stringify([
         ...ids,
-        ...[item.state, item.reason, item.subject, item.isPrivate, item.isTentative],
+        item.state,
+        item.reason,
+        item.subject,
+        item.isPrivate,
+        item.isTentative,
         item.precedence,
-        ...[item.organizer?.name, item.organizer?.email, item.start?.getTime(), item.end?.getTime()],
+        item.organizer?.name,
+        item.organizer?.email,
+        item.start?.getTime(),
+        item.end?.getTime(),
       ]),
     )
     .digest();

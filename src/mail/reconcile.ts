@@ -14,6 +14,7 @@ import {
 import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
+import { minute } from '../time/durations.ts';
 import { doubtWritten, markWritten } from './doubts.ts';
 import { type MailItem, type TakenReading, takeOver } from './items.ts';
 import { believe } from './published.ts';
@@ -121,7 +122,7 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly It
 }
 
 /** The age of a change at which its push is overdue. */
-const pushIsLateMs = 5 * 60_000;
+const pushIsLateMs = 5 * minute;
 
 /** Doubts the subscription that was Active at a change which a poll has found and no push has reported. */
 async function doubtPush(

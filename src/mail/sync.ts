@@ -20,6 +20,7 @@ import {
   ServerFault,
 } from '../mail-servers/service.ts';
 import { type DirtyBy, type MailJob, type MailWork, markCalendars } from '../mail-subscriptions/service.ts';
+import { hour, minute } from '../time/durations.ts';
 import { openNotes } from './deaths.ts';
 import { knownItems } from './known.ts';
 import { type Calendar, type CalendarKey, forgetSteps, noContinuation, Overtaken } from './reading.ts';
@@ -45,12 +46,12 @@ const jitter = () => 0.5 + Math.random();
  * allows one more request, and for Unreachable, since usually just one answer was lost. For Unreachable its maximum is lower too,
  * as only another attempt shows that the server is back.
  */
-const [firstRestMs, longestRestMs] = [5_000, 30 * 60_000];
-const [firstPassingMs, longestUnreachableMs] = [1_000, 5 * 60_000];
+const [firstRestMs, longestRestMs] = [5_000, 30 * minute];
+const [firstPassingMs, longestUnreachableMs] = [1_000, 5 * minute];
 /** After so many faults in a row a calendar has lost its place among those that wait. */
 const failsAgainFrom = 3;
 /** The bounds of a pause that a mail server asks for. */
-const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
+const [shortestAskedMs, longestAskedMs] = [1_000, 24 * hour];
 
 /** Another transaction, such as an import, holds the lock of the room for too long. */
 class RoomHeld extends Error {}

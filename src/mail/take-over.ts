@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts';
 import { DomainError, PreconditionFailed, Unavailable } from '../errors.ts';
 import { findBooker } from '../identity/service.ts';
 import type { WrittenItem } from '../mail-servers/service.ts';
+import { minute } from '../time/durations.ts';
 import { saysSame, type WantedItem, type WrittenRow } from './written.ts';
 
 export type FollowingBooking = {
@@ -34,7 +35,7 @@ export function editOf(
   return isRenamed || isMoved ? { start, end, subject: isRenamed ? subject : undefined } : undefined;
 }
 
-const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000);
+const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * minute);
 
 /** @returns 'Refused': the rules of bookings do not allow it; 'Later': others are writing the booking or its room */
 export async function takeOver(

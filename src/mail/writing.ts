@@ -10,6 +10,7 @@ import type { Turn } from '../flow/turns.ts';
 import { hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
 import type { MailJob, MailWork } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { declineItems } from './declines.ts';
 import { queueWriting } from './doubts.ts';
 import type { CalendarKey } from './reading.ts';
@@ -22,7 +23,7 @@ import { forget, readRows, save } from './written-rows.ts';
 const jobMs = 1_000;
 /** If there are many items, those of the coming week are written first; the rest follows after a pause, for other calendars. */
 const [many, nearMs, restAfterMs] = [50, 7 * dayLength, 10_000];
-const pauses = { firstMs: 1_000, longestMs: 5 * 60_000 };
+const pauses = { firstMs: 1_000, longestMs: 5 * minute };
 /** The pause before items are tried again whose booking or room others are writing. */
 const laterMs = 1_000;
 /** Added to the pause of a job, so that the calendar's pause is over by the clocks of both PostgreSQL and this process. */
