@@ -1,5 +1,5 @@
 import type { ObjectRef } from '@pothos/core';
-import type { Context } from '../context.ts';
+import type { Context, Viewer } from '../context.ts';
 import { Forbidden, LimitExceeded, NotFound } from '../errors.ts';
 import { type AddTypes, type Builder, type GraphqlCall, type Types, typeNamed } from '../graphql/builder.ts';
 import { idArgument, idField, idFields } from '../graphql/ids.ts';
@@ -13,12 +13,11 @@ import {
   findCalendar,
   findCalendarOf,
   getRoom,
-  type ListedCalendar,
-  listConflicts,
-  listDeclined,
-  listStateChanges,
-  listUnreadable,
-  listUnwritten,
+  listConflictsOf,
+  listDeclinedOf,
+  listStateChangesOf,
+  listUnreadableOf,
+  listUnwrittenOf,
   most,
   mostReadingsPerMinute,
   overseeCalendars,
@@ -29,32 +28,14 @@ import {
   watchCalendars,
 } from './service.ts';
 
-/** The rows that were read for calendars that were listed together. */
-const readings = new WeakMap<readonly CalendarStatus[], Map<unknown, Promise<Map<number, unknown[]>>>>();
-type Read<Row> = (db: Context['db'], calendars: readonly CalendarStatus[]) => Promise<Row[]>;
-
-/** The rows that `read` finds for one calendar; `read` runs once for all calendars of the list. */
-async function readTogether<Row extends { calendarId: number }>(
-  { id, together }: ListedCalendar,
-  db: Context['db'],
-  read: Read<Row>,
-): Promise<Row[]> {
-  const known = readings.get(together) ?? new Map<unknown, Promise<Map<number, unknown[]>>>();
-  readings.set(together, known);
-  const all =
-    (known.get(read) as Promise<Map<number, Row[]>> | undefined) ??
-    read(db, together).then((rows) => Map.groupBy(rows, ({ calendarId }) => calendarId));
-  known.set(read, all);
-  return (await all).get(id) ?? [];
-}
+type Read<Row> = (db: Context['db'], viewer: Viewer, id: number) => Promise<Row[]>;
 
 /** A field with what `read` finds. @param which the limit of one calendar, in words */
-const listed = <Row extends { calendarId: number }>(type: ObjectRef<Types, Row>, read: Read<Row>, which: string) => ({
+const listed = <Row>(type: ObjectRef<Types, Row>, read: Read<Row>, which: string) => ({
   type: [type] as [typeof type],
   complexity: { field: 10, multiplier: 10 },
   description: `${which}; of all calendars together ${most.together}.`,
-  resolve: (calendar: ListedCalendar, _args: object, { context }: GraphqlCall) =>
-    readTogether(calendar, context.db, read),
+  resolve: ({ id }: CalendarStatus, _args: object, { context, viewer }: GraphqlCall) => read(context.db, viewer, id),
 });
 
 function addChange(builder: Builder) {
@@ -102,7 +83,7 @@ function addSubscription(builder: Builder) {
   const unreadable = addUnreadable(builder);
   const unwritten = addUnwritten(builder);
   const { state, change } = addChange(builder);
-  return builder.objectRef<ListedCalendar>('MailSubscription').implement({
+  return builder.objectRef<CalendarStatus>('MailSubscription').implement({
     ...nodeOf('mailSubscription', ({ context, viewer }, id) => findCalendar(context.db, viewer, id)),
     description: 'How the calendar of a room on the mail server is doing.',
     fields: (t) => ({
@@ -171,15 +152,15 @@ function addSubscription(builder: Builder) {
       conflictCount: t.exposeInt('conflictCount', {
         description: 'Items that are not over and have no booking because something is in the way.',
       }),
-      conflicts: t.field(listed(conflict, listConflicts, `The first ${most.conflicts} of them`)),
+      conflicts: t.field(listed(conflict, listConflictsOf, `The first ${most.conflicts} of them`)),
       declinedCount: t.exposeInt('declinedCount', {
         description: 'Items that are not over and were declined on the mail server because something was in the way.',
       }),
-      declined: t.field(listed(conflict, listDeclined, `The first ${most.conflicts} of them`)),
+      declined: t.field(listed(conflict, listDeclinedOf, `The first ${most.conflicts} of them`)),
       unreadableCount: t.exposeInt('unreadableCount', {
         description: 'Items that have no booking because they cannot be read.',
       }),
-      unreadable: t.field(listed(unreadable, listUnreadable, `The newest ${most.unreadable} of them`)),
+      unreadable: t.field(listed(unreadable, listUnreadableOf, `The newest ${most.unreadable} of them`)),
       writingFault: t.exposeString('writingFault', {
         nullable: true,
         description: 'Why the calendar cannot be written, as long as that lasts.',
@@ -187,9 +168,9 @@ function addSubscription(builder: Builder) {
       unwrittenCount: t.exposeInt('unwrittenCount', {
         description: 'Items that are not over and do not stand in the calendar as they are booked.',
       }),
-      unwritten: t.field(listed(unwritten, listUnwritten, `The first ${most.unwritten} of them`)),
+      unwritten: t.field(listed(unwritten, listUnwrittenOf, `The first ${most.unwritten} of them`)),
       history: t.field(
-        listed(change, listStateChanges, `The last ${most.changes} changes of its subscriptions, newest first`),
+        listed(change, listStateChangesOf, `The last ${most.changes} changes of its subscriptions, newest first`),
       ),
     }),
   });

@@ -1,6 +1,8 @@
 /** Lists of items without a booking, and of bookings without their item. */
 import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { answerPerParent } from '../db/per-parent.ts';
 import { declinesOf, needsDecline } from './decline-rows.ts';
 
 export const cause = ['Changed', 'Refused'] as const;
@@ -86,7 +88,7 @@ const toConflict = ({ told, toldAt, whyNot, ...conflict }: Row): MailConflict =>
 });
 
 /** Lists the conflicts of each calendar that are not over, the earliest first. */
-export async function listConflicts(db: Database, calendars: readonly AskedCalendar[]): Promise<MailConflict[]> {
+async function listConflicts(db: Database, calendars: readonly AskedCalendar[]): Promise<MailConflict[]> {
   const { rows } = await sql<Row>`
     select ${conflictColumns}, item.reason, decline.at as "toldAt", decline.why as "whyNot",
       coalesce(decline.state, case when ${declinesOf} and ${needsDecline} then 'Waiting' end) as told
@@ -112,7 +114,7 @@ export async function listConflicts(db: Database, calendars: readonly AskedCalen
 export const isDeclined = sql<boolean>`decline.state = 'Told' and item.state = 'Gone' and upper(item.occupied) > now()`;
 
 /** Lists the items of each calendar that are not over and were declined because the room was taken, the earliest first. */
-export async function listDeclined(db: Database, calendars: readonly AskedCalendar[]): Promise<MailConflict[]> {
+async function listDeclined(db: Database, calendars: readonly AskedCalendar[]): Promise<MailConflict[]> {
   const { rows } = await sql<Row>`
     select ${conflictColumns}, item.why as reason, 'Told' as told, item.told_at as "toldAt", null as "whyNot"
     from ${askedFor(calendars)}
@@ -144,7 +146,7 @@ export async function listUnreadable(db: Database, calendars: readonly AskedCale
 }
 
 /** Lists the items of each calendar that do not stand in it as they are booked, the earliest first. */
-export async function listUnwritten(db: Database, calendars: readonly AskedCalendar[]): Promise<UnwrittenItem[]> {
+async function listUnwritten(db: Database, calendars: readonly AskedCalendar[]): Promise<UnwrittenItem[]> {
   const { rows } = await sql<UnwrittenItem>`
     select item.calendar_id as "calendarId", item.booking_id::float8 as "bookingId", item.starts_at as start,
       item.ends_at as "end", case item.state when 'Conflict' then 'Changed' else 'Refused' end as cause, item.reason,
@@ -159,6 +161,25 @@ export async function listUnwritten(db: Database, calendars: readonly AskedCalen
   return rows;
 }
 
+type ListOf<Row> = (db: Database, calendars: readonly AskedCalendar[]) => Promise<Row[]>;
+
+/** What `list` finds for one calendar, read for all calendars that are asked about together. */
+export function listOfOne<Row extends { calendarId: number }>(list: ListOf<Row>) {
+  const read = answerPerParent<Viewer, null, number, Row[]>(async (db, ids, { viewer: { mandatorId } }) => {
+    const rows = await list(
+      db,
+      ids.map((id) => ({ mandatorId, id })),
+    );
+    return Map.groupBy(rows, ({ calendarId }) => calendarId);
+  });
+  return async (db: Database, viewer: Viewer, id: number): Promise<Row[]> =>
+    (await read(db, { viewer, parent: id, asked: null })) ?? [];
+}
+export const listConflictsOf = listOfOne(listConflicts);
+export const listDeclinedOf = listOfOne(listDeclined);
+export const listUnreadableOf = listOfOne(listUnreadable);
+export const listUnwrittenOf = listOfOne(listUnwritten);
+
 /** The items that are listed with a calendar. */
 export type ListedItems = {
   conflicts: readonly MailConflict[];
@@ -169,9 +190,7 @@ export type ListedItems = {
 
 /** Reads the lists of all these calendars, with one statement for each kind. @returns the lists of a calendar */
 export async function listItems(db: Database, calendars: readonly AskedCalendar[]) {
-  async function byCalendar<Row extends { calendarId: number }>(
-    list: (db: Database, calendars: readonly AskedCalendar[]) => Promise<Row[]>,
-  ): Promise<(id: number) => Row[]> {
+  async function byCalendar<Row extends { calendarId: number }>(list: ListOf<Row>): Promise<(id: number) => Row[]> {
     const rows = Map.groupBy(await list(db, calendars), ({ calendarId }) => calendarId);
     return (id) => rows.get(id) ?? [];
   }

@@ -4,7 +4,7 @@ import { recordAct } from '../acts.ts';
 import type { Act, Context } from '../context.ts';
 import { LimitExceeded, NotFound } from '../errors.ts';
 import { readNow } from './polling.ts';
-import { findCalendar, type ListedCalendar } from './status.ts';
+import { type CalendarStatus, findCalendar } from './status.ts';
 
 /** How often a minute a reading of one calendar may be requested. */
 export const mostReadingsPerMinute = 6;
@@ -14,7 +14,7 @@ export async function getCalendar(
   { db }: Pick<Context, 'db'>,
   { viewer }: Pick<Act, 'viewer'>,
   id: number,
-): Promise<ListedCalendar> {
+): Promise<CalendarStatus> {
   const found = await findCalendar(db, viewer, id);
   if (!found) throw new NotFound('There is no calendar of this id, or it is retired.');
   return found;
@@ -26,18 +26,13 @@ export async function getCalendar(
  * @returns the calendar before it is read
  * @throws Forbidden, NotFound, LimitExceeded
  */
-export async function readCalendarNow(context: Context, act: Act, id: number): Promise<ListedCalendar> {
+export async function readCalendarNow(context: Context, act: Act, id: number): Promise<CalendarStatus> {
   checkOverseer(act.viewer);
   const { resourceName } = await getCalendar(context, act, id);
   const { mandatorId } = act.viewer;
   const { used, resetsAt } = context.rates.count(`mail-readings ${mandatorId} ${id}`);
-  if (used > mostReadingsPerMinute) {
-    const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
-    throw new LimitExceeded(
-      `More than ${mostReadingsPerMinute} readings of one calendar in a minute; wait ${seconds} seconds.`,
-      seconds,
-    );
-  }
+  if (used > mostReadingsPerMinute)
+    throw LimitExceeded.until(resetsAt, mostReadingsPerMinute, 'readings of one calendar in a minute');
   await context.db.transaction().execute(async (trx) => {
     await readNow(trx, mandatorId, [id], { whole: false });
     await recordAct(trx, act, 'read mail calendar', { noun: 'MailSubscription', id, name: resourceName });

@@ -7,7 +7,16 @@ import { answerPerParent } from '../db/per-parent.ts';
 import { type Fault, faults, type ServerKind, serverKinds } from '../mail-servers/service.ts';
 import { type SubscriptionState, standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
-import { askedFor, cause, declineStates, isDeclined, isUnwritten, most } from './item-lists.ts';
+import {
+  type AskedCalendar,
+  askedFor,
+  cause,
+  declineStates,
+  isDeclined,
+  isUnwritten,
+  listOfOne,
+  most,
+} from './item-lists.ts';
 import { nextRead } from './polling.ts';
 
 /** The values of a status's enumerations, for GraphQL. */
@@ -47,7 +56,7 @@ export type CalendarStatus = {
   /** How many workers in a row have died while they read it. */
   deaths: number;
   conflictCount: number;
-  /** How many items `listDeclined` finds. */
+  /** How many items `listDeclinedOf` finds. */
   declinedCount: number;
   /** Conflicts that should be declined but cannot be. */
   untoldCount: number;
@@ -57,7 +66,7 @@ export type CalendarStatus = {
   unreadableCount: number;
   /** Why the calendar cannot be written at the moment; null if it can. */
   writingFault: string | null;
-  /** How many items `listUnwritten` finds. */
+  /** How many items `listUnwrittenOf` finds. */
   unwrittenCount: number;
   /** Why, for the first of them. */
   unwrittenReason: string | null;
@@ -152,28 +161,23 @@ export type CalendarRoom = Resource;
 export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<CalendarRoom> =>
   getResource(db, viewer, resourceId);
 
-/** A calendar, and those that were listed with it: further fields are read for all of them together. */
-export type ListedCalendar = CalendarStatus & { together: readonly CalendarStatus[] };
-const listed = (together: CalendarStatus[]): ListedCalendar[] =>
-  together.map((calendar) => ({ ...calendar, together }));
-
 /** Lists the calendars of the viewer's tenant, or some of them. @throws Forbidden for a viewer who is no Admin */
 export async function overseeCalendars(
   db: Database,
   viewer: Viewer,
   ids: number[] | null = null,
-): Promise<ListedCalendar[]> {
+): Promise<CalendarStatus[]> {
   checkOverseer(viewer);
-  return listed(await listCalendars(db, viewer.mandatorId, { ids }));
+  return await listCalendars(db, viewer.mandatorId, { ids });
 }
 
-const calendarsOfResources = answerPerParent<Viewer, null, number, ListedCalendar>(
+const calendarsOfResources = answerPerParent<Viewer, null, number, CalendarStatus>(
   async (db, resourceIds, { viewer: { mandatorId } }) =>
-    new Map(listed(await listCalendars(db, mandatorId, { resourceIds })).map((one) => [one.resourceId, one])),
+    new Map((await listCalendars(db, mandatorId, { resourceIds })).map((one) => [one.resourceId, one])),
 );
-const calendarsById = answerPerParent<Viewer, null, number, ListedCalendar>(
+const calendarsById = answerPerParent<Viewer, null, number, CalendarStatus>(
   async (db, ids, { viewer: { mandatorId } }) =>
-    new Map(listed(await listCalendars(db, mandatorId, { ids })).map((one) => [one.id, one])),
+    new Map((await listCalendars(db, mandatorId, { ids })).map((one) => [one.id, one])),
 );
 
 /** The calendar of a resource, for all resources that are asked about together. @throws Forbidden */
@@ -181,13 +185,13 @@ export async function findCalendarOf(
   db: Database,
   viewer: Viewer,
   resourceId: number,
-): Promise<ListedCalendar | undefined> {
+): Promise<CalendarStatus | undefined> {
   checkOverseer(viewer);
   return await calendarsOfResources(db, { viewer, parent: resourceId, asked: null });
 }
 
 /** One calendar, for all that are asked about together. @throws Forbidden */
-export async function findCalendar(db: Database, viewer: Viewer, id: number): Promise<ListedCalendar | undefined> {
+export async function findCalendar(db: Database, viewer: Viewer, id: number): Promise<CalendarStatus | undefined> {
   checkOverseer(viewer);
   return await calendarsById(db, { viewer, parent: id, asked: null });
 }
@@ -196,7 +200,7 @@ export async function findCalendar(db: Database, viewer: Viewer, id: number): Pr
 export const pushWorks = ({ state }: CalendarStatus): boolean => state === 'Active';
 
 /** Lists the state changes of each calendar's subscriptions, the newest first. */
-export async function listStateChanges(db: Database, calendars: readonly CalendarStatus[]): Promise<StateChange[]> {
+async function listStateChanges(db: Database, calendars: readonly AskedCalendar[]): Promise<StateChange[]> {
   const { rows } = await sql<StateChange>`
     select change.id::float8 as id, calendar.id as "calendarId", change.subscription_id as "subscriptionId",
       change.from_state as "from", change.to_state as "to", change.text, change.at
@@ -213,3 +217,6 @@ export async function listStateChanges(db: Database, calendars: readonly Calenda
     order by calendar.id, change.id desc limit ${most.together}`.execute(db);
   return rows;
 }
+
+/** The state changes of one calendar, read for all calendars that are asked about together. */
+export const listStateChangesOf = listOfOne(listStateChanges);

@@ -4,7 +4,7 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
-import { type ListedCalendar, overseeCalendars } from './status.ts';
+import { type CalendarStatus, overseeCalendars } from './status.ts';
 
 /** The topic of the calendars of a tenant, with their ids as keys: found, read, waiting, faulty, retired. */
 export const calendarTopic = (viewer: Viewer) => `mail_calendar:${viewer.mandatorId}`;
@@ -19,7 +19,7 @@ export async function* watchCalendars(
   viewer: Viewer,
   changes: AsyncIterable<TopicChange>,
   signal: AbortSignal,
-): AsyncGenerator<ListedCalendar[]> {
+): AsyncGenerator<CalendarStatus[]> {
   checkOverseer(viewer);
   for await (const { all, keys } of changes) {
     const ids = all ? null : [...keys].map(Number);
