@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { InvalidArgumentError } from 'commander';
-import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
 import * as cells from './service.ts';
-
-type TenantOption = { mandator: string };
 
 function readSeconds(text: string): number {
   const seconds = Number(text);
@@ -34,9 +32,11 @@ async function runRoute(command: string, code: string): Promise<void> {
 }
 
 export const addCommands: AddCommands = (program, action) => {
-  const group = program.command('tenant').description('whole tenants: as a file, to another installation, and removed');
-  const ofTenant = (name: string) => group.command(name).addOption(tenantOption());
-  const example = (call: string) => `Example:\n  $ roomgate tenant ${call}`;
+  const { group, ofTenant, example } = commandGroup(
+    program,
+    'tenant',
+    'whole tenants: as a file, to another installation, and removed',
+  );
 
   ofTenant('export')
     .description('write all data of a tenant to a file, which contains personal data, but no readable secrets')

@@ -27,6 +27,17 @@ export type AddCommands = (program: Command, action: Action) => void;
 /** The option of a command that works on one tenant. If it is left out, `createProgram` sets it to the only tenant. */
 export const tenantOption = () =>
   new Option('--mandator <code>', 'the tenant; may be left out where there is only one');
+export type TenantOption = { mandator: string };
+
+/** Makes a group of commands. @returns what adds a command on one tenant to it, and shows an example of a call */
+export function commandGroup(program: Command, name: string, description: string) {
+  const group = program.command(name).description(description);
+  return {
+    group,
+    ofTenant: (command: string) => group.command(command).addOption(tenantOption()),
+    example: (call: string) => `Example:\n  $ roomgate ${name} ${call}`,
+  };
+}
 
 /** A user's mistake or a failed result. Its message is printed without a stack. */
 export class CommandFailed extends Error {}

@@ -24,6 +24,9 @@ export function watchOutput(): () => Promise<void> {
 /** Line breaks, control characters, and those that change the direction of the text after them (Unicode Standard Annex 9). */
 const disturbing = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 
+/** An instant to the minute: 2026-11-27T13:45Z; '' for none. */
+export const formatMinute = (at: Date | null): string => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
+
 /** Formats rows under headings in aligned columns. Characters that would disturb these become spaces. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => String(cell ?? '').replace(disturbing, ' ')));

@@ -1,11 +1,10 @@
-import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { toFields } from '../fields.ts';
 import { readInput } from '../input.ts';
 import { newDisplay, toDisplayRecord } from './device-wire.ts';
 import * as displays from './service.ts';
 
-type TenantOption = { mandator: string };
 type PairOptions = TenantOption & {
   room?: string[];
   location?: string;
@@ -47,9 +46,7 @@ function otherPage(asked: displays.AskedRoom | null, { resources }: displays.Dis
 }
 
 export const addCommands: AddCommands = (program, action) => {
-  const display = program.command('display').description('door signs and other paired devices');
-  const ofTenant = (name: string) => display.command(name).addOption(tenantOption());
-  const example = (call: string) => `Example:\n  $ roomgate display ${call}`;
+  const { ofTenant, example } = commandGroup(program, 'display', 'door signs and other paired devices');
 
   ofTenant('pair')
     .description('confirm the code that a device shows; without a room, for the one that it asks for')

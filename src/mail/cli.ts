@@ -1,5 +1,5 @@
-import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
-import { formatTable } from '../cli/output.ts';
+import { type AddCommands, CommandFailed, commandGroup } from '../cli/command.ts';
+import { formatMinute, formatTable } from '../cli/output.ts';
 import {
   type CalendarStatus,
   type ListedItems,
@@ -78,20 +78,41 @@ const toRecord = (calendar: CalendarStatus, items: ListedItems) => ({
 });
 
 const headings = [
-  ...['Mandator', 'Resource', 'Mailbox', 'Kind', 'Push', 'Since', 'Server heard', 'Last read'],
-  ...['By push', 'By poll', 'Conflicts', 'Unreadable', 'Unwritten', 'Fault'],
+  'Mandator',
+  'Resource',
+  'Mailbox',
+  'Kind',
+  'Push',
+  'Since',
+  'Server heard',
+  'Last read',
+  'By push',
+  'By poll',
+  'Conflicts',
+  'Unreadable',
+  'Unwritten',
+  'Fault',
 ];
-const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
 /** The faults of reading and of writing, in short; the doctor has the details. */
 const faultsOf = ({ fault, writingFault }: CalendarStatus): string =>
   [...(fault ? [fault.kind] : []), ...(writingFault === null ? [] : ['CannotWrite'])].join(', ');
 
 const toRow = (calendar: CalendarStatus) => [
-  ...[calendar.mandator, calendar.resourceName, calendar.mailbox, calendar.kind],
-  ...[calendar.state ?? 'none', minute(calendar.stateSince), minute(calendar.lastPushAt)],
-  ...[minute(calendar.lastReadAt) || 'never', calendar.foundByPush, calendar.foundByPoll],
-  ...[calendar.conflictCount, calendar.unreadableCount, calendar.unwrittenCount, faultsOf(calendar)],
+  calendar.mandator,
+  calendar.resourceName,
+  calendar.mailbox,
+  calendar.kind,
+  calendar.state ?? 'none',
+  formatMinute(calendar.stateSince),
+  formatMinute(calendar.lastPushAt),
+  formatMinute(calendar.lastReadAt) || 'never',
+  calendar.foundByPush,
+  calendar.foundByPoll,
+  calendar.conflictCount,
+  calendar.unreadableCount,
+  calendar.unwrittenCount,
+  faultsOf(calendar),
 ];
 
 /** The table of unreadable items. They are never booked, so operators would not notice them otherwise. */
@@ -101,7 +122,11 @@ function formatUnreadable(
 ): string {
   const rows = calendars.flatMap((calendar) =>
     itemsOf(calendar).unreadable.map(({ uid, itemId, reason, since }) => [
-      ...[calendar.mandator, calendar.mailbox, uid ?? itemId, minute(since), reason ?? ''],
+      calendar.mandator,
+      calendar.mailbox,
+      uid ?? itemId,
+      formatMinute(since),
+      reason ?? '',
     ]),
   );
   return rows.length === 0
@@ -138,10 +163,9 @@ function describeReadings(count: number, waiting: readonly Waiting[], whole: boo
 }
 
 export const addCommands: AddCommands = (program, action) => {
-  const mail = program.command('mail').description('the calendars of rooms on the mail server');
-  const example = (call: string) => `Example:\n  $ roomgate mail ${call}`;
+  const { group, ofTenant, example } = commandGroup(program, 'mail', 'the calendars of rooms on the mail server');
 
-  mail
+  group
     .command('list')
     .description(
       'how each calendar is doing: push, readings, conflicts, what was declined and what is not written (with --json each of them), unreadable items, faults',
@@ -164,10 +188,8 @@ export const addCommands: AddCommands = (program, action) => {
       }),
     );
 
-  mail
-    .command('callback')
+  ofTenant('callback')
     .description('print the URL to which the mail server of a tenant sends its changes')
-    .addOption(tenantOption())
     .addHelpText('after', example('callback --mandator demo'))
     .action(
       action(
@@ -183,7 +205,7 @@ export const addCommands: AddCommands = (program, action) => {
       ),
     );
 
-  mail
+  group
     .command('read')
     .description(
       'have calendars read now, also those that wait after a fault, and what could not be written tried again',

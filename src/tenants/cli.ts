@@ -1,5 +1,5 @@
 import fs from 'node:fs/promises';
-import { type AddCommands, CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, type TenantOption, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
 import * as tenants from './service.ts';
@@ -107,7 +107,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate export --mandator demo')
     .action(
-      action(async ({ context, print }, options: { mandator: string }) => {
+      action(async ({ context, print }, options: TenantOption) => {
         const file = await tenants.exportTenant(context.db, options.mandator);
         print(JSON.stringify(file, null, 2), file);
       }),
@@ -145,7 +145,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate persons list --mandator demo')
     .action(
-      action(async ({ context, print }, options: { mandator: string }) => {
+      action(async ({ context, print }, options: TenantOption) => {
         const persons = await tenants.listPersonsOf(context.db, options.mandator);
         const state = ({ active }: { active: boolean }) => (active ? 'active' : 'inactive');
         const rows = persons.map((one) => [one.id, one.email, one.name, one.role, state(one)]);
@@ -162,7 +162,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate parameter get --mandator demo')
     .action(
-      action(async ({ context, print }, name: string | undefined, options: { mandator: string }) => {
+      action(async ({ context, print }, name: string | undefined, options: TenantOption) => {
         const one = name === undefined ? undefined : tenants.readParameterName(name);
         const { parameters } = await tenants.getMandator(context.db, options.mandator);
         if (one) print(String(parameters[one]), { [one]: parameters[one] });
@@ -178,7 +178,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate parameter set --mandator demo PinAuthenticationAllowed true')
     .action(
-      action(async ({ context, print }, name: string, value: string, options: { mandator: string }) => {
+      action(async ({ context, print }, name: string, value: string, options: TenantOption) => {
         const change = await tenants.setParameter(context.db, options.mandator, name, value);
         const [[known, is] = []] = Object.entries(change);
         print(`${known} is ${is}.`, change);

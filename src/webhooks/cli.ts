@@ -1,5 +1,5 @@
-import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
-import { formatTable } from '../cli/output.ts';
+import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
+import { formatMinute, formatTable } from '../cli/output.ts';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { readInput } from '../input.ts';
@@ -8,11 +8,8 @@ import * as wire from './wire.ts';
 
 export { examineWebhooks } from './service.ts';
 
-type TenantOption = { mandator: string };
 type Written = { name: string; url: string; kinds: string };
 type Numbered = { id: number; name: string };
-
-const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
 function stateOf({ enabled, disabledBecause, failures }: webhooks.Webhook): string {
   if (!enabled) return `disabled: ${disabledBecause}`;
@@ -29,9 +26,7 @@ const readKinds = (list: string) => list.split(',').map((kind) => kind.trim());
 const told = ({ id, name }: Numbered) => `${name} (${id})`;
 
 export const addCommands: AddCommands = (program, action) => {
-  const group = program.command('webhooks').description('events that are sent to other programs');
-  const ofTenant = (name: string) => group.command(name).addOption(tenantOption());
-  const example = (call: string) => `Example:\n  $ roomgate webhooks ${call}`;
+  const { ofTenant, example } = commandGroup(program, 'webhooks', 'events that are sent to other programs');
   const secretOf = ({ webhook, secret }: webhooks.WithSecret, what: string) =>
     `${told(webhook)} ${what}. Its secret, which is told this once:\n${secret}`;
 
@@ -49,7 +44,7 @@ export const addCommands: AddCommands = (program, action) => {
           one.kinds.join(' '),
           stateOf(one),
           one.waiting,
-          minute(one.succeededAt) || 'never',
+          formatMinute(one.succeededAt) || 'never',
         ]);
         const text = formatTable(['Id', 'Name', 'Url', 'Kinds', 'State', 'Waiting', 'Last taken'], rows);
         print(text, items.map(wire.toWebhookRecord));
@@ -168,7 +163,7 @@ export const addCommands: AddCommands = (program, action) => {
         const page = readPage(webhooks.deliveryList, undefined, undefined);
         const { items } = await webhooks.listDeliveries(db, viewer, readId(id), { failed: options.failed }, page);
         const rows = items.map((one) => [
-          minute(one.at),
+          formatMinute(one.at),
           one.kind,
           one.subject ?? '',
           one.attempt,
