@@ -1,7 +1,7 @@
 /** Settings of the mail servers, and of other sources of room calendars (contract 7). */
 import { z } from 'zod';
 import { mailboxForm } from './names.ts';
-import { isSafeAuthority, mandator, notSafe, origins, text, wholeNumber } from './setting-values.ts';
+import { isSafeAuthority, mandator, notSafe, origins, readUrl, text, wholeNumber } from './setting-values.ts';
 
 /** Whether a Url of calendars has a placeholder for the room. */
 const hasPlace = (Url: string) => /\{(mailbox|user)\}/.test(Url);
@@ -10,10 +10,8 @@ const hasPlace = (Url: string) => /\{(mailbox|user)\}/.test(Url);
  * The address of a published calendar (`ICalendar`), from the Url of the server and its own, which may be relative; undefined if
  * they give none.
  */
-function publishedAddress(Url: string, own: string): string | undefined {
-  const url = URL.parse(own.replace(/^webcals?:/i, 'https:'), Url);
-  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password ? url.href : undefined;
-}
+const publishedAddress = (Url: string, own: string): string | undefined =>
+  readUrl(own.replace(/^webcals?:/i, 'https:'), Url)?.href;
 
 export const mailCalendar = z.strictObject({
   Mailbox: z

@@ -39,17 +39,22 @@ export const mebibyte = 1024 * 1024;
 
 const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** Whether secrets may be sent to the URL: without TLS only on this machine. */
-export function isSafeAuthority(text: string): boolean {
-  const url = URL.parse(text);
-  if (!url || url.username || url.password || url.search || url.hash) return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
+/** Reads an http or https URL without a name and a password; undefined for any other text. */
+export function readUrl(text: string, base?: string): URL | undefined {
+  const url = URL.parse(text, base);
+  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password ? url : undefined;
 }
 
 /** The operator's own collector may be anywhere, as traces hold no secrets. */
 function isSafeCollector(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+  const url = readUrl(text);
+  return url !== undefined && !url.search && !url.hash;
+}
+
+/** Whether secrets may be sent to the URL: without TLS only on this machine. */
+export function isSafeAuthority(text: string): boolean {
+  const url = readUrl(text);
+  return url !== undefined && !url.search && !url.hash && (url.protocol === 'https:' || isLoopback(url));
 }
 
 const wrongOrigin =
@@ -79,10 +84,12 @@ export const mandator = z
   .regex(mandatorForm, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
 
 /** A URL that may have a query; mail servers append their own parameters. */
-export const endpoint = z.string().refine((text) => {
-  const url = URL.parse(text);
-  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;
-}, 'must be an absolute http or https URL, without a password and without #');
+export const endpoint = z
+  .string()
+  .refine(
+    (text) => readUrl(text)?.hash === '',
+    'must be an absolute http or https URL, without a password and without #',
+  );
 
 export const holidaySettings = z.strictObject({
   IntervalHours: wholeNumber(1, 720)
