@@ -34,8 +34,38 @@ type ProblemOptions = {
   inOtherForm?: InOtherForm;
 };
 
-/** Writes an RFC 9457 problem. Standard members stay in lower case; the others follow the caller's casing. */
-function writeProblem(
+/** `error` is undefined for a fault of ours. */
+type Failure = { error: DomainError | undefined; status: number; detail: string; code: string; members?: object };
+
+/** Writes an RFC 9457 problem, or the other form. Standard members stay in lower case; the others follow the caller's casing. */
+function writeFailure(
+  request: Request,
+  response: Response,
+  inOtherForm: InOtherForm,
+  { error, status, detail, code, members }: Failure,
+): void {
+  const requestId = response.locals['requestId'];
+  response.status(status).set('Cache-Control', 'no-store');
+  const other = inOtherForm(request, error, String(requestId));
+  if (other) {
+    response.vary('Accept');
+    writeJson(request, response, other.body, other.type);
+    return;
+  }
+  const problem = {
+    type: 'about:blank',
+    title: nodeHttp.STATUS_CODES[status],
+    status,
+    detail,
+    instance: request.originalUrl.split('?')[0],
+    Code: code,
+    TraceId: requestId,
+    ...members,
+  };
+  writeJson(request, response, problem, 'application/problem+json');
+}
+
+function writeError(
   request: Request,
   response: Response,
   error: DomainError,
@@ -52,23 +82,8 @@ function writeProblem(
     Message: message,
     ...(line === undefined ? {} : { Line: line, Column: column }),
   }));
-  response.status(status);
-  const other = inOtherForm(request, error, String(response.locals['requestId']));
-  if (other) {
-    writeOther(request, response, other);
-    return;
-  }
-  writeProblemBody(request, response, {
-    type: 'about:blank',
-    title: nodeHttp.STATUS_CODES[status],
-    status,
-    detail: error.message,
-    instance: request.originalUrl.split('?')[0],
-    Code: error.code,
-    TraceId: response.locals['requestId'],
-    ...(errors.length > 0 ? { Errors: errors } : {}),
-    ...membersOf(error),
-  });
+  const members = { ...(errors.length > 0 ? { Errors: errors } : {}), ...membersOf(error) };
+  writeFailure(request, response, inOtherForm, { error, status, detail: error.message, code: error.code, members });
 }
 
 /** Errors of Express and its parsers that carry one of these statuses are faults of the request. */
@@ -77,17 +92,6 @@ function asExpressError(error: { status?: unknown; message?: string }): DomainEr
   if (error?.status === 413) return new TooLarge('The body is larger than this route takes.');
   if (error?.status === 415) return new UnsupportedMediaType('The encoding of the body is not supported.');
   return undefined;
-}
-
-function writeProblemBody(request: Request, response: Response, body: object): void {
-  response.set('Cache-Control', 'no-store');
-  writeJson(request, response, body, 'application/problem+json');
-}
-
-function writeOther(request: Request, response: Response, { type, body }: FailureBody): void {
-  response.set('Cache-Control', 'no-store');
-  response.vary('Accept');
-  writeJson(request, response, body, type);
 }
 
 /** The last handler: answers domain errors as they are, and everything else with a masked 500 that only the log explains. */
@@ -107,24 +111,15 @@ export function handleErrors(
     if (known) {
       if (known !== error)
         log.warn({ requestId, err: String(error?.message) }, 'answered as an error of the caller or the database');
-      writeProblem(request, response, known, { schemes, membersOf, inOtherForm });
+      writeError(request, response, known, { schemes, membersOf, inOtherForm });
       return;
     }
     log.error({ requestId, err: error?.stack ?? String(error) }, 'unexpected error');
-    response.status(500);
-    const other = inOtherForm(request, undefined, String(requestId));
-    if (other) {
-      writeOther(request, response, other);
-      return;
-    }
-    writeProblemBody(request, response, {
-      type: 'about:blank',
-      title: nodeHttp.STATUS_CODES[500],
+    writeFailure(request, response, inOtherForm, {
+      error: undefined,
       status: 500,
       detail: 'Something went wrong on our side. Quote the TraceId when you report it.',
-      instance: request.originalUrl.split('?')[0],
-      Code: 'InternalError',
-      TraceId: requestId,
+      code: 'InternalError',
     });
   };
 }
