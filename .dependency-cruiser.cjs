@@ -117,13 +117,13 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|acts|config|containment|errors|fields|finding|log|names|nouns|query-parameters|storable|tracing)\\.ts$',
+        '^src/(access|acts|config|containment|errors|fields|finding|log|names|nouns|query-parameters|records|storable|tracing)\\.ts$',
       ],
     ),
     {
       name: 'room-knows-context-as-type',
       severity: 'error',
-      from: { path: [`^src/(${room})/`, '^src/(access|acts)\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
+      from: { path: [`^src/(${room})/`, '^src/(access|acts|records)\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
       to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     // Protocols: without the database, and without any other room.
@@ -167,6 +167,7 @@ module.exports = {
       '^src/(errors|finding|names|context|config|log)\\.ts$',
     ]),
     onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
+    onlyTo('records', '^src/records\\.ts$', ['^src/db/', '^src/(access|acts|context|errors)\\.ts$']),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log|tracing)\\.ts$']),
     onlyTo('db', '^src/db/', [
       '^src/(db|flow|time)/',

@@ -31,7 +31,7 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
     ['RecurrenceRule', wanted.recurrenceRule === undefined, 'a display makes no series'],
   ];
   const faults: FieldError[] = [];
-  const fault = (...fault: Parameters<typeof memberFault>) => faults.push(memberFault(...fault));
+  const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   for (const [name, isRight, rule] of fixed)
     if (!isRight) fault(name, 'NotAtDisplay', `${rule}; leave it out, or use the PIN of a user`);
   const length = end.getTime() - start.getTime();

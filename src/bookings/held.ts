@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { checkOwner, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { Conflict, NotFound } from '../errors.ts';
+import { Conflict } from '../errors.ts';
+import { noRecord } from '../records.ts';
 import { type BookingKind, type BookingStatus, type DecisionVerdict, isActive, type Scope } from './booking.ts';
 import { refuseAtDoor } from './door.ts';
 import { occupiedBy, type Wanted } from './occupation.ts';
@@ -65,7 +66,7 @@ export async function holdBookings(
       ${inReach(viewer, 'booking.resource_id')}
     order by id for no key update`.execute(trx);
   const named = rows.find((row) => row.id === id);
-  if (!named) throw new NotFound('There is no booking of this id.');
+  if (!named) throw noRecord('booking');
   if (viewer.display && named.kind !== 'Booking') throw refuseAtDoor(named.kind);
   if (named.kind === 'Lesson' || named.kind === 'MailItem') throw await refuseForeign(trx, mandatorId, named);
   if (ownersOnly) checkOwner(viewer, [named.organizerId, named.createdBy]);

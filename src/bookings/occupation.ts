@@ -14,6 +14,7 @@ import { Conflict, InvalidInput, memberFault, Unavailable } from '../errors.ts';
 import { isExcluded, isLockTimeout } from '../flow/database-errors.ts';
 import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
+import { policyColumns } from '../tenants/service.ts';
 import { minute } from '../time/durations.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
@@ -64,11 +65,12 @@ export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<W
 export const idSeenBy = (viewer: Viewer, id: number): number => (mayShow(viewer, id) ? id : 0);
 
 /** A row of the table policy as a `BookingPolicy`; null where an outer join finds none. */
-export const policyOf = sql`case when policy.id is not null then json_build_object(
-  'id', policy.id, 'name', policy.name, 'maySee', may_see, 'mayBook', may_book, 'needsApproval', needs_approval,
-  'maySkipApproval', may_skip_approval, 'mayDecide', may_decide, 'mayBookForOthers', may_book_for_others, 'leadMinutes', lead_minutes, 'aheadDays', ahead_days,
-  'longestMinutes', longest_minutes, 'quotaMinutesPerWeek', quota_minutes_per_week,
-  'quotaBookingsPerWeek', quota_bookings_per_week) end`;
+export const policyOf = sql`case when policy.id is not null then json_build_object(${sql.join(
+  policyColumns.map((written) => {
+    const [column = '', member = column] = written.split(' as ');
+    return sql`${sql.lit(member)}, ${sql.ref(`policy.${column}`)}`;
+  }),
+)}) end`;
 
 /**
  * Reads the resources in the order of their ids.

@@ -24,7 +24,7 @@ export function checkTimes(
   now: Date,
 ): void {
   const faults: FieldError[] = [];
-  const fault = (...fault: Parameters<typeof memberFault>) => faults.push(memberFault(...fault));
+  const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   const most = mostDays[kind] ?? 1;
   if (start < earliest || start.getTime() > now.getTime() + mostDaysAhead * dayLength)
     fault('Start', 'InvalidTime', 'must be between the year 2000 and three years from now');
@@ -52,7 +52,7 @@ export function listLimitFaults(
   const { leadMinutes, aheadDays, longestMinutes } = limitsFor(viewer, policy, organizerId);
   const rule = `by the policy ${policy?.name}`;
   const faults: FieldError[] = [];
-  const fault = (...fault: Parameters<typeof memberFault>) => faults.push(memberFault(...fault));
+  const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   const from = new Date(now.getTime() + (leadMinutes ?? 0) * minute);
   const early = isNew && leadMinutes !== null && places.find(({ start }) => start < from);
   if (early)

@@ -15,9 +15,11 @@ import type { Database, Transaction } from '../db/database.ts';
 import { claimSecretOnce } from '../db/idempotency.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
+import { lockRow } from '../db/row-lock.ts';
+import { Conflict, NotAuthenticated } from '../errors.ts';
 import { isUnwritable } from '../flow/database-errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
+import { noRecord } from '../records.ts';
 import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { edition, writeCalendar } from './calendar.ts';
@@ -108,13 +110,7 @@ export async function createToken(
         `This Idempotency-Key has made the calendar token of Id ${id}, which is told only once; if it was lost, revoke it and make another under a new key.`,
     );
     // The lock serializes the person's requests, so that each counts the tokens of those before it.
-    await trx
-      .selectFrom('person')
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', viewer.personId)
-      .select('id')
-      .forNoKeyUpdate()
-      .execute();
+    await lockRow(trx, 'person', viewer.mandatorId, viewer.personId);
     const { count } = await trx
       .selectFrom('calendar_token')
       .where((eb) => eb.and(owned))
@@ -190,7 +186,7 @@ export async function revokeToken(
     .$if(!maySeeAll(viewer), (query) => query.where('person_id', '=', viewer.personId))
     .returning(columns)
     .executeTakeFirst();
-  if (!revoked) throw new NotFound('There is no calendar token of this id.');
+  if (!revoked) throw noRecord('calendar token');
   return revoked;
 }
 

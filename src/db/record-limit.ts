@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { Conflict } from '../errors.ts';
 import type { Transaction } from './database.ts';
+import { lockTenant } from './row-lock.ts';
 
 /**
  * Refuses a record beyond the limit of a tenant. Creations take turns, as each locks the tenant, so that the count is exact.
@@ -12,7 +13,7 @@ export async function checkRecordLimit(
   mandatorId: number,
   { table, noun, most }: { table: 'holiday_calendar' | 'timetable_profile' | 'webhook'; noun: string; most: number },
 ): Promise<void> {
-  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
+  await lockTenant(trx, mandatorId);
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from ${sql.table(table)} where mandator_id = ${mandatorId}`.execute(trx);
   if ((rows[0]?.count ?? 0) >= most)

@@ -7,17 +7,17 @@ import type { Database, Transaction } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { countPerParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
-import { Conflict, NotFound } from '../errors.ts';
-import { changeDisplayPerson } from '../tenants/service.ts';
+import { lockRow } from '../db/row-lock.ts';
+import { Conflict } from '../errors.ts';
+import { noRecord } from '../records.ts';
+import { changeDisplayPerson, holdActiveLocation } from '../tenants/service.ts';
 import type { DeviceHealth, Display } from './display.ts';
 import { hear } from './hearing.ts';
-import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
+import { checkResources, checkSomeRoom } from './rooms.ts';
 
 export type DisplayChanges = Partial<Pick<Display, 'name' | 'resourceIds' | 'locationId' | 'mayBook' | 'privacy'>>;
 
 export const displayList: List<Pick<Display, 'id'>> = { name: 'displays', key: idKey, keyOf: ({ id }) => id };
-
-const unknown = () => new NotFound('There is no display of this id.');
 
 const selectDevices = (db: Database, { mandatorId }: Viewer) =>
   db
@@ -113,7 +113,7 @@ export async function listAllDevices(db: Database, viewer: Viewer): Promise<Disp
 
 async function readDevice(db: Database, viewer: Viewer, id: number): Promise<Display> {
   const row = await selectDevices(db, viewer).where('display.id', '=', id).executeTakeFirst();
-  if (!row) throw unknown();
+  if (!row) throw noRecord('display');
   return toDisplay(row);
 }
 
@@ -171,7 +171,7 @@ export function changeDevice(
     const resourceIds = changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
     checkSomeRoom(resourceIds ?? found.resourceIds, locationId === undefined ? found.locationId : locationId);
     if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
-    if (locationId) await checkLocation(trx, mandatorId, locationId);
+    if (locationId) await holdActiveLocation(trx, mandatorId, locationId);
     const isNew = { ...found, ...changes, ...(resourceIds && { resourceIds }) };
     if (JSON.stringify(isNew) === JSON.stringify(found)) return found;
     if (name !== undefined) await changeDisplayPerson(trx, mandatorId, found.personId, { name });
@@ -205,14 +205,7 @@ export function settingsOf({ name, resources, locationId, mayBook, privacy }: Di
 
 /** Locks the display against other changes. @throws NotFound */
 async function hold(trx: Transaction, mandatorId: number, id: number): Promise<void> {
-  const held = await trx
-    .selectFrom('display')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', id)
-    .select('id')
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (!held) throw unknown();
+  if (!(await lockRow(trx, 'display', mandatorId, id))) throw noRecord('display');
 }
 
 async function giveResources(

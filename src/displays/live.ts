@@ -1,18 +1,15 @@
 /** Rooms as they are now and as they change (contract 8 and 9). */
 import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
-import { NotFound } from '../errors.ts';
 import type { Latest } from '../flow/latest.ts';
+import { noRecord } from '../records.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import { openHub } from './hub.ts';
 import { readBoard, readRoom } from './sources.ts';
 
-const unknownRoom = () => new NotFound('There is no resource of this id.');
-const unknownLocation = () => new NotFound('There is no location of this id.');
-
 /** @throws NotFound for a room that the viewer may not see */
 function checkRoom(viewer: Viewer, resourceId: number): void {
-  if (!mayShow(viewer, resourceId)) throw unknownRoom();
+  if (!mayShow(viewer, resourceId)) throw noRecord('resource');
 }
 
 /** People see as much as any sign shows. */
@@ -28,7 +25,7 @@ export async function readSnapshot(context: Context, viewer: Viewer, resourceId:
   const snapshot = await context
     .once(openHub)
     .withRoom(viewer.mandatorId, resourceId, true, (room) => room.snapshot(level));
-  if (!snapshot) throw unknownRoom();
+  if (!snapshot) throw noRecord('resource');
   return snapshot;
 }
 
@@ -49,7 +46,7 @@ export async function watchRoom(
   const source = await hub.withRoom(viewer.mandatorId, resourceId, false, (room) =>
     readRoom(room, level, after ?? undefined),
   );
-  if (!source) throw unknownRoom();
+  if (!source) throw noRecord('resource');
   return source;
 }
 
@@ -63,7 +60,7 @@ export async function readLocation(context: Context, viewer: Viewer, locationId:
     .withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
       resourceIds.filter((id) => mayShow(viewer, id)),
     );
-  if (!ids || !mayShowSome(viewer, ids)) throw unknownLocation();
+  if (!ids || !mayShowSome(viewer, ids)) throw noRecord('location');
   const level = levelOf(viewer);
   const snapshots = await Promise.all(
     ids.map((id) => context.once(openHub).withRoom(viewer.mandatorId, id, true, (room) => room.snapshot(level))),
@@ -87,6 +84,6 @@ export async function watchLocation(
     if (!mayShowSome(viewer, board.resourceIds)) return undefined;
     return readBoard(board, levelOf(viewer), isShown);
   });
-  if (!source) throw unknownLocation();
+  if (!source) throw noRecord('location');
   return source;
 }

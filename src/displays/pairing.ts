@@ -13,11 +13,11 @@ import { InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { networkOf } from '../http/networks.ts';
 import { hashDisplayToken, makeDisplayToken } from '../identity/service.ts';
 import { isMandator } from '../names.ts';
-import { createDisplayPerson } from '../tenants/service.ts';
+import { createDisplayPerson, holdActiveLocation } from '../tenants/service.ts';
 import { getDevice, settingsOf, subjectOf } from './devices.ts';
 import type { Display, Privacy } from './display.ts';
 import { daysUnheard } from './hearing.ts';
-import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
+import { checkResources, checkSomeRoom } from './rooms.ts';
 
 /** The device shows the code and keeps the token. */
 export type Pairing = { code: string; token: string; expiresAt: Date };
@@ -156,7 +156,7 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
         : await ownRoom(trx, mandatorId, pairing.resourceId);
     checkSomeRoom(resourceIds, locationId);
     const resources = await checkResources(trx, mandatorId, resourceIds);
-    const location = locationId === null ? undefined : await checkLocation(trx, mandatorId, locationId);
+    const location = locationId === null ? undefined : await holdActiveLocation(trx, mandatorId, locationId);
     const name = wanted.name ?? [...resources, ...(location ? [location] : [])].map((one) => one.name).join(', ');
     const timeZone = location?.timeZone ?? (resources[0]?.timeZone as string);
     const personId = await createDisplayPerson(trx, mandatorId, { name, timeZone });

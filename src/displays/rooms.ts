@@ -48,17 +48,3 @@ export async function checkResources(
     throw new Conflict(`The resource ${retired.name} is not active; set it to active first, or leave it out.`);
   return found;
 }
-
-/** @throws InvalidInput for an unknown location; Conflict for a retired one */
-export async function checkLocation(trx: Transaction, mandatorId: number, id: number): Promise<NamedPlace> {
-  const found = await trx
-    .selectFrom('location')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', sql<number>`${id}::bigint`)
-    .select(['name', 'time_zone as timeZone', 'active'])
-    .forShare()
-    .executeTakeFirst();
-  if (!found) throw InvalidInput.of(memberFault('LocationId', 'UnknownLocation', 'there is no location of this id'));
-  if (!found.active) throw new Conflict('The location is not active; set it to active first.');
-  return found;
-}

@@ -1,6 +1,5 @@
 /** Holiday calendars, for Admins, and their holidays, for all. */
-import { sql } from 'kysely';
-import { checkAdmin, checkReader, checkVersion } from '../access.ts';
+import { checkAdmin, checkReader } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -8,7 +7,9 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { InvalidInput, memberFault, NotFound } from '../errors.ts';
+import { keepRow } from '../db/row-lock.ts';
+import { InvalidInput, memberFault } from '../errors.ts';
+import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind } from '../records.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
@@ -46,26 +47,24 @@ export async function listCalendars(
   return await readCounted(db, calendarList, page, (part) => list.$call(pageById('id', part)));
 }
 
-const unknown = () => new NotFound('There is no holiday calendar of this id.');
+const calendars: HeldKind<HolidayCalendar> = {
+  noun: 'holiday calendar',
+  one: (db, viewer, id) => calendarsOf(db, viewer).where('id', '=', id),
+  subjectOf,
+  toldOf,
+};
 
 const calendarById = readById<HolidayCalendar>('holiday calendar by id', (from) =>
   from('holiday_calendar').select(columns),
 );
 
 /** @throws Forbidden */
-export async function findCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar | undefined> {
-  checkAdmin(viewer);
-  return await calendarById(db, viewer.mandatorId, id);
-}
+export const findCalendar = finderOf(calendarById, checkAdmin);
 
-/** @throws Forbidden; NotFound, also for a calendar of another tenant */
-export async function getCalendar(db: Database, viewer: Viewer, id: number): Promise<HolidayCalendar> {
-  const found = await findCalendar(db, viewer, id);
-  if (!found) throw unknown();
-  return found;
-}
+/** @throws Forbidden, NotFound */
+export const getCalendar = getterOf(calendars.noun, findCalendar);
 
-const invalid = (...fault: Parameters<typeof memberFault>) => InvalidInput.of(memberFault(...fault));
+const invalid = (...about: Parameters<typeof memberFault>) => InvalidInput.of(memberFault(...about));
 
 /** @throws InvalidInput for a text that is not iCalendar */
 function readSent(ics: string): ReadHolidays {
@@ -77,33 +76,26 @@ function readSent(ics: string): ReadHolidays {
   }
 }
 
-/** @throws InvalidInput for both sources and, if one is required, for none */
-function checkSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): void {
+/** @throws InvalidInput for a text that is no calendar, for both sources and, if one is required, for none */
+function readSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): ReadHolidays | undefined {
   if (ics !== undefined && url !== undefined)
     throw invalid('Url', 'InvalidValue', 'must not stand beside Ics; send the file or its address');
   if (needed && ics === undefined && url === undefined)
     throw invalid('Ics', 'MissingField', 'is missing; send the text of an .ics file, or its address as Url');
+  return ics === undefined ? undefined : readSent(ics);
 }
 
 /** Locks the location against deletion. @throws InvalidInput for a location that is not of this tenant */
 async function checkLocation(trx: Transaction, mandatorId: number, id: number | null | undefined): Promise<void> {
-  if (id == null) return;
-  const found = await trx
-    .selectFrom('location')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', sql<number>`${id}::bigint`)
-    .select('id')
-    .forKeyShare()
-    .executeTakeFirst();
-  if (!found) throw invalid('LocationId', 'UnknownLocation', 'there is no location of this id');
+  if (id == null || (await keepRow(trx, 'location', mandatorId, id))) return;
+  throw invalid('LocationId', 'UnknownLocation', 'there is no location of this id');
 }
 
 /** @throws Forbidden, InvalidInput, Conflict */
 export function createCalendar(db: Database, act: Act, fields: NewCalendar): Promise<HolidayCalendar> {
   const { viewer } = act;
   checkAdmin(viewer);
-  checkSource(fields, { needed: true });
-  const read = fields.ics === undefined ? undefined : readSent(fields.ics);
+  const read = readSource(fields, { needed: true });
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
     await checkRecordLimit(trx, viewer.mandatorId, {
@@ -115,14 +107,6 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
     await recordAct(trx, act, 'create holiday calendar', subjectOf(made), { before: null, after: toldOf(made) });
     return made;
   });
-}
-
-/** @throws NotFound, PreconditionFailed */
-async function holdCalendar(trx: Transaction, viewer: Viewer, id: number, expected: Versions) {
-  const found = await calendarsOf(trx, viewer).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
-  if (!found) throw unknown();
-  checkVersion(found, expected);
-  return found;
 }
 
 /**
@@ -138,18 +122,12 @@ export function changeCalendar(
 ): Promise<HolidayCalendar> {
   const { viewer } = act;
   checkAdmin(viewer);
-  checkSource(changes, { needed: false });
-  const read = changes.ics === undefined ? undefined : readSent(changes.ics);
+  const read = readSource(changes, { needed: false });
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, changes.locationId);
-    const found = await holdCalendar(trx, viewer, id, expected);
-    const changed = await updateCalendar(trx, viewer.mandatorId, found, { ...changes, read });
-    if (changed.version === found.version) return changed;
-    await recordAct(trx, act, 'change holiday calendar', subjectOf(changed), {
-      before: toldOf(found),
-      after: toldOf(changed),
-    });
-    return changed;
+    return await changeHeld(trx, act, calendars, { id, expected }, (found) =>
+      updateCalendar(trx, viewer.mandatorId, found, { ...changes, read }),
+    );
   });
 }
 
@@ -157,16 +135,13 @@ export function changeCalendar(
 export function deleteCalendar(db: Database, act: Act, id: number, expected: Versions): Promise<HolidayCalendar> {
   const { viewer } = act;
   checkAdmin(viewer);
-  return db.transaction().execute(async (trx) => {
-    const found = await holdCalendar(trx, viewer, id, expected);
-    await trx
-      .deleteFrom('holiday_calendar')
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', id)
-      .execute();
-    await recordAct(trx, act, 'delete holiday calendar', subjectOf(found));
-    return found;
-  });
+  return db
+    .transaction()
+    .execute((trx) =>
+      deleteHeld(trx, act, calendars, { id, expected }, () =>
+        trx.deleteFrom('holiday_calendar').where('mandator_id', '=', viewer.mandatorId).where('id', '=', id).execute(),
+      ),
+    );
 }
 
 export type ListedHoliday = Holiday & { id: number; calendarId: number; locationId: number | null; closes: boolean };

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
+import { nameTaken } from '../records.ts';
 import type { Holiday, HolidayReading, ReadHolidays } from './reading.ts';
 
 export type HolidayCalendar = {
@@ -57,7 +58,7 @@ const sourceColumns = ({ read, url }: HolidaySource) => {
   return url === undefined ? {} : { ...none, url, due_at: sql<Date>`now()` };
 };
 
-const refuseTaken = refuseDuplicate('Another holiday calendar has this name already; choose another.');
+const refuseTaken = refuseDuplicate(nameTaken('holiday calendar'));
 
 export const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCalendar' as const, id, name });
 

@@ -11,12 +11,11 @@ import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
+import { finderOf, noRecord } from '../records.ts';
 import { getPersonById } from '../tenants/service.ts';
 import { createPin, type Pin, pepperOf, pinById, revokePin, selectPins } from './pins.ts';
 
 export const pinList: List<Pin> = { name: 'pins', key: idKey, keyOf: ({ pinId }) => pinId };
-
-const unknown = () => new NotFound('There is no PIN of this id.');
 
 /** The PINs of a person, including revoked ones, oldest first. @throws Forbidden, NotFound */
 export async function listPinsOf(
@@ -45,10 +44,7 @@ export async function listPinsTogether(
 }
 
 /** @throws Forbidden */
-export async function findPin(db: Database, viewer: Viewer, pinId: number): Promise<Pin | undefined> {
-  checkAdmin(viewer);
-  return await pinById(db, viewer.mandatorId, pinId);
-}
+export const findPin = finderOf(pinById, checkAdmin);
 
 /**
  * Makes a PIN for an active person.
@@ -99,7 +95,7 @@ export async function revokePinOf(db: Database, act: Act, pinId: number, personI
   checkAdmin(act.viewer);
   return await db.transaction().execute(async (trx) => {
     await revokePin(trx, mandatorId, pinId, personId).catch((error: unknown) => {
-      throw error instanceof NotFound ? unknown() : error;
+      throw error instanceof NotFound ? noRecord('PIN') : error;
     });
     const revoked = await getPin(trx, mandatorId, pinId);
     await recordAct(trx, act, 'revoke PIN', { noun: 'Pin', id: pinId, personId: revoked.personId });

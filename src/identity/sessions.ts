@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
+import { lockRow } from '../db/row-lock.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { minute } from '../time/durations.ts';
 import { viewerColumns } from './callers.ts';
@@ -33,13 +34,7 @@ export async function beginSession({ db, config }: Context, { mandatorId, person
   const { PerPerson, LongestHours } = config.Sessions;
   await db.transaction().execute(async (trx) => {
     // Sign-ins of a person take turns, so that the limit holds.
-    await trx
-      .selectFrom('person')
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', personId)
-      .select('id')
-      .forNoKeyUpdate()
-      .executeTakeFirst();
+    await lockRow(trx, 'person', mandatorId, personId);
     await sql`
       delete from session where mandator_id = ${mandatorId} and id in (
         select id from session where mandator_id = ${mandatorId} and person_id = ${personId}

@@ -11,7 +11,7 @@ import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
-import { NotFound } from '../errors.ts';
+import { noRecord } from '../records.ts';
 import type { OpeningRule } from './local-hours.ts';
 import {
   type NewException,
@@ -116,8 +116,7 @@ export type HoursOwner = { resourceId: number } | { locationId: number };
 
 const isResource = (owner: HoursOwner): owner is { resourceId: number } => 'resourceId' in owner;
 
-const unknown = (owner: HoursOwner) =>
-  new NotFound(`There is no ${isResource(owner) ? 'resource' : 'location'} of this id.`);
+const unknown = (owner: HoursOwner) => noRecord(isResource(owner) ? 'resource' : 'location');
 
 /** @param hold locks the owner until the transaction ends @throws NotFound, also for an owner of another tenant */
 async function getOwner(

@@ -9,7 +9,8 @@ import type { TopicChange } from '../db/notifications.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
-import { NotFound } from '../errors.ts';
+import { lockRow } from '../db/row-lock.ts';
+import { noRecord } from '../records.ts';
 import { type RoomProblem, selectProblems } from './stored.ts';
 
 export type ProblemFilter = {
@@ -59,7 +60,7 @@ export async function findProblem(db: Database, viewer: Viewer, id: number): Pro
 export async function getProblem(db: Database, viewer: Viewer, id: number): Promise<RoomProblem> {
   checkCaretaker(viewer);
   const [found] = await readByIds(db, viewer, [id]);
-  if (!found) throw new NotFound('There is no problem of this id.');
+  if (!found) throw noRecord('problem');
   return found;
 }
 
@@ -74,13 +75,7 @@ export function changeProblem(
   const { viewer } = act;
   checkCaretaker(viewer);
   return db.transaction().execute(async (trx) => {
-    await trx
-      .selectFrom('room_problem')
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', id)
-      .select('id')
-      .forNoKeyUpdate()
-      .execute();
+    await lockRow(trx, 'room_problem', viewer.mandatorId, id);
     const found = await getProblem(trx, viewer, id);
     checkVersion(found, expected);
     if (state === undefined || state === found.state) return found;

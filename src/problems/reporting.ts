@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { getOwnDisplay, mayShow } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { lockRow } from '../db/row-lock.ts';
 import { InvalidInput, LimitExceeded, memberFault } from '../errors.ts';
 import { type NewProblem, type RoomProblem, selectProblems } from './stored.ts';
 
@@ -25,13 +26,7 @@ export async function reportProblem(context: Context, viewer: Viewer, problem: N
   checkRate(context, viewer, displayId);
   return await context.db.transaction().execute(async (trx) => {
     // Reports of one display take turns, so that the count of its open problems is exact.
-    await trx
-      .selectFrom('display')
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', displayId)
-      .select('id')
-      .forNoKeyUpdate()
-      .executeTakeFirstOrThrow();
+    await lockRow(trx, 'display', viewer.mandatorId, displayId);
     const find = () => selectProblems(trx, viewer).where('display.id', '=', displayId).where('problem.key', '=', key);
     const earlier = await find().executeTakeFirst();
     if (earlier) {

@@ -8,7 +8,8 @@ import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
-import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
+import { finderOf, getterOf } from '../records.ts';
+import { changeRecord, deleteRecord, insertRecord, type RecordKind } from './records.ts';
 
 export type Group = { id: number; name: string; version: number };
 
@@ -28,7 +29,6 @@ const kind: RecordKind = {
   table: 'person_group',
   noun: 'group',
   columns,
-  taken: 'Another group has this name already; choose another.',
   used: 'A policy names this group; take it out of the policies first.',
 };
 
@@ -78,17 +78,10 @@ function selectGroups(db: Database, viewer: Viewer, { personId, name }: SoughtGr
 }
 
 /** @throws Forbidden */
-export async function findGroup(db: Database, viewer: Viewer, id: number): Promise<Group | undefined> {
-  checkAdmin(viewer);
-  return await groupById(db, viewer.mandatorId, id);
-}
+export const findGroup = finderOf(groupById, checkAdmin);
 
-/** @throws Forbidden; NotFound, also for a group of another tenant */
-export async function getGroup(db: Database, viewer: Viewer, id: number): Promise<Group> {
-  const found = await findGroup(db, viewer, id);
-  if (!found) throw noRecord(kind);
-  return found;
-}
+/** @throws Forbidden, NotFound */
+export const getGroup = getterOf(kind.noun, findGroup);
 
 /** @throws Forbidden; Conflict when the name is taken; InvalidInput for an unknown person */
 export function createGroup(db: Database, act: Act, { name, ...members }: NewGroup): Promise<Group> {

@@ -1,12 +1,14 @@
 /** Locations: all callers but displays read them; Admins create, change and retire them. */
+import { sql } from 'kysely';
 import { checkAdmin, checkReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict } from '../errors.ts';
-import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
+import { Conflict, InvalidInput, memberFault } from '../errors.ts';
+import { finderOf, getterOf } from '../records.ts';
+import { changeRecord, insertRecord, type RecordKind } from './records.ts';
 import { withZoneName } from './time-zones.ts';
 
 export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };
@@ -20,10 +22,9 @@ const kind: RecordKind = {
   table: 'location',
   noun: 'location',
   columns,
-  taken: 'Another location has this name already; choose another.',
 };
 
-const locationsOf = (db: Database, { mandatorId }: Viewer) =>
+const locationsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
   db.selectFrom('location').where('mandator_id', '=', mandatorId).select(columns);
 
 const locationById = readById<Location>('location by id', (from) => from('location').select(columns));
@@ -51,17 +52,25 @@ export async function listAllLocations(db: Database, viewer: Viewer): Promise<Lo
 }
 
 /** @throws Forbidden for a display */
-export async function findLocation(db: Database, viewer: Viewer, id: number): Promise<Location | undefined> {
-  checkReader(viewer);
-  return await locationById(db, viewer.mandatorId, id);
+export const findLocation = finderOf(locationById, checkReader);
+
+/** @throws Forbidden for a display; NotFound */
+export const getLocation = getterOf(kind.noun, findLocation);
+
+/** Reads a location and locks it against changes until the transaction ends; undefined for one that is not of this tenant. */
+export const holdLocation = (trx: Transaction, mandatorId: number, id: number): Promise<Location | undefined> =>
+  locationsOf(trx, { mandatorId }).where('id', '=', sql<number>`${id}::bigint`).forShare().executeTakeFirst();
+
+/** @throws InvalidInput without a location; Conflict for a retired one */
+export function checkActive(location: Location | undefined): Location {
+  if (!location) throw InvalidInput.of(memberFault('LocationId', 'UnknownLocation', 'there is no location of this id'));
+  if (!location.active) throw new Conflict('The location is not active; set it to active first.');
+  return location;
 }
 
-/** @throws Forbidden for a display; NotFound, also for a location of another tenant */
-export async function getLocation(db: Database, viewer: Viewer, id: number): Promise<Location> {
-  const found = await findLocation(db, viewer, id);
-  if (!found) throw noRecord(kind);
-  return found;
-}
+/** As `holdLocation`. @throws InvalidInput for a location that is not of this tenant; Conflict for a retired one */
+export const holdActiveLocation = async (trx: Transaction, mandatorId: number, id: number): Promise<Location> =>
+  checkActive(await holdLocation(trx, mandatorId, id));
 
 /** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know */
 export async function createLocation(

@@ -7,10 +7,12 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
+import { lockTenant } from '../db/row-lock.ts';
 import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
+import { finderOf, getterOf, noRecord } from '../records.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
-import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
+import { changeRecord, insertRecord, type RecordKind } from './records.ts';
 import { withZoneName } from './time-zones.ts';
 
 export type PersonRecord = {
@@ -122,34 +124,27 @@ export async function listPersonsOf(db: Database, mandator: string): Promise<Per
 /** The person to whom the caller's credential belongs. */
 export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewer): Promise<PersonRecord> {
   const own = await personById(db, mandatorId, personId);
-  if (!own) throw noRecord(kind);
+  if (!own) throw noRecord(kind.noun);
   return own;
 }
 
 /** How lessons name a person. @throws NotFound, also for a person of another tenant */
 export async function getTeacherCode(db: Database, { mandatorId }: Viewer, personId: number): Promise<string | null> {
   const found = await personById(db, mandatorId, personId);
-  if (!found) throw noRecord(kind);
+  if (!found) throw noRecord(kind.noun);
   return found.teacherCode;
 }
 
 /** @throws Forbidden */
-export async function findPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord | undefined> {
-  checkAdmin(viewer);
-  return await personById(db, viewer.mandatorId, id);
-}
+export const findPersonById = finderOf(personById, checkAdmin);
 
 /** A person as an edge; undefined for a viewer who may not read it. */
 export async function findPersonFor(db: Database, viewer: Viewer, id: number): Promise<PersonRecord | undefined> {
   return maySeeAll(viewer) || viewer.personId === id ? await personById(db, viewer.mandatorId, id) : undefined;
 }
 
-/** @throws Forbidden; NotFound, also for a person of another tenant */
-export async function getPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord> {
-  const found = await findPersonById(db, viewer, id);
-  if (!found) throw noRecord(kind);
-  return found;
-}
+/** @throws Forbidden, NotFound */
+export const getPersonById = getterOf(kind.noun, findPersonById);
 
 /** @throws InvalidInput for the role Display, which only pairing gives */
 function checkRole(wanted: PersonRecord['role'] | undefined, present: PersonRecord['role'] | undefined): void {
@@ -183,6 +178,7 @@ export async function changePerson(
   const { mandatorId } = act.viewer;
   const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
   return await db.transaction().execute(async (trx) => {
+    // Two Admins must not demote or erase each other at the same time.
     if (mayDemote) await lockTenant(trx, mandatorId);
     return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, named, async ({ erasedAt, role }) => {
       if (erasedAt) throw new Conflict('This person has been erased, and stays so; make a new one.');
@@ -192,10 +188,6 @@ export async function changePerson(
     });
   });
 }
-
-/** Keeps two Admins from demoting or erasing each other at the same time. */
-const lockTenant = (trx: Transaction, mandatorId: number) =>
-  trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().executeTakeFirstOrThrow();
 
 /** The name of an erased person; the address is in a domain that cannot exist. */
 const erasedMembers = (id: number): Omit<PersonRecord, 'id' | 'version'> => ({
@@ -220,6 +212,7 @@ export async function erasePersonRecord(
   expected: Versions,
 ): Promise<{ erased: PersonRecord; before: PersonRecord | undefined }> {
   const { mandatorId } = act.viewer;
+  // As in `changePerson`.
   await lockTenant(trx, mandatorId);
   const known = await getPersonById(trx, act.viewer, id);
   if (known.erasedAt) return { erased: known, before: undefined };

@@ -7,7 +7,8 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
-import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
+import { getterOf } from '../records.ts';
+import { changeRecord, deleteRecord, insertRecord, type RecordKind } from './records.ts';
 
 export type PolicyRecord = Policy & { name: string; version: number };
 export type NewPolicy = Omit<PolicyRecord, 'id' | 'version'>;
@@ -16,7 +17,8 @@ export type PolicyFilter = { name?: string | undefined };
 
 export const policyList: List<PolicyRecord> = { name: 'policies', key: idKey, keyOf: ({ id }) => id };
 
-const columns = [
+/** The columns of a policy without its version, in the notation of Kysely's `select`. */
+export const policyColumns = [
   'id',
   'name',
   'may_see as maySee',
@@ -30,13 +32,12 @@ const columns = [
   'longest_minutes as longestMinutes',
   'quota_minutes_per_week as quotaMinutesPerWeek',
   'quota_bookings_per_week as quotaBookingsPerWeek',
-  'version',
 ] as const;
+const columns = [...policyColumns, 'version'] as const;
 const kind: RecordKind = {
   table: 'policy',
   noun: 'policy',
   columns,
-  taken: 'Another policy has this name already; choose another.',
   used: 'A resource has this policy; give it another, or none, first.',
 };
 
@@ -69,12 +70,8 @@ export async function findPolicy(db: Database, viewer: Viewer, id: number): Prom
   return found && maySeePolicy(viewer, found) ? found : undefined;
 }
 
-/** @throws Forbidden for a display; NotFound, also for a policy of another tenant, and for one whose resources are hidden */
-export async function getPolicy(db: Database, viewer: Viewer, id: number): Promise<PolicyRecord> {
-  const found = await findPolicy(db, viewer, id);
-  if (!found) throw noRecord(kind);
-  return found;
-}
+/** @throws Forbidden for a display; NotFound, also for a policy whose resources are hidden */
+export const getPolicy = getterOf(kind.noun, findPolicy);
 
 /** @throws Forbidden; Conflict when the name is taken; InvalidInput for an unknown group */
 export function createPolicy(db: Database, act: Act, fields: NewPolicy): Promise<PolicyRecord> {

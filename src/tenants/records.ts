@@ -1,12 +1,12 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
 import { isDeepStrictEqual } from 'node:util';
-import { checkVersion } from '../access.ts';
 import { recordAct, type Subject } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { Conflict, NotFound } from '../errors.ts';
+import { Conflict } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isReferred, refuseDuplicate } from '../flow/database-errors.ts';
+import { holdRecord, nameTaken } from '../records.ts';
 
 type MasterRecord = { id: number; version: number };
 /** A new record has no id and no version, is active and has not been erased. */
@@ -17,13 +17,11 @@ export type RecordKind = {
   noun: 'location' | 'resource' | 'person' | 'group' | 'policy';
   /** In the notation of Kysely's `select`. */
   columns: readonly string[];
-  /** The message for a name or an address that is taken. */
-  taken: string;
+  /** The message for what another record has already, unless that is a name alone. */
+  taken?: string;
   /** The message for the deletion of a record that another one needs. */
   used?: string;
 };
-
-export const noRecord = ({ noun }: RecordKind) => new NotFound(`There is no ${noun} of this id.`);
 
 /** The defined fields, by the names of their columns. */
 const toColumns = (fields: object): Record<string, unknown> =>
@@ -36,6 +34,8 @@ const toColumns = (fields: object): Record<string, unknown> =>
 /** Typed as one of the tables: this file uses only their common columns. */
 const tableOf = ({ table }: RecordKind) => table as 'person_group';
 const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'version'];
+
+const refuseTaken = ({ noun, taken = nameTaken(noun) }: RecordKind) => refuseDuplicate(taken);
 
 /** A record as the subject of an act in the audit. */
 function subjectOf({ table, noun }: RecordKind, { id, ...record }: MasterRecord): Subject {
@@ -59,32 +59,17 @@ export async function insertRecord<Row extends MasterRecord>(
     .values({ mandator_id: act.viewer.mandatorId, ...(toColumns(fields) as { name: string }) })
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
-    .catch(refuseDuplicate(kind.taken));
+    .catch(refuseTaken(kind));
   await recordAct(trx, act, `create ${kind.noun}`, subjectOf(kind, row), { before: null, after: { ...row, ...told } });
   return row as MasterRecord as Row;
 }
 
-/**
- * Locks a record.
- * @throws NotFound, PreconditionFailed
- */
-async function holdRecord(
-  trx: Transaction,
-  mandatorId: number,
-  kind: RecordKind,
-  { id, expected }: { id: number; expected: Versions },
-): Promise<MasterRecord> {
-  const found = await trx
-    .selectFrom(tableOf(kind))
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', id)
-    .select(columnsOf(kind))
-    // A stronger lock would block the audit of changes by this person, whose foreign key needs the row to stay.
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (!found) throw noRecord(kind);
-  checkVersion(found, expected);
-  return found;
+type Which = { id: number; expected: Versions };
+
+/** @throws NotFound, PreconditionFailed */
+function hold(trx: Transaction, mandatorId: number, kind: RecordKind, { id, expected }: Which): Promise<MasterRecord> {
+  const one = trx.selectFrom(tableOf(kind)).where('mandator_id', '=', mandatorId).where('id', '=', id);
+  return holdRecord(one.select(columnsOf(kind)), kind.noun, expected);
 }
 
 /** The fields that differ from those of the record. */
@@ -105,12 +90,12 @@ export async function changeRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  which: { id: number; expected: Versions },
+  which: Which,
   changes: object,
   check: (found: Row) => Promise<{ columns?: object; told?: object; verb?: string }>,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;
-  const found = await holdRecord(trx, mandatorId, kind, which);
+  const found = await hold(trx, mandatorId, kind, which);
   const { columns: more = {}, told = {}, verb } = await check(found as Row);
   const columns = { ...more, ...toColumns(newTo(found, changes)) };
   if (Object.keys(columns).length === 0) return found as Row;
@@ -121,7 +106,7 @@ export async function changeRecord<Row extends MasterRecord>(
     .where('id', '=', which.id)
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
-    .catch(refuseDuplicate(kind.taken));
+    .catch(refuseTaken(kind));
   const record = verb === undefined ? { before: found, after: { ...changed, ...told } } : undefined;
   await recordAct(trx, act, `${verb ?? 'change'} ${kind.noun}`, subjectOf(kind, changed), record);
   return changed as MasterRecord as Row;
@@ -132,10 +117,10 @@ export async function deleteRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  which: { id: number; expected: Versions },
+  which: Which,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;
-  const found = await holdRecord(trx, mandatorId, kind, which);
+  const found = await hold(trx, mandatorId, kind, which);
   await trx
     .deleteFrom(tableOf(kind))
     .where('mandator_id', '=', mandatorId)

@@ -8,9 +8,12 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, InvalidInput, memberFault } from '../errors.ts';
+import { keepRow } from '../db/row-lock.ts';
+import { InvalidInput, memberFault } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
-import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
+import { getterOf } from '../records.ts';
+import { checkActive, holdActiveLocation, holdLocation } from './locations.ts';
+import { changeRecord, insertRecord, type RecordKind } from './records.ts';
 
 export type Resource = {
   id: number;
@@ -148,47 +151,20 @@ export async function findResource(db: Database, viewer: Viewer, id: number): Pr
   return mayShow(viewer, id) ? await resourceById(db, viewer.mandatorId, id) : undefined;
 }
 
-/** @throws Forbidden for a display; NotFound, also for a resource of another tenant, and for one that is hidden from the caller */
-export async function getResource(db: Database, viewer: Viewer, id: number): Promise<Resource> {
-  const found = await findResource(db, viewer, id);
-  if (!found) throw noRecord(kind);
-  return found;
-}
-
-/** Reads a location and locks it against changes until the transaction ends. */
-const holdLocation = (trx: Transaction, mandatorId: number, locationId: number) =>
-  trx
-    .selectFrom('location')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', sql<number>`${locationId}::bigint`)
-    .select('active')
-    .forShare()
-    .executeTakeFirst();
-
-/** @throws InvalidInput for a location that is not of this tenant; Conflict for a retired one */
-function checkLocation(location: { active: boolean } | undefined): void {
-  if (!location) throw InvalidInput.of(memberFault('LocationId', 'UnknownLocation', 'there is no location of this id'));
-  if (!location.active) throw new Conflict('The location is not active; set it to active first.');
-}
+/** @throws Forbidden for a display; NotFound, also for a resource that is hidden from the caller */
+export const getResource = getterOf(kind.noun, findResource);
 
 /** Locks the policy against deletion until the transaction ends. @throws InvalidInput for one that is not of this tenant */
 async function checkPolicy(trx: Transaction, mandatorId: number, policyId: number | null | undefined): Promise<void> {
-  if (policyId === null || policyId === undefined) return;
-  const policy = await trx
-    .selectFrom('policy')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', sql<number>`${policyId}::bigint`)
-    .select('id')
-    .forKeyShare()
-    .executeTakeFirst();
-  if (!policy) throw InvalidInput.of(memberFault('PolicyId', 'UnknownPolicy', 'there is no policy of this id'));
+  if (policyId == null || (await keepRow(trx, 'policy', mandatorId, policyId))) return;
+  throw InvalidInput.of(memberFault('PolicyId', 'UnknownPolicy', 'there is no policy of this id'));
 }
 
 /** @throws Forbidden, InvalidInput, Conflict */
 export function createResource(db: Database, act: Act, fields: NewResource): Promise<Resource> {
   checkAdmin(act.viewer);
   return db.transaction().execute(async (trx) => {
-    checkLocation(await holdLocation(trx, act.viewer.mandatorId, fields.locationId));
+    await holdActiveLocation(trx, act.viewer.mandatorId, fields.locationId);
     await checkPolicy(trx, act.viewer.mandatorId, fields.policyId);
     return await insertRecord<Resource>(trx, act, kind, fields);
   });
@@ -229,9 +205,9 @@ async function writeChanges(
   const target = locationId === undefined ? undefined : await holdLocation(trx, mandatorId, locationId);
   return await changeRecord<Resource>(trx, act, kind, { id, expected }, changes, async (found) => {
     if (locationId !== undefined && locationId !== found.locationId) {
-      checkLocation(target);
+      checkActive(target);
       await moveHours(trx, mandatorId, id, locationId);
-    } else if (changes.active && !found.active) checkLocation(await holdLocation(trx, mandatorId, found.locationId));
+    } else if (changes.active && !found.active) await holdActiveLocation(trx, mandatorId, found.locationId);
     await checkPolicy(trx, mandatorId, changes.policyId);
     return {};
   });

@@ -21,6 +21,7 @@ export {
   createLocation,
   findLocation,
   getLocation,
+  holdActiveLocation,
   type Location,
   listAllLocations,
   listLocations,
@@ -53,6 +54,7 @@ export {
   findPolicy,
   getPolicy,
   listPolicies,
+  policyColumns,
   policyList,
 } from './policies.ts';
 export {

@@ -59,10 +59,7 @@ export const columns = [
 export const webhooksOf = (db: Database, mandatorId: number) =>
   db.selectFrom('webhook').where('mandator_id', '=', mandatorId).select(columns);
 
-/** The origin of a URL: the rest may be a secret. */
-const originOf = (url: string): string => new URL(url).origin;
-
 export const subjectOf = ({ id, name }: Pick<Webhook, 'id' | 'name'>) => ({ noun: 'Webhook' as const, id, name });
 
-/** A webhook as the audit records it. */
-export const toldOf = ({ name, url, kinds, enabled }: Webhook) => ({ name, url: originOf(url), kinds, enabled });
+/** A webhook as the audit records it: of its URL only the origin, as the rest may be a secret. */
+export const toldOf = ({ name, url, kinds, enabled }: Webhook) => ({ name, url: new URL(url).origin, kinds, enabled });

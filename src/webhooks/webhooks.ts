@@ -1,6 +1,6 @@
 /** Webhooks, for Admins. */
 import { sql } from 'kysely';
-import { checkPublisher, checkVersion } from '../access.ts';
+import { checkPublisher } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import { findEnd, readChangePage, readEvents } from '../changes/service.ts';
 import type { Config } from '../config.ts';
@@ -10,9 +10,10 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
+import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, holdRecord, nameTaken } from '../records.ts';
 import { makeSecret, sealSecret } from './secrets.ts';
 import { columns, mostWebhooks, subjectOf, toldOf, type Webhook, webhooksOf } from './stored.ts';
 import { dropOtherKinds } from './waiting.ts';
@@ -33,22 +34,20 @@ export async function listWebhooks(db: Database, viewer: Viewer, page: PageReque
   return await readCounted(db, webhookList, page, (part) => list.$call(pageById('id', part)));
 }
 
-const unknown = () => new NotFound('There is no webhook of this id.');
+const webhooks: HeldKind<Webhook> = {
+  noun: 'webhook',
+  one: (db, { mandatorId }, id) => webhooksOf(db, mandatorId).where('id', '=', id),
+  subjectOf,
+  toldOf,
+};
 
 const webhookById = readById<Webhook>('webhook by id', (from) => from('webhook').select(columns));
 
 /** @throws Forbidden */
-export async function findWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook | undefined> {
-  checkPublisher(viewer);
-  return await webhookById(db, viewer.mandatorId, id);
-}
+export const findWebhook = finderOf(webhookById, checkPublisher);
 
-/** @throws Forbidden; NotFound, also for a webhook of another tenant */
-export async function getWebhook(db: Database, viewer: Viewer, id: number): Promise<Webhook> {
-  const found = await findWebhook(db, viewer, id);
-  if (!found) throw unknown();
-  return found;
-}
+/** @throws Forbidden, NotFound */
+export const getWebhook = getterOf(webhooks.noun, findWebhook);
 
 /** @throws InvalidInput for an address that is refused as written; a host name is resolved at each attempt */
 function checkUrl({ Webhooks }: Config, url: string | undefined): void {
@@ -61,7 +60,7 @@ function checkUrl({ Webhooks }: Config, url: string | undefined): void {
   }
 }
 
-const refuseTaken = refuseDuplicate('Another webhook has this name already; choose another.');
+const refuseTaken = refuseDuplicate(nameTaken(webhooks.noun));
 
 /** Creates a webhook, to which all events from now on are sent. @throws Forbidden, InvalidInput, Conflict */
 export async function createWebhook(
@@ -97,12 +96,8 @@ export async function createWebhook(
 }
 
 /** @throws NotFound, PreconditionFailed */
-async function hold(trx: Transaction, { mandatorId }: Viewer, id: number, expected?: Versions): Promise<Webhook> {
-  const found = await webhooksOf(trx, mandatorId).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
-  if (!found) throw unknown();
-  checkVersion(found, expected);
-  return found;
-}
+const hold = (trx: Transaction, viewer: Viewer, id: number, expected?: Versions): Promise<Webhook> =>
+  holdRecord(webhooks.one(trx, viewer, id), webhooks.noun, expected);
 
 /** Locks a webhook against deletion until the transaction ends. @throws NotFound */
 export const keepWebhook = (trx: Transaction, viewer: Viewer, id: number): Promise<Webhook> => hold(trx, viewer, id);
@@ -151,47 +146,46 @@ export async function changeWebhook(
   checkUrl(config, changes.url);
   // Before the transaction, which would keep other readers of the feed waiting.
   const hasLost = changes.enabled === true && (await isLost(db, viewer, await getWebhook(db, viewer, id)));
-  return db.transaction().execute(async (trx) => {
-    const found = await hold(trx, viewer, id, expected);
-    const { name = found.name, url = found.url, enabled = found.enabled } = changes;
-    const kinds = changes.kinds ? [...new Set(changes.kinds)] : found.kinds;
-    const isSwitched = enabled !== found.enabled;
-    const isNarrowed = found.kinds.some((kind) => !kinds.includes(kind));
-    const isOther = isSwitched || isNarrowed || url !== found.url;
-    if (isNarrowed) await dropOtherKinds(trx, { mandatorId: viewer.mandatorId, webhookId: id }, kinds);
-    const changed = await update(trx, viewer, id)
-      .set({ name, url, kinds })
-      // A round that is under way uses the former address and kinds.
-      .$if(isOther, (query) => query.set(anew))
-      .$if(isSwitched, (query) =>
-        query.set({
-          disabled_at: enabled ? null : sql<Date>`now()`,
-          disabled_because: enabled ? null : 'Admin',
-          // The changes after the place are no longer kept: the webhook continues with the oldest that are.
-          ...(found.disabledBecause === 'HistoryLost' && hasLost && { seen_position: null, seen_micros: null }),
-        }),
-      )
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(refuseTaken);
-    if (changed.version === found.version) return changed;
-    if (isOther) await sendAtOnce(trx, viewer, id);
-    const record = { before: toldOf(found), after: toldOf(changed) };
-    await recordAct(trx, act, 'change webhook', subjectOf(changed), record);
-    return changed;
-  });
+  return db.transaction().execute((trx) =>
+    changeHeld(trx, act, webhooks, { id, expected }, async (found) => {
+      const { name = found.name, url = found.url, enabled = found.enabled } = changes;
+      const kinds = changes.kinds ? [...new Set(changes.kinds)] : found.kinds;
+      const isSwitched = enabled !== found.enabled;
+      const isNarrowed = found.kinds.some((kind) => !kinds.includes(kind));
+      const isOther = isSwitched || isNarrowed || url !== found.url;
+      if (isNarrowed) await dropOtherKinds(trx, { mandatorId: viewer.mandatorId, webhookId: id }, kinds);
+      const changed = await update(trx, viewer, id)
+        .set({ name, url, kinds })
+        // A round that is under way uses the former address and kinds.
+        .$if(isOther, (query) => query.set(anew))
+        .$if(isSwitched, (query) =>
+          query.set({
+            disabled_at: enabled ? null : sql<Date>`now()`,
+            disabled_because: enabled ? null : 'Admin',
+            // The changes after the place are no longer kept: the webhook continues with the oldest that are.
+            ...(found.disabledBecause === 'HistoryLost' && hasLost && { seen_position: null, seen_micros: null }),
+          }),
+        )
+        .returning(columns)
+        .executeTakeFirstOrThrow()
+        .catch(refuseTaken);
+      if (isOther) await sendAtOnce(trx, viewer, id);
+      return changed;
+    }),
+  );
 }
 
 /** Deletes a webhook with its waiting events and its deliveries. @throws Forbidden, NotFound, PreconditionFailed */
 export async function deleteWebhook(db: Database, act: Act, id: number, expected: Versions): Promise<Webhook> {
   const { viewer } = act;
   checkPublisher(viewer);
-  return db.transaction().execute(async (trx) => {
-    const found = await hold(trx, viewer, id, expected);
-    await trx.deleteFrom('webhook').where('mandator_id', '=', viewer.mandatorId).where('id', '=', id).execute();
-    await recordAct(trx, act, 'delete webhook', subjectOf(found));
-    return found;
-  });
+  return db
+    .transaction()
+    .execute((trx) =>
+      deleteHeld(trx, act, webhooks, { id, expected }, () =>
+        trx.deleteFrom('webhook').where('mandator_id', '=', viewer.mandatorId).where('id', '=', id).execute(),
+      ),
+    );
 }
 
 /**

@@ -78,6 +78,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/access.ts', 'src/tenants/service.ts'],
     ['src/access.ts', 'src/log.ts'],
   ],
+  records: [
+    ['src/records.ts', 'src/tenants/service.ts'],
+    ['src/records.ts', 'src/log.ts'],
+  ],
   context: [['src/context.ts', 'src/lessons/service.ts']],
   db: [
     ['src/db/database.ts', 'src/context.ts'],

@@ -1,0 +1,34 @@
+import { sql } from 'kysely';
+import type { Transaction } from './database.ts';
+
+/** Locks a tenant until the transaction ends: what others do under this lock waits, and is then seen by the next statement. */
+export const lockTenant = (trx: Transaction, mandatorId: number) =>
+  sql`select from mandator where id = ${mandatorId} for no key update`.execute(trx);
+
+/** Locks a row of a tenant, as `lockTenant` does the tenant. @returns whether there is such a row */
+export async function lockRow(
+  trx: Transaction,
+  table: 'display' | 'person' | 'room_problem',
+  mandatorId: number,
+  id: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from ${sql.table(table)} where mandator_id = ${mandatorId} and id = ${id}::bigint for no key update`.execute(
+    trx,
+  );
+  return rows.length > 0;
+}
+
+/** Keeps a row of a tenant from being deleted until the transaction ends. @returns whether there is such a row */
+export async function keepRow(
+  trx: Transaction,
+  table: 'location' | 'policy',
+  mandatorId: number,
+  id: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from ${sql.table(table)} where mandator_id = ${mandatorId} and id = ${id}::bigint for key share`.execute(
+    trx,
+  );
+  return rows.length > 0;
+}

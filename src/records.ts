@@ -1,0 +1,96 @@
+/** Records of a tenant with an id and a version: how they are found, held and changed. Each room writes its own tables. */
+import { checkVersion } from './access.ts';
+import { recordAct, type Subject } from './acts.ts';
+import type { Act, Versions, Viewer } from './context.ts';
+import type { Database, Transaction } from './db/database.ts';
+import type { ReadById } from './db/read-by-id.ts';
+import { NotFound } from './errors.ts';
+
+type Versioned = { version: number };
+type Find<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row | undefined>;
+type Get<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row>;
+/** A query for one record. */
+type One<Row> = { forNoKeyUpdate(): { executeTakeFirst(): Promise<Row | undefined> } };
+
+export type HeldKind<Row> = {
+  /** What people call it. */
+  noun: string;
+  one(db: Database, viewer: Viewer, id: number): One<Row>;
+  subjectOf(row: Row): Subject;
+  /** What the audit tells of it. */
+  toldOf(row: Row): object;
+};
+type Which = { id: number; expected: Versions };
+
+/** The message for a name that another record has. */
+export const nameTaken = (noun: string) => `Another ${noun} has this name already; choose another.`;
+
+/** The error for an id that is unknown, or another tenant's. */
+export const noRecord = (noun: string) => new NotFound(`There is no ${noun} of this id.`);
+
+/** Reads by id for those who may. @param check throws for all others */
+export const finderOf =
+  <Row>(byId: ReadById<Row>, check: (viewer: Viewer) => void): Find<Row> =>
+  async (db, viewer, id) => {
+    check(viewer);
+    return await byId(db, viewer.mandatorId, id);
+  };
+
+/** As `find`, but throws NotFound for an id that is unknown, or another tenant's. */
+export const getterOf =
+  <Row>(noun: string, find: Find<Row>): Get<Row> =>
+  async (db, viewer, id) => {
+    const found = await find(db, viewer, id);
+    if (!found) throw noRecord(noun);
+    return found;
+  };
+
+/**
+ * Reads a record and locks it against changes and deletion until the transaction ends.
+ * @throws NotFound, PreconditionFailed
+ */
+export async function holdRecord<Row extends Versioned>(one: One<Row>, noun: string, expected: Versions): Promise<Row> {
+  // A stronger lock would block the audit of changes by this person, whose foreign key needs the row to stay.
+  const found = await one.forNoKeyUpdate().executeTakeFirst();
+  if (!found) throw noRecord(noun);
+  checkVersion(found, expected);
+  return found;
+}
+
+/**
+ * Holds a record, changes it, and records that in the audit if it has another version then.
+ * @param write gets the record as it was, and returns it as it is
+ * @throws NotFound, PreconditionFailed; the errors of `write`
+ */
+export async function changeHeld<Row extends Versioned>(
+  trx: Transaction,
+  act: Act,
+  { noun, one, subjectOf, toldOf }: HeldKind<Row>,
+  { id, expected }: Which,
+  write: (found: Row) => Promise<Row>,
+): Promise<Row> {
+  const found = await holdRecord(one(trx, act.viewer, id), noun, expected);
+  const changed = await write(found);
+  if (changed.version === found.version) return changed;
+  const record = { before: toldOf(found), after: toldOf(changed) };
+  await recordAct(trx, act, `change ${noun}`, subjectOf(changed), record);
+  return changed;
+}
+
+/**
+ * Holds a record, deletes it, and records that in the audit.
+ * @returns the record as it was
+ * @throws NotFound, PreconditionFailed; the errors of `remove`
+ */
+export async function deleteHeld<Row extends Versioned>(
+  trx: Transaction,
+  act: Act,
+  { noun, one, subjectOf }: HeldKind<Row>,
+  { id, expected }: Which,
+  remove: () => Promise<unknown>,
+): Promise<Row> {
+  const found = await holdRecord(one(trx, act.viewer, id), noun, expected);
+  await remove();
+  await recordAct(trx, act, `delete ${noun}`, subjectOf(found));
+  return found;
+}
