@@ -14,7 +14,6 @@ import { Malformed, parameterFault } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
-import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { checkPeriod } from '../time/period.ts';
 import { type Spans, SpanWriter } from './spans.ts';
@@ -58,7 +57,7 @@ export async function listAvailability(
   writer = new SpanWriter(),
 ): Promise<ResourceAvailability[]> {
   checkReader(viewer);
-  checkWindow(query);
+  checkPeriod(query, mostDays);
   const { from, to, resourceIds, durationMinutes } = query;
   if (resourceIds && resourceIds.length > mostResources) throw tooMany();
   const rows = await executePrepared(db, 'availability', selectBusy(db, viewer, query).compile(db));
@@ -150,14 +149,6 @@ export function selectBusy(
 function tooMany(): Malformed {
   const message = `More than ${mostResources} resources are asked for; name a LocationId, MinCapacity, Equipment or fewer ResourceIds.`;
   return Malformed.of({ field: null, pointer: null, code: 'LimitExceeded', message });
-}
-
-function checkWindow({ from, to }: AvailabilityQuery): void {
-  checkPeriod({ from, to });
-  if (to.getTime() - from.getTime() > mostDays * dayLength)
-    throw Malformed.of(
-      parameterFault('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts`),
-    );
 }
 
 async function checkIds(db: Database, viewer: Viewer, ids: readonly number[]): Promise<void> {

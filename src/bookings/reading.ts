@@ -5,9 +5,11 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { countPerParent, type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
-import { Malformed, NotFound } from '../errors.ts';
+import { openSnapshot } from '../db/snapshot.ts';
+import { getterOf, noRecord } from '../records.ts';
 import { findLocation, findPersonFor, getResource, type Location, type Resource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
+import { checkPeriod } from '../time/period.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
 import type { BookingKey, ListFilter, SoughtBookings } from './selection.ts';
@@ -39,12 +41,8 @@ export async function findBooking(db: Database, viewer: Viewer, id: number): Pro
   return stored && mayShow(viewer, stored.resourceId) ? asSeenBy(viewer, stored) : undefined;
 }
 
-/** @throws Forbidden for a display; NotFound, also for a booking of another tenant, and of a resource that is hidden from the caller */
-export async function getBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
-  const found = await findBooking(db, viewer, id);
-  if (!found) throw new NotFound('There is no booking of this id.');
-  return found;
-}
+/** @throws Forbidden for a display; NotFound, also for a booking of a resource that is hidden from the caller */
+export const getBooking = getterOf('booking', findBooking);
 
 /** The person of an organizer; undefined for a viewer who may not read it. */
 export const findOrganizer = (db: Database, viewer: Viewer, personId: number) => findPersonFor(db, viewer, personId);
@@ -63,7 +61,7 @@ export const findLocationOf = (db: Database, viewer: Viewer, { locationId }: Boo
  */
 export async function readBack(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   const stored = await findStored(db, viewer.mandatorId, id);
-  if (!stored || !mayShow(viewer, stored.resourceId)) throw new NotFound('There is no booking of this id.');
+  if (!stored || !mayShow(viewer, stored.resourceId)) throw noRecord('booking');
   return asSeenBy(viewer, stored);
 }
 
@@ -136,7 +134,7 @@ export async function* listForFeed(
   { most, ...filter }: OfFeed,
 ): AsyncGenerator<Booking[]> {
   checkReader(viewer);
-  const trx = await db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
+  const trx = await openSnapshot(db);
   try {
     let after: BookingKey | undefined;
     for (let left = most; left > 0; left -= readAtOnce) {
@@ -175,18 +173,6 @@ function withWindow(filter: SoughtBookings): ListFilter {
 export function windowOf({ from: begin, to: end }: Pick<BookingFilter, 'from' | 'to'>): { from: Date; to: Date } {
   const from = begin ?? new Date();
   const to = end ?? new Date(from.getTime() + defaultDays * dayLength);
-  if (to <= from)
-    throw new Malformed('To must be after From, which is now when it is left out.', [
-      { field: 'To', pointer: null, code: 'InvalidValue', message: 'To: must be after From.' },
-    ]);
-  if (to.getTime() - from.getTime() > mostDays * dayLength)
-    throw new Malformed(`From and To may be at most ${mostDays} days apart; ask in parts.`, [
-      {
-        field: 'To',
-        pointer: null,
-        code: 'InvalidValue',
-        message: `To: is more than ${mostDays} days after From.`,
-      },
-    ]);
+  checkPeriod({ from, to }, mostDays);
   return { from, to };
 }

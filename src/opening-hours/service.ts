@@ -8,8 +8,10 @@ import { mayShow, mayShowSome, roomsShown } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
-import { type FieldError, Malformed, NotFound, parameterFault } from '../errors.ts';
+import { Malformed } from '../errors.ts';
+import { noRecord } from '../records.ts';
 import { addDays, dayLength } from '../time/days.ts';
+import { checkDays, isUsual } from '../time/period.ts';
 import { localDateOf } from '../time/zones.ts';
 import { type Hours, type OpenInterval, openIntervals } from './local-hours.ts';
 import { type Dates, hoursByResource, keyOf, readHours, type StoredException, type StoredRule } from './stored.ts';
@@ -168,7 +170,7 @@ export async function listForLocation(
   ]);
   const resources = location?.resources.filter(({ id }) => mayShow(viewer, id)) ?? [];
   const ids = resources.map(({ id }) => id);
-  if (!location || !mayShowSome(viewer, ids)) throw new NotFound('There is no location of this id.');
+  if (!location || !mayShowSome(viewer, ids)) throw noRecord('location');
   const timeZone = named ?? (viewer.timeZone || location.timeZone);
   return {
     locationId: location.id,
@@ -206,7 +208,7 @@ export async function getHoursOf(
   query: HoursQuery,
 ): Promise<HoursOfResource> {
   const found = await hoursOfResources(db, { viewer, parent: resourceId, asked: query });
-  if (!found) throw new NotFound('There is no resource of this id.');
+  if (!found) throw noRecord('resource');
   return found;
 }
 
@@ -218,8 +220,6 @@ function datesAround(query: HoursQuery): Dates {
   if (!isUsual(from) || !isUsual(to)) return { from: '2000-01-01', to: '2000-01-01' };
   return { from: addDays(from, -1), to: addDays(to, query.to === undefined ? 8 : 2) };
 }
-
-const isUsual = (date: string) => '1900' < date && date < '3000';
 
 /** @throws Malformed, in the same words for an unknown id and for one of another tenant */
 async function readZone(db: Database, viewer: Viewer, locationId: number): Promise<string> {
@@ -246,18 +246,8 @@ async function readZone(db: Database, viewer: Viewer, locationId: number): Promi
 const mostDays = 366;
 
 /** @throws Malformed with every fault */
-function readDates(query: HoursQuery, timeZone: string): { from: string; to: string } {
-  const faults: FieldError[] = [];
-  const fault = (field: string, text: string) => faults.push(parameterFault(field, 'InvalidValue', text));
-  for (const [field, date] of [
-    ['From', query.from],
-    ['To', query.to],
-  ] as const)
-    if (date !== undefined && !isUsual(date)) fault(field, 'must be in a year from 1900 to 2999');
-  const from = query.from ?? localDateOf(new Date(), timeZone);
-  const to = query.to ?? addDays(from, 6);
-  if (to < from) fault('To', `must not be before From, which is ${from}`);
-  else if (addDays(from, mostDays) <= to) fault('To', `must be at most ${mostDays} days from From, both included`);
-  if (faults.length > 0) throw Malformed.of(...faults);
-  return { from, to };
+function readDates({ from: begin, to }: HoursQuery, timeZone: string): { from: string; to: string } {
+  const from = begin ?? localDateOf(new Date(), timeZone);
+  checkDays({ from, to }, mostDays);
+  return { from, to: to ?? addDays(from, 6) };
 }

@@ -12,6 +12,7 @@ import { Malformed, parameterFault } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { listAllLocations, type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { addDays, dateText, dayLength, readDate, weekdayOf } from '../time/days.ts';
+import { checkDays } from '../time/period.ts';
 import { startOfDate, zoneFor } from '../time/zones.ts';
 import { type AskedTime, type Grouping, noUse, selectUse, type Use } from './query.ts';
 
@@ -85,7 +86,8 @@ export async function listWeekUse(db: Database, viewer: Viewer, of: UsageOf): Pr
 export async function findUsageOf(db: Database, viewer: Viewer, query: UsageQuery): Promise<UsageOf> {
   checkUsageReader(viewer);
   const { from, to, resourceIds: ids, ...filter } = query;
-  const days = checkDates(from, to);
+  checkDays({ from, to }, mostDays);
+  const days = readDate(to) - readDate(from) + 1;
   const rooms = await selectResources(
     db,
     viewer,
@@ -93,25 +95,11 @@ export async function findUsageOf(db: Database, viewer: Viewer, query: UsageQuer
     { limit: mostResources, after: undefined },
   ).execute();
   if (rooms.length > mostResources) throw Malformed.of(tooMany);
-  if (rooms.length * days > mostRoomDays)
-    throw refuse(
-      'To',
-      `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources`,
-    );
+  if (rooms.length * days > mostRoomDays) {
+    const text = `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources`;
+    throw Malformed.of(parameterFault('To', 'InvalidValue', text));
+  }
   return { from, to, rooms };
-}
-
-/** @returns the number of days @throws Malformed */
-function checkDates(from: string, to: string): number {
-  for (const [field, date] of [
-    ['From', from],
-    ['To', to],
-  ] as const)
-    if (!('1900' < date && date < '3000')) throw refuse(field, 'must be in a year from 1900 to 2999');
-  const days = readDate(to) - readDate(from) + 1;
-  if (days < 1) throw refuse('To', 'must not be before From');
-  if (days > mostDays) throw refuse('To', `must be at most ${mostDays} days from From, both included; ask in parts`);
-  return days;
 }
 
 const tooMany = {
@@ -120,8 +108,6 @@ const tooMany = {
   code: 'LimitExceeded',
   message: `More than ${mostResources} resources are asked for; name a LocationId or fewer ResourceIds.`,
 };
-
-const refuse = (field: string, text: string) => Malformed.of(parameterFault(field, 'InvalidValue', text));
 
 async function readUse(
   db: Database,

@@ -57,7 +57,7 @@ describe('a cursor past what ids may be', () => {
   });
 });
 
-describe('a period that ends before it begins is refused, also where it would find nothing', () => {
+describe('a period that ends before it begins, or is too long, is refused, also where it would find nothing', () => {
   const periods = Object.entries(paths).flatMap(([template, { get }]) => {
     const names = get?.parameters?.map(({ name }) => name) ?? [];
     return names.includes('From') && names.includes('To') ? [template.replace('/{mandator}', '')] : [];
@@ -75,6 +75,17 @@ describe('a period that ends before it begins is refused, also where it would fi
       400,
       expect.objectContaining({ Errors: [expect.objectContaining({ Field: 'To', Code: 'InvalidValue' })] }),
     ]);
+  });
+
+  test.each([
+    ['bookings', '2031-03-03T00:00:00Z', '2032-03-03T00:00:01Z'],
+    ['availability', '2031-03-03T00:00:00Z', '2031-06-03T00:00:01Z'],
+    ['usage/resources', '2031-03-03', '2032-03-03'],
+    ['opening-hours/all/:locationId', '2031-03-03', '2032-03-03'],
+  ])('GET %s from %s to %s is too long', async (template, from, to) => {
+    const address = template.replace(':locationId', String(service.tenant.locationId));
+    const answer = await admin.get(`/${address}?From=${from}&To=${to}`);
+    expect(answer).toMatchObject({ status: 400, body: { Errors: [{ Field: 'To', Code: 'InvalidValue' }] } });
   });
 
   const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schema.graphql'), 'utf8'));

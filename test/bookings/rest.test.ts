@@ -372,8 +372,8 @@ describe('GET bookings', () => {
   });
 
   test.each([
-    ['To=2027-01-01T00:00:00Z&From=2027-01-01T00:00:00Z', 'To must be after From'],
-    ['From=2027-01-01T00:00:00Z&To=2028-01-02T00:00:01Z', 'at most 366 days'],
+    ['To=2027-01-01T00:00:00Z&From=2027-01-01T00:00:00Z', 'To: must be after From, which is 2027-01-01T00:00:00.000Z'],
+    ['From=2027-01-01T00:00:00Z&To=2028-01-02T00:00:01Z', 'To: must be at most 366 days after From; ask in parts'],
     ['From=2027-01-01T00:00:00', 'must be a date-time'],
     ['From=2027-01-01', 'must be a date-time'],
     ['ResourceId=x', 'must be an id'],

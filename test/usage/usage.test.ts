@@ -371,7 +371,7 @@ describe('who may ask, and for what', () => {
     ['From=2027-06-07&To=2027-06-06', 'To'],
     ['From=2027-06-07&To=2028-06-07', 'To'],
     ['From=2027-06-31&To=2027-07-01', 'From'],
-    ['From=1800-01-01&To=1800-01-02', 'From'],
+    ['From=1899-12-31&To=1900-01-02', 'From'],
     [`${week}&LocationId=x`, 'LocationId'],
     [`${week}&Search=...`, 'Search'],
   ])('%s is refused', async (query, Field) => {
