@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Transaction } from '../db/database.ts';
 import { passIdsOf } from '../db/id-ranges.ts';
+import { openSnapshot } from '../db/snapshot.ts';
 import { damaged, type TablePart, type TableText, withTableFile, writeTableFile } from '../db/table-file.ts';
 import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
@@ -43,7 +44,7 @@ async function listAll(trx: Transaction): Promise<{ name: string; key: string }[
 }
 
 async function* contentOf(db: Database, code: string): AsyncGenerator<TableText> {
-  const trx = await db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
+  const trx = await openSnapshot(db);
   let written = 0;
   async function* rowsOf(ofTenant: { name: string; key: string }, id: number): AsyncGenerator<string> {
     await sql`

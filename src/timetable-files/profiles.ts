@@ -1,15 +1,16 @@
 /** Profiles store, under a name, how the files of a timetable are read. The only writer of timetable_profile. */
 import { sql } from 'kysely';
-import { checkImporter, checkVersion } from '../access.ts';
+import { checkImporter } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
-import { InvalidInput, memberFault, NotFound } from '../errors.ts';
+import { InvalidInput, memberFault } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
+import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, nameTaken } from '../records.ts';
 import type { Format, reading, TimetableRequest } from './wire.ts';
 
 /** The members of a request that a profile may give. */
@@ -26,11 +27,13 @@ const columns = ['id', 'name', 'version', sql<KeptReading>`reading`.as('reading'
 const profilesOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('timetable_profile').where('mandator_id', '=', mandatorId).select(columns);
 
-const unknown = () => new NotFound('There is no timetable profile of this id.');
-const refuseTaken = refuseDuplicate('Another timetable profile has this name already; choose another.');
-
-const subjectOf = ({ id, name }: Profile) => ({ noun: 'TimetableProfile' as const, id, name });
-const toldOf = ({ name, reading: kept }: Profile) => ({ name, ...kept });
+const profiles: HeldKind<Profile> = {
+  noun: 'timetable profile',
+  one: (db, viewer, id) => profilesOf(db, viewer).where('id', '=', id),
+  subjectOf: ({ id, name }) => ({ noun: 'TimetableProfile', id, name }),
+  toldOf: ({ name, reading: kept }) => ({ name, ...kept }),
+};
+const refuseTaken = refuseDuplicate(nameTaken(profiles.noun));
 
 const ofName = (name: string) => sql<boolean>`name_key = name_key(${name})`;
 
@@ -49,17 +52,10 @@ export async function listProfiles(
 const profileById = readById<Profile>('timetable profile by id', (from) => from('timetable_profile').select(columns));
 
 /** @throws Forbidden */
-export async function findProfile(db: Database, viewer: Viewer, id: number): Promise<Profile | undefined> {
-  checkImporter(viewer);
-  return await profileById(db, viewer.mandatorId, id);
-}
+export const findProfile = finderOf(profileById, checkImporter);
 
-/** @throws Forbidden; NotFound, also for a profile of another tenant */
-export async function getProfile(db: Database, viewer: Viewer, id: number): Promise<Profile> {
-  const found = await findProfile(db, viewer, id);
-  if (!found) throw unknown();
-  return found;
-}
+/** @throws Forbidden, NotFound */
+export const getProfile = getterOf(profiles.noun, findProfile);
 
 export type NewProfile = { name: string; reading: KeptReading };
 
@@ -92,17 +88,10 @@ export function createProfile(db: Database, act: Act, { name, reading: kept }: N
       .returning(columns)
       .executeTakeFirstOrThrow()
       .catch(refuseTaken);
-    await recordAct(trx, act, 'create timetable profile', subjectOf(made), { before: null, after: toldOf(made) });
+    const record = { before: null, after: profiles.toldOf(made) };
+    await recordAct(trx, act, 'create timetable profile', profiles.subjectOf(made), record);
     return made;
   });
-}
-
-/** @throws NotFound, PreconditionFailed */
-async function hold(trx: Transaction, viewer: Viewer, id: number, expected: Versions): Promise<Profile> {
-  const found = await profilesOf(trx, viewer).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
-  if (!found) throw unknown();
-  checkVersion(found, expected);
-  return found;
 }
 
 /**
@@ -118,42 +107,34 @@ export function changeProfile(
 ): Promise<Profile> {
   const { viewer } = act;
   checkImporter(viewer);
-  return db.transaction().execute(async (trx) => {
-    const found = await hold(trx, viewer, id, expected);
-    const changed = await trx
-      .updateTable('timetable_profile')
-      .set({
-        name: name ?? found.name,
-        reading: writeReading({ ...found.reading, ...changes }),
-      })
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', id)
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(refuseTaken);
-    if (changed.version === found.version) return changed;
-    await recordAct(trx, act, 'change timetable profile', subjectOf(changed), {
-      before: toldOf(found),
-      after: toldOf(changed),
-    });
-    return changed;
-  });
+  return db.transaction().execute((trx) =>
+    changeHeld(trx, act, profiles, { id, expected }, (found) =>
+      trx
+        .updateTable('timetable_profile')
+        .set({
+          name: name ?? found.name,
+          reading: writeReading({ ...found.reading, ...changes }),
+        })
+        .where('mandator_id', '=', viewer.mandatorId)
+        .where('id', '=', id)
+        .returning(columns)
+        .executeTakeFirstOrThrow()
+        .catch(refuseTaken),
+    ),
+  );
 }
 
 /** Deletes a profile; what was imported with it stays. @throws Forbidden, NotFound, PreconditionFailed */
 export function deleteProfile(db: Database, act: Act, id: number, expected: Versions): Promise<Profile> {
   const { viewer } = act;
   checkImporter(viewer);
-  return db.transaction().execute(async (trx) => {
-    const found = await hold(trx, viewer, id, expected);
-    await trx
-      .deleteFrom('timetable_profile')
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', id)
-      .execute();
-    await recordAct(trx, act, 'delete timetable profile', subjectOf(found));
-    return found;
-  });
+  return db
+    .transaction()
+    .execute((trx) =>
+      deleteHeld(trx, act, profiles, { id, expected }, () =>
+        trx.deleteFrom('timetable_profile').where('mandator_id', '=', viewer.mandatorId).where('id', '=', id).execute(),
+      ),
+    );
 }
 
 type Lists = 'Periods' | 'Rooms' | 'SharedRooms';
