@@ -123,8 +123,8 @@ export function checkActor(viewer: Viewer): void {
   if (!isDisplay(viewer) || viewer.display?.mayBook) return;
   throw new Forbidden(
     viewer.display
-      ? 'This display shows its rooms and books nothing; ask an Admin to allow booking for this display.'
-      : 'A display books, changes and releases nothing; use the PIN of a user.',
+      ? 'This display may not book; ask an Admin to allow it.'
+      : 'A display may not book, change or release; use the PIN of a user.',
   );
 }
 
@@ -132,19 +132,18 @@ export function checkActor(viewer: Viewer): void {
 export function checkUndoer(viewer: Viewer): void {
   checkActor(viewer);
   if (!isDisplay(viewer))
-    throw new Forbidden('Only a display takes back what it did; change or cancel the booking instead.');
+    throw new Forbidden('Only a display can undo its own last action; change or cancel the booking instead.');
 }
 
 /** The id of the display that calls. @throws Forbidden for callers that are no paired device */
 export function getOwnDisplay({ display }: Viewer): number {
-  if (!display)
-    throw new Forbidden('Only a paired display is known as one; pair a device and call with its own token.');
+  if (!display) throw new Forbidden('Only a paired display may do this; pair a device and use its token.');
   return display.displayId;
 }
 
 /** @throws Forbidden for a display, also for one that may book */
 export function checkBooker(viewer: Viewer): void {
-  if (isDisplay(viewer)) throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
+  if (isDisplay(viewer)) throw new Forbidden('A display may not change or cancel bookings; use the PIN of a user.');
 }
 
 /** Whether the caller books for itself only: an Importer has no more rights over bookings than a User. */
@@ -153,7 +152,7 @@ const actsForItself = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'Use
 /** @throws Forbidden for a User or an Importer who blocks a resource */
 export function checkKind({ role }: Viewer, kind: string): void {
   if (kind === 'Block' && actsForItself({ role }))
-    throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
+    throw new Forbidden('Only an Admin may block a resource; ask an Admin of your tenant.');
 }
 
 type ForOthers = Pick<Policy, 'mayBookForOthers'> | null;
@@ -162,14 +161,14 @@ export function checkOnBehalf(viewer: Viewer, policy: ForOthers, organizerId: nu
   if (!actsForItself(viewer) || organizerId === viewer.personId) return;
   if (policy && isOfSome(viewer, policy.mayBookForOthers)) return;
   throw new Forbidden(
-    'Only an Admin, or a group that the policy of the resource names, books for somebody else; leave OrganizerId out to book for yourself.',
+    'Only an Admin, or a member of a group that the policy of the resource names, may book for another person; leave OrganizerId out to book for yourself.',
   );
 }
 
 /** @throws Forbidden for a User or an Importer who neither made nor organizes the booking; an Admin or a display may change any */
 export function checkOwner({ role, personId }: Viewer, owners: readonly (number | null)[]): void {
   if (actsForItself({ role }) && !owners.includes(personId))
-    throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
+    throw new Forbidden('This booking belongs to another person; ask its organizer or an Admin.');
 }
 
 /** Whether the caller may book in the past and outside of opening hours, and beyond the limits of policies. */
@@ -196,7 +195,7 @@ export function checkMayBook(
 ): void {
   if (!policy || mayBookUnder(viewer, policy)) return;
   throw new Forbidden(
-    `The policy ${policy.name} lets certain groups alone book ${name}; choose another resource, or ask an Admin to add you to one of them.`,
+    `Under the policy ${policy.name}, only certain groups may book ${name}; choose another resource, or ask an Admin to add you to one of these groups.`,
   );
 }
 
@@ -241,13 +240,13 @@ export const mayDecide = (viewer: Viewer, policy: Policy | null): boolean =>
 export function checkDecider(viewer: Viewer, { name, policy }: { name: string; policy: Policy | null }): void {
   if (mayDecide(viewer, policy)) return;
   throw new Forbidden(
-    `Only an Admin and the groups that the policy of ${name} names decide about its requests; ask one of them.`,
+    `Only an Admin, or a member of a group that the policy of ${name} names, may decide about its requests; ask one of them.`,
   );
 }
 
 /** @throws Forbidden for a display */
 export function checkBatchUser(viewer: Viewer): void {
-  if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
+  if (isDisplay(viewer)) throw new Forbidden('A display may not use lesson batches; use the PIN of a user.');
 }
 
 /** Whether the caller sees only its own batches: those of others name rooms, of which some are hidden from the caller. */
@@ -264,27 +263,27 @@ export function checkImporter(viewer: Viewer, onConflict?: 'Fail' | 'Skip' | 'Di
   if (role !== 'User') return;
   if (!usersMayImport)
     throw new Forbidden(
-      'Only an Importer or an Admin sends, changes, deletes and cancels lessons; ask an Admin for the role Importer, or to let all Users import.',
+      'Only an Importer or an Admin may send, change, delete or cancel lessons; ask an Admin for the role Importer, or to let all Users import.',
     );
   if (onConflict === 'Displace')
     throw new Forbidden(
-      'Only an Importer or an Admin displaces bookings; send it with OnConflict=Fail or Skip, or ask an Admin for the role Importer.',
+      'Only an Importer or an Admin may displace bookings; use OnConflict=Fail or Skip, or ask an Admin for the role Importer.',
     );
 }
 
 const onlyAdmins =
   (act: string) =>
   ({ role }: Viewer): void => {
-    if (role !== 'Admin') throw new Forbidden(`Only an Admin ${act}; ask one of yours.`);
+    if (role !== 'Admin') throw new Forbidden(`Only an Admin ${act}; ask an Admin of your tenant.`);
   };
 
 // Each throws Forbidden unless the caller is an Admin; call it before any lookup.
-export const checkAdmin = onlyAdmins('manages persons, PINs, locations, resources and their opening hours');
-export const checkOverseer = onlyAdmins('sees how the calendars of the mail server are doing');
-export const checkCaretaker = onlyAdmins('sees and settles problems of rooms');
-export const checkAuditor = onlyAdmins('reads what Admins have done');
-export const checkPublisher = onlyAdmins('manages webhooks, and sees what was sent to them');
-export const checkUsageReader = onlyAdmins('sees how resources are used');
+export const checkAdmin = onlyAdmins('may manage persons, PINs, locations, resources and their opening hours');
+export const checkOverseer = onlyAdmins('may see the status of the calendars on the mail server');
+export const checkCaretaker = onlyAdmins('may see and settle problems of rooms');
+export const checkAuditor = onlyAdmins('may read the audit');
+export const checkPublisher = onlyAdmins('may manage webhooks and see their deliveries');
+export const checkUsageReader = onlyAdmins('may see usage figures');
 
 /** @throws Forbidden unless the caller is an Admin, or asks about itself: its groups, its timetable */
 export function checkPersonReader(viewer: Viewer, personId: number | undefined): void {

@@ -74,15 +74,15 @@ export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
 /** The metrics of streams. */
 const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges']> => ({
   roomgate_streams_open: {
-    help: 'GraphQL streams that are open, over SSE and WebSocket together',
+    help: 'Open GraphQL streams, over SSE and WebSocket together',
     read: () => graphql().streamCount(),
   },
   roomgate_streams_stalled: {
-    help: 'GraphQL streams over SSE whose readers take nothing at the moment',
+    help: 'GraphQL streams over SSE whose clients are not reading at the moment',
     read: () => graphql().stalledCount(),
   },
   roomgate_streams_cut_total: {
-    help: 'GraphQL streams over SSE, and WebSockets, that were cut because nobody read them',
+    help: 'GraphQL streams over SSE, and WebSockets, that were closed because their clients did not read',
     read: () => graphql().cutCount(),
   },
 });
@@ -121,7 +121,11 @@ export function createApp(context: Context, health: Health): App {
     sessionOf: (request) => sessionOf(request, context.config, true),
     countRequest(viewer, uses) {
       countRequest(context, viewer, uses);
-      identity.noteUse(viewer).catch((error: unknown) => context.log.warn({ err: String(error) }, 'use not noted'));
+      identity
+        .noteUse(viewer)
+        .catch((error: unknown) =>
+          context.log.warn({ err: String(error) }, 'the use of a session could not be recorded'),
+        );
     },
   });
   const authenticated = authenticate(identity);

@@ -38,7 +38,7 @@ export class ConfigError extends Error {}
 
 /** The refusal of a well-formed Pepper that is not the one of the database. */
 export const wrongPepper =
-  'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see docs/recovery.md#when-the-pepper-is-lost if it is lost';
+  'Pepper: does not match the secrets of this database, so that no PIN, token or display would be valid; set the right one, or see docs/recovery.md#when-the-pepper-is-lost if it is lost';
 
 /** @param setting the setting that names the file, for the message */
 function readJson(file: string, setting: string): unknown {
@@ -46,7 +46,7 @@ function readJson(file: string, setting: string): unknown {
   try {
     text = fs.readFileSync(file, 'utf8');
   } catch {
-    throw new ConfigError(`${file}: cannot be read; set ${setting} to another file, or make this one`);
+    throw new ConfigError(`${file}: cannot be read; name another file in ${setting}, or create this one`);
   }
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));

@@ -32,11 +32,11 @@ export function watchForUncaught(log: FaultLog): void {
     const err = error instanceof Error ? error.stack : String(error);
     const fail = running.getStore()?.fail;
     if (fail) {
-      log.error({ err }, 'uncaught in a piece of work, which ends');
+      log.error({ err }, 'uncaught error in a task or request, which ends');
       fail(error);
       return;
     }
-    log.fatal({ err }, 'uncaught; the process ends');
+    log.fatal({ err }, 'uncaught error; the process ends');
     process.exit(1);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The errors that clients are told of. Services throw them; rest/errors and graphql/errors write them. Anything else that is
- * thrown is a fault of ours: answered 500, masked, with a TraceId.
+ * The errors that are reported to clients. Services throw them; rest/errors and graphql/errors write them. Any other error is a
+ * bug: it is answered 500, without details but with a TraceId.
  */
 /** One fault of an input. `field` is its name on the wire, `pointer` a JSON pointer (RFC 6901) into the body. */
 export type FieldError = {
@@ -100,7 +100,7 @@ export class MethodNotAllowed extends DomainError {
   readonly allow: string[];
   /** @param allow the methods that are possible; GET stands for HEAD too in the message */
   constructor(method: string | undefined, allow: string[]) {
-    super(`${method} is not possible here; use ${allow.filter((one) => one !== 'HEAD').join(' or ')}.`);
+    super(`${method} is not supported here; use ${allow.filter((one) => one !== 'HEAD').join(' or ')}.`);
     this.allow = allow;
   }
 }

@@ -95,7 +95,7 @@ async function loadServer({ Role }: Config) {
   return server;
 }
 
-async function serve(tell: Parameters<Host['serve']>[0], begun?: Promise<ServingBegun>): Promise<void> {
+async function serve(started: Parameters<Host['serve']>[0], begun?: Promise<ServingBegun>): Promise<void> {
   const { written, log, stop, stopped, siblings, settled } = await (begun ?? beginServing());
   if (!settled) return await superviseServers(written, log, stop);
   // Loads while PostgreSQL starts. An error is reported below, where the module is needed.
@@ -108,22 +108,22 @@ async function serve(tell: Parameters<Host['serve']>[0], begun?: Promise<Serving
     const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
     // Writes the cache now, so that the next start has it even if this process is killed.
     flushCompileCache();
-    const told = server.ready.then(async () => {
+    const announced = server.ready.then(async () => {
       siblings?.announce(Port);
-      if (siblings?.isFirst !== false) await outlast(stop, () => tell(server.context, local !== undefined), log);
+      if (siblings?.isFirst !== false) await outlast(stop, () => started(server.context, local !== undefined), log);
       giveBackMemory();
     });
     // Work that hangs must not keep the process alive; everything that was answered is in the database.
     const leave = (code: number) =>
       setTimeout(
         () => {
-          log.warn('the process ends before all that it was doing has ended');
+          log.warn('the process ends although some work has not ended');
           process.exit(code);
         },
         written.DrainSeconds * 1_000 + 9_500,
       ).unref();
     try {
-      await Promise.race([stopped, told.then(() => stopped)]);
+      await Promise.race([stopped, announced.then(() => stopped)]);
       leave(0);
     } catch (error) {
       leave(1);
@@ -217,7 +217,7 @@ const host: Omit<Host, 'serve'> = {
  * @returns the exit code
  */
 export async function run(argv: readonly string[], begun?: Promise<ServingBegun>): Promise<number> {
-  const program = createProgram({ ...host, serve: (tell) => serve(tell, begun) });
+  const program = createProgram({ ...host, serve: (started) => serve(started, begun) });
   const code = await runProgram(program, argv, watchOutput());
   // The channel to a supervisor must not keep a finished process alive.
   process.channel?.unref();

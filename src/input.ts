@@ -53,7 +53,7 @@ export function inPascalCase(sent: unknown): unknown {
       Object.entries(value).map(([key, member]) => {
         const name = upperFirst(key);
         if (!isStorable(key)) throw unreadable(keys, `a name ${notStorable}`);
-        if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
+        if (names.has(name)) throw unreadable([...keys, key], `is sent in two spellings; send one`);
         names.add(name);
         return [name, inner(key, member)];
       }),

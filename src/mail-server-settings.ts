@@ -20,10 +20,12 @@ export const mailCalendar = z.strictObject({
     .regex(mailboxForm, 'must be an e-mail address or the name of an account')
     .describe("The room's address on the mail server."),
   ResourceName: text.describe('The name of the resource.'),
-  LocationName: text.optional().describe('Its location, where several have a resource of this name.'),
+  LocationName: text.optional().describe('Its location, if several have a resource with this name.'),
   Url: text
     .optional()
-    .describe('ICalendar: where it is published, also as webcal, relative to the Url of the server. Secret.'),
+    .describe(
+      'ICalendar: the address at which it is published, also as webcal or relative to the Url of the server. Secret.',
+    ),
 });
 
 const wrongKey = 'must be the JSON of a service account, with client_email and private_key';
@@ -81,17 +83,17 @@ const withAddresses = <Server extends Published>(server: Server): Server => ({
 export const mailServer = z
   .strictObject(
     {
-      Kind: z.enum(['Ews', 'Graph', 'CalDav', 'Google', 'ICalendar']).describe('Which protocol it speaks.'),
+      Kind: z.enum(['Ews', 'Graph', 'CalDav', 'Google', 'ICalendar']).describe('The protocol of the mail server.'),
       Url: z
         .string({ error: notSafe })
         .refine(isSafeAuthority, notSafe)
         .describe(
-          'Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. Google: `https://www.googleapis.com/calendar/v3`. CalDav: its root, or the address of a calendar with `{user}` or `{mailbox}` in it. ICalendar: such an address of published calendars, or where the addresses in `Calendars` begin.',
+          'Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. Google: `https://www.googleapis.com/calendar/v3`. CalDav: the root of the server, or the address of a calendar with `{user}` or `{mailbox}` in it. ICalendar: such an address of published calendars, or the base of the addresses in `Calendars`.',
         ),
       User: text
         .optional()
         .describe(
-          "Ews, CalDav: the account that reads the rooms' calendars. Google: as whom the service account acts, where the domain lets it.",
+          "Ews, CalDav: the account that reads the rooms' calendars. Google: the user that the service account impersonates, if the domain allows it.",
         ),
       Password: text.optional().describe('Ews, CalDav: its password.'),
       TokenUrl: z
@@ -99,13 +101,13 @@ export const mailServer = z
         .refine(isSafeAuthority, notSafe)
         .optional()
         .describe(
-          'Graph, and Ews with tokens: the token endpoint (OAuth 2.0 client credentials). Google: `https://oauth2.googleapis.com/token` when left out.',
+          'Graph, and Ews with tokens: the token endpoint (OAuth 2.0 client credentials). Google: `https://oauth2.googleapis.com/token` by default.',
         ),
-      ClientId: text.optional().describe('Graph, and Ews with tokens: as whom a token is asked for.'),
-      ClientSecret: text.optional().describe('Graph, and Ews with tokens: the secret that goes with ClientId.'),
+      ClientId: text.optional().describe('Graph, and Ews with tokens: the client id for the token endpoint.'),
+      ClientSecret: text.optional().describe('Graph, and Ews with tokens: the secret of ClientId.'),
       Scope: text
         .optional()
-        .describe('Graph, Google, and Ews with tokens: the scope that is asked for, where the usual one is not right.'),
+        .describe('Graph, Google, and Ews with tokens: the scope to request, if the default is not right.'),
       ServiceAccountKey: serviceAccountKey
         .optional()
         .describe('Google: the key of the service account, the JSON that Google gives.'),
@@ -114,18 +116,18 @@ export const mailServer = z
         .max(10_000)
         .optional()
         .describe(
-          'Which calendars are read; when left out, those of all active resources with a `Mailbox`. In a variable as JSON.',
+          'The calendars that are read; by default those of all active resources with a `Mailbox`. In a variable as JSON.',
         ),
       PollMinutes: wholeNumber(1, 1_440)
         .optional()
-        .describe('ICalendar: minutes between two readings, 15 when left out; more where the publisher asks for it.'),
+        .describe('ICalendar: minutes between two readings, 15 by default; more if the publisher asks for it.'),
       TrustedOrigins: origins
         .optional()
         .describe(
-          'ICalendar: servers that are asked although they are inside of the network, or answer over http; not where another one leads to them. Elsewhere calendars are read over https, from addresses of the internet.',
+          'ICalendar: servers that are trusted although their addresses are private or they use http; a redirect from another server to one of them is not followed. All others must use https and have public addresses.',
         ),
-      PastDays: wholeNumber(0, 31).default(1).describe('Days before today that are booked.'),
-      FutureDays: wholeNumber(1, 1_098).default(365).describe('Days after today that are booked.'),
+      PastDays: wholeNumber(0, 31).default(1).describe('How many days before today are booked.'),
+      FutureDays: wholeNumber(1, 1_098).default(365).describe('How many days after today are booked.'),
     },
     {
       error:

@@ -22,7 +22,7 @@ function stop(fault) {
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 9))
   stop(
-    `roomgate needs Node.js 24.9 or later, and ${process.execPath} is ${process.version}: ${install}, which brings one ` +
+    `roomgate needs Node.js 24.9 or later, but ${process.execPath} is ${process.version}: ${install}, which installs one ` +
       'unless optional packages are left out',
   );
 
@@ -41,5 +41,5 @@ try {
   // The local PostgreSQL would keep running.
   const settled = await begun?.then((beginning) => beginning.settled).catch(() => undefined);
   await settled?.local?.stop();
-  stop(`Its packages are not all there: ${install}\n${error.message}`);
+  stop(`Some packages are missing: ${install}\n${error.message}`);
 }

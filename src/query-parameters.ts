@@ -58,24 +58,24 @@ export const oneOf = <Values extends z.util.EnumLike>(values: z.ZodEnum<Values>,
 /** The order of a list. */
 export const sortOrder = z
   .enum(['Ascending', 'Descending'])
-  .meta({ id: 'SortOrder', description: 'From the earliest to the latest, or the other way round.' });
+  .meta({ id: 'SortOrder', description: 'From the earliest to the latest, or the reverse.' });
 
 /** A text search; the caller describes what is searched. */
 export const search = (description: string) =>
   z
     .string()
     .max(100)
-    .regex(/[\p{L}\p{N}]/u, 'must have a letter or a digit')
+    .regex(/[\p{L}\p{N}]/u, 'must contain a letter or a digit')
     .optional()
     .meta({
-      description: `${description} Each word must be the beginning of one there, in whatever case, accents aside.`,
+      description: `${description} Each word must be the beginning of a word there, regardless of case and accents.`,
     });
 
 /** Filters of resources. */
 export const resourceFilter = {
-  Search: search('Only those whose name, location, kind and equipment have these words.'),
-  Kind: z.string().min(1).max(50).optional().meta({ description: 'Only those of this kind, in whatever case.' }),
-  MinCapacity: whole(0, 1_000_000).optional().meta({ description: 'Only those for at least so many persons.' }),
+  Search: search('Only resources whose name, location, kind and equipment contain these words.'),
+  Kind: z.string().min(1).max(50).optional().meta({ description: 'Only resources of this kind, regardless of case.' }),
+  MinCapacity: whole(0, 1_000_000).optional().meta({ description: 'Only resources for at least this many persons.' }),
   Equipment: z
     .preprocess((sent) => [sent].flat(), z.array(z.string().min(1).max(100)).max(20))
     .optional()
@@ -83,7 +83,7 @@ export const resourceFilter = {
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 100 },
       maxItems: 20,
-      description: 'Only those that have all of this.',
+      description: 'Only resources with all of this equipment.',
     }),
 };
 
@@ -92,9 +92,9 @@ export const paging = {
   Limit: whole(1, mostId)
     .optional()
     .meta({
-      description: `Most items of the page; 50 when left out, and above ${mostPerPage} as ${mostPerPage}.`,
+      description: `The page size; 50 by default. Values above ${mostPerPage} count as ${mostPerPage}.`,
     }),
-  Cursor: z.string().max(longestCursor).optional().meta({ description: 'The `NextCursor` of the page before.' }),
+  Cursor: z.string().max(longestCursor).optional().meta({ description: 'The `NextCursor` of the previous page.' }),
 };
 
 /** The parameter of a read that may wait (contract 4.4). */

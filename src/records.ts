@@ -18,7 +18,7 @@ export type HeldKind<Row> = {
   one(db: Database, viewer: Viewer, id: number): One<Row>;
   subjectOf(row: Row): Subject;
   /** What the audit tells of it. */
-  toldOf(row: Row): object;
+  auditedMembers(row: Row): object;
 };
 type Which = { id: number; expected: Versions };
 
@@ -65,14 +65,14 @@ export async function holdRecord<Row extends Versioned>(one: One<Row>, noun: str
 export async function changeHeld<Row extends Versioned>(
   trx: Transaction,
   act: Act,
-  { noun, one, subjectOf, toldOf }: HeldKind<Row>,
+  { noun, one, subjectOf, auditedMembers }: HeldKind<Row>,
   { id, expected }: Which,
   write: (found: Row) => Promise<Row>,
 ): Promise<Row> {
   const found = await holdRecord(one(trx, act.viewer, id), noun, expected);
   const changed = await write(found);
   if (changed.version === found.version) return changed;
-  const record = { before: toldOf(found), after: toldOf(changed) };
+  const record = { before: auditedMembers(found), after: auditedMembers(changed) };
   await recordAct(trx, act, `change ${noun}`, subjectOf(changed), record);
   return changed;
 }

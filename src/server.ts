@@ -60,16 +60,14 @@ export async function startServer(
   // Thousands of door signs reconnect at once after a restart.
   server.listen({ port: settings.Port, host: settings.Host, backlog: 4_096 });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(
-      `Port: ${settings.Host}:${settings.Port} cannot be listened on (${error.code}); set another Port`,
-    );
+    throw new ConfigError(`Port: cannot listen on ${settings.Host}:${settings.Port} (${error.code}); set another Port`);
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
   // Without a collector, none of OpenTelemetry is loaded.
   const traces = config.Tracing.Endpoint && (await import('./tracing-export.ts')).openTraces(config, log);
   const opened = await openContext(config, log, rateWindow);
   const context = traces ? { ...opened, traces } : opened;
-  for (const line of config.warnings) log.warn({ setting: line }, 'a member of the settings files is not known');
+  for (const line of config.warnings) log.warn({ setting: line }, 'the settings files have an unknown member');
   /** Aborted when clients should send no new requests; those that come are still answered. */
   const leaving = new AbortController();
   const stopping = new AbortController();

@@ -31,7 +31,7 @@ export const daysOrForEver = (meaning: string) =>
     .default(0)
     .describe(`${meaning} 0: for ever.`);
 
-export const wrongProxy = 'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
+export const wrongProxy = 'must be a number of hops from 0 to 10, or addresses and networks separated by commas';
 export const networks = z
   .string()
   .refine((text) => text.split(',').every((part) => network.safeParse(part.trim()).success), wrongProxy);
@@ -63,25 +63,25 @@ const wrongOrigin =
 const origin = z
   .string({ error: wrongOrigin })
   .refine((text) => !text.includes('*'), {
-    error: 'must name one site: list each origin whose pages may call; there is no sign for all of them',
+    error: 'must name one site: list each origin whose pages may call the API; there is no wildcard',
     abort: true,
   })
   .refine((text) => isSafeAuthority(text) && new URL(text).pathname === '/', wrongOrigin)
   .transform((text) => new URL(text).origin);
 
 export const origins = z
-  .array(origin, { error: 'must be a list of origins; in an environment variable with commas between them' })
-  .max(100, 'must hold 100 origins or fewer');
+  .array(origin, { error: 'must be a list of origins; in an environment variable separated by commas' })
+  .max(100, 'must have at most 100 origins');
 
 export const notSafe = 'must be an https URL (http on this machine only), without query or password';
 
 export const mandator = z
   .string()
   .refine((code) => !reservedNames.has(code.toLowerCase()), {
-    error: 'no mandator can have this name, it is reserved',
+    error: 'this name is reserved, so no mandator can have it',
     abort: true,
   })
-  .regex(mandatorForm, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
+  .regex(mandatorForm, 'the code of a mandator has 1 to 64 characters of a-z, 0-9, - and _');
 
 /** A URL that may have a query; mail servers append their own parameters. */
 export const endpoint = z
@@ -94,11 +94,11 @@ export const endpoint = z
 export const holidaySettings = z.strictObject({
   IntervalHours: wholeNumber(1, 720)
     .default(6)
-    .describe('Hours between two readings of a holiday calendar at its address.'),
+    .describe('Hours between two readings of the address of a holiday calendar.'),
   TrustedOrigins: origins
     .default([])
     .describe(
-      'Servers of holiday calendars that are asked although they are inside of the network, or answer over http. Elsewhere calendars are read over https, from addresses of the internet.',
+      'Servers of holiday calendars that are trusted although their addresses are private or they use http. All others must use https and have public addresses.',
     ),
 });
 
@@ -106,7 +106,7 @@ export const webhookSettings = z.strictObject({
   TrustedOrigins: origins
     .default([])
     .describe(
-      'Receivers of events that are sent to although they are inside of the network, or listen over http: at any path, by the Admins of all tenants, who are not shown what they answer. Elsewhere events are sent over https, to addresses of the internet.',
+      'Receivers of events that are trusted although their addresses are private or they use http. Admins of every tenant can send to any path there, but do not see the answers. All others must use https and have public addresses.',
     ),
 });
 
@@ -119,23 +119,23 @@ export const tracingSettings = z.strictObject({
     )
     .optional()
     .describe(
-      'The collector that takes traces by OTLP over HTTP in JSON, below `/v1/traces`. Left out: nothing is recorded.',
+      'The collector that receives traces by OTLP over HTTP in JSON, below `/v1/traces`. Without it nothing is recorded.',
     ),
   OneIn: wholeNumber(1, 1_000_000)
     .default(1)
     .describe(
-      'Of how many traces that begin here one is recorded. Where a caller sends `traceparent`, its flag decides instead.',
+      'One in this many traces that begin here is recorded. If a caller sends `traceparent`, its flag decides instead.',
     ),
 });
 
 export const sessionSettings = z.strictObject({
   IdleMinutes: wholeNumber(1, 10_080)
     .default(120)
-    .describe('Minutes without a call after which a session of the console ends.'),
-  LongestHours: wholeNumber(1, 8_760).default(12).describe('Hours after which it ends, however much it is used.'),
+    .describe('A session of the console ends after this many minutes without a call.'),
+  LongestHours: wholeNumber(1, 8_760).default(12).describe('A session ends after this many hours, even if it is used.'),
   PerPerson: wholeNumber(1, 1_000)
     .default(20)
-    .describe('Sessions that a person may have at a time; a further one ends the oldest.'),
+    .describe('How many sessions a person may have at a time; a further one ends the oldest.'),
 });
 
 export const identityProvider = z
@@ -150,38 +150,35 @@ export const identityProvider = z
       .string()
       .refine(isSafeAuthority, notSafe)
       .optional()
-      .describe('External: the issuer; discovery leads to the rest.'),
+      .describe('External: the issuer; its discovery document names the endpoints.'),
     Audience: text
       .default('service_api')
-      .describe('External: what tokens must be made for; their scope must hold `service_api`.'),
+      .describe('External: the audience of tokens; their scope must include `service_api`.'),
     ClientId: text
       .optional()
       .describe(
-        'External: as whom the provider is asked about opaque tokens, and people sign in to the console; without it only JWTs are taken.',
+        'External: the client that introspects opaque tokens and signs people in to the console; without it only JWTs are accepted.',
       ),
-    ClientSecret: text.optional().describe('External: the secret that goes with ClientId.'),
+    ClientSecret: text.optional().describe('External: the secret of ClientId.'),
     TenantClaim: text.default('tenant').describe('External: the claim that names the mandator.'),
     EmailClaim: text
       .default('email')
-      .describe('External: the claim with the e-mail address of one of its active persons.'),
+      .describe('External: the claim with the e-mail address of an active person of the mandator.'),
     SignIn: flag
       .default(false)
       .describe(
-        'External: people sign in to the console at the provider, where `{BaseUrl}/{mandator}/session/return` is registered for ClientId.',
+        'External: people sign in to the console at the provider. Register `{BaseUrl}/{mandator}/session/return` there as the redirect URL of ClientId.',
       ),
     SignInScopes: z
       .string()
-      .regex(
-        /^(?=.*\bopenid\b)[!#-[\]-~]+( [!#-[\]-~]+)*$/,
-        'must be scopes with a space between them, openid among them',
-      )
+      .regex(/^(?=.*\bopenid\b)[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be scopes separated by spaces, including openid')
       .default('openid email')
-      .describe('External: what is asked for at a sign-in; they lead to TenantClaim and EmailClaim.'),
+      .describe('External: the scopes requested at a sign-in; they must yield TenantClaim and EmailClaim.'),
     SignInName: z
       .string()
       .regex(/^[^\p{Cc}]{1,100}$/u, 'must be a text of at most 100 characters')
       .optional()
-      .describe('External: how the console calls the provider; the host of Authority when left out.'),
+      .describe('External: the name of the provider in the console; by default the host of Authority.'),
   })
   .refine(({ Mode, Authority }) => Mode !== 'External' || Authority !== undefined, {
     path: ['Authority'],
@@ -189,9 +186,9 @@ export const identityProvider = z
   })
   .refine(({ ClientId, ClientSecret }) => ClientSecret === undefined || ClientId !== undefined, {
     path: ['ClientId'],
-    error: 'must be set beside ClientSecret',
+    error: 'must be set together with ClientSecret',
   })
   .refine(({ Mode, ClientId, SignIn }) => !SignIn || (Mode === 'External' && ClientId !== undefined), {
     path: ['SignIn'],
-    error: 'needs Mode External and a ClientId',
+    error: 'requires the Mode External and a ClientId',
   });

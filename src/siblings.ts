@@ -36,13 +36,13 @@ export function openSiblings(): Siblings | undefined {
   const waiting = new Map<number, (answers: unknown[]) => void>();
   let asked = 0;
   // If the supervisor is gone, this process ends too, so a failure to send does not matter.
-  const tell = (told: ProcessSays) => process.send?.(told, undefined, undefined, () => {});
+  const send = (message: ProcessSays) => process.send?.(message, undefined, undefined, () => {});
 
   async function answerTo(id: number, question: string): Promise<void> {
     const read = readers.get(question);
     if (!read) return;
     try {
-      tell({ kind: 'answer', id, answer: await read() });
+      send({ kind: 'answer', id, answer: await read() });
     } catch {
       // The supervisor does without this answer.
     }
@@ -56,11 +56,11 @@ export function openSiblings(): Siblings | undefined {
   });
   return {
     isFirst: process.env[placeVariable] === '1',
-    announce: (port) => tell({ kind: 'ready', port }),
+    announce: (port) => send({ kind: 'ready', port }),
     ask<Answer>(question: string) {
       const { promise, resolve } = Promise.withResolvers<unknown[]>();
       waiting.set(++asked, resolve);
-      tell({ kind: 'ask', id: asked, question });
+      send({ kind: 'ask', id: asked, question });
       return promise as Promise<Answer[]>;
     },
     answer: (question, read) => void readers.set(question, read),

@@ -48,17 +48,17 @@ function openSwitchboard() {
   const open = new Map<number, { expects: Set<Worker>; answers: unknown[]; done: () => void }>();
   let asked = 0;
   const living = () => Object.values(cluster.workers ?? {}).filter((child) => child?.isConnected()) as Worker[];
-  const tell = (child: Worker, heard: SupervisorSays) => child.isConnected() && child.send(heard);
+  const send = (child: Worker, heard: SupervisorSays) => child.isConnected() && child.send(heard);
 
   async function ask(asker: Worker, askedAs: number, question: string): Promise<void> {
     const id = ++asked;
     const { promise, resolve: done } = Promise.withResolvers<void>();
     const round = { expects: new Set(living()), answers: [] as unknown[], done };
     open.set(id, round);
-    for (const child of round.expects) tell(child, { kind: 'asked', id, question });
+    for (const child of round.expects) send(child, { kind: 'asked', id, question });
     await Promise.race([promise, sleep(answerTimeout, undefined, { ref: false })]);
     open.delete(id);
-    tell(asker, { kind: 'answered', id: askedAs, answers: round.answers });
+    send(asker, { kind: 'answered', id: askedAs, answers: round.answers });
   }
   /** The child has answered, or has ended. */
   function settle(child: Worker, id: number): void {
@@ -132,11 +132,11 @@ export async function supervise(
   await Promise.all(
     places.map((place) =>
       keepDoing(stopping, () => run(place), {
-        onError: (error) => log.warn({ place, err: error.message }, 'a process is started again'),
+        onError: (error) => log.warn({ place, err: error.message }, 'a process is restarted'),
         wellAfterMs: 60_000,
       }),
     ),
   );
   if (failing.signal.aborted)
-    throw new ConfigError('Processes: none runs, because these settings cannot be used; the reason is above');
+    throw new ConfigError('Processes: none is running, because these settings cannot be used; the reason is above');
 }

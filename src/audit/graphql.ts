@@ -34,14 +34,14 @@ export const addTypes: AddTypes = (builder) => {
       ...recordFields(t, wire.act.omit({ SubjectId: true }), wire.toAct),
       subjectId: t.id({
         nullable: true,
-        description: 'The id of what it was about; null where its noun is not known.',
+        description: 'The id of the record that it was about; null if its kind is unknown.',
         resolve: ({ subject, subjectId }) => subject && globalId(nounOfSubject(subject), subjectId),
       }),
     }),
   });
   const filter = filterType(builder, 'ActFilter', 'Which acts', wire.actFilter.omit({ SubjectId: true }), (t) => ({
     subjectId: t.id({
-      description: 'Only acts about what has this id; where it is one of REST, best with `subject`.',
+      description: 'Only acts about the record with this id; if it is an id of REST, name the `subject` too.',
     }),
   }));
   builder.queryField('audit', (t) =>
@@ -49,7 +49,7 @@ export const addTypes: AddTypes = (builder) => {
       type: connectionType(builder, act, actList),
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'What Admins have done, the latest first; for Admins.',
+      description: 'The acts of Admins, the latest first; for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         listActs(context.db, viewer, readFilter(given(wanted)), pageOf(actList, page)),
     }),

@@ -11,9 +11,9 @@ export const routes = [
   route({
     method: 'GET',
     path: '/v1.0/audit',
-    summary: 'Read what Admins have done',
+    summary: 'List acts of Admins',
     description:
-      'Who has changed what of the master data, PINs and displays of the tenant, the latest first: each act with the members that it changed, from what to what. It holds no secret. For Admins.',
+      'Who has changed what of the master data, PINs and displays of the tenant, the latest first: each act with the members that it changed, and their old and new values. It holds no secrets. For Admins.',
     query: z.strictObject({ ...actFilter.shape, ...paging }),
     answers: {
       200: pageAnswer('One page of acts.', listOf(act, 'ActList'), example),

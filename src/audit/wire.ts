@@ -6,15 +6,17 @@ import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import type { RecordedAct } from './service.ts';
 
-export const auditSubject = z.enum(auditSubjects).meta({ id: 'AuditSubject', description: 'What an act was about.' });
+export const auditSubject = z
+  .enum(auditSubjects)
+  .meta({ id: 'AuditSubject', description: 'The kind of record that an act was about.' });
 
 export const memberChange = z
   .object({
     Member: text(100, 'The name of the member.'),
-    From: maybeText(1_000, 'Its value before, as text; null where it had none.'),
+    From: maybeText(1_000, 'The old value as text; null if there was none.'),
     To: maybeText(
       1_000,
-      'Its value after; null where it has none. Of the name, address, zone and labels of a person both are null.',
+      'The new value; null if there is none. For the name, address, zone and labels of a person both values are null.',
     ),
   })
   .meta({ id: 'MemberChange', description: 'A member that an act has changed.' });
@@ -22,20 +24,20 @@ export const memberChange = z
 export const act = z
   .object({
     Id: id('act', 'The id of the act.'),
-    At: instant('When it was done.'),
+    At: instant('When it happened.'),
     Person: personReference
       .nullable()
-      .meta({ description: 'Who did it; null: whoever runs this server, with a tenant file.' }),
-    Action: text(100, 'What was done: a verb and a noun, such as `change resource`.'),
+      .meta({ description: 'Who did it; null: the operator of this server, with a tenant file.' }),
+    Action: text(100, 'The kind of act, a verb and a noun: `change resource`.'),
     Subject: auditSubject
       .nullable()
-      .meta({ description: 'What it was about; null for what an earlier release has written.' }),
-    SubjectId: z.int().min(1).meta({ description: 'The id of what it was about.' }),
-    SubjectName: maybeText(200, 'Its name then; of a person, and of its PINs, the name now.'),
-    Changes: z.array(memberChange).max(100).meta({ description: 'What it changed; of a new record all it has.' }),
-    RequestId: text(128, 'The id of the request, which the log has too.'),
+      .meta({ description: 'The kind of record that it was about; null for an act of an earlier release.' }),
+    SubjectId: z.int().min(1).meta({ description: 'The id of the record that it was about.' }),
+    SubjectName: maybeText(200, 'Its name at that time; for a person, and for its PINs, the present name.'),
+    Changes: z.array(memberChange).max(100).meta({ description: 'What it changed; for a new record, all its values.' }),
+    RequestId: text(128, 'The id of the request, also in the log.'),
   })
-  .meta({ id: 'Act', description: 'What an Admin has done.' });
+  .meta({ id: 'Act', description: 'An act of an Admin.' });
 
 const toChange = recordOf(memberChange);
 const toRecord = recordOf(act);
@@ -44,15 +46,15 @@ export const toAct = ({ person, changes, ...others }: RecordedAct) =>
 
 /** The filter of a list of acts. */
 export const actFilter = z.strictObject({
-  PersonId: parameters.id('person', 'Only what this person has done.').optional(),
+  PersonId: parameters.id('person', 'Only acts of this person.').optional(),
   Action: z
     .string()
     .min(1)
     .max(100)
     .optional()
-    .meta({ description: 'Only acts of these words, in whatever case: `change resource`.' }),
-  Subject: auditSubject.optional().meta({ description: 'Only acts about such a thing.' }),
-  SubjectId: parameters.anyId('Only acts about what has this id; best with `Subject`.').optional(),
+    .meta({ description: 'Only acts of this kind, regardless of case: `change resource`.' }),
+  Subject: auditSubject.optional().meta({ description: 'Only acts about this kind of record.' }),
+  SubjectId: parameters.anyId('Only acts about the record with this id; give `Subject` too.').optional(),
   From: parameters.instant('Only acts from this instant on.').optional(),
   To: parameters.instant('Only acts before this instant.').optional(),
 });

@@ -71,7 +71,7 @@ export async function listFree(
       and (room."policyId" is null or ${bookablePolicies(viewer)})
     order by room.capacity nulls last, room.id`.execute(db);
   if ((rows[0]?.looked ?? 0) > mostLookedAt)
-    throw new Malformed(`More than ${mostLookedAt} resources are asked for; name a LocationId, Kind or Search.`);
+    throw new Malformed(`More than ${mostLookedAt} resources match; name a LocationId, Kind or Search.`);
   const { personId } = viewer;
   const bookable = rows.filter(
     (room) => listLimitFaults(viewer, room, personId, [{ start: from, end }], now).length === 0,

@@ -16,14 +16,14 @@ import * as wire from './wire.ts';
 export const addTypes: AddTypes = (builder) => {
   recordType(builder, 'TimeSpan', wire.timeSpan);
   const availability = recordType(builder, 'ResourceAvailability', wire.resourceAvailability);
-  const input = filterType(builder, 'AvailabilityInput', 'Which resources, and when', wire.availabilityQuery);
+  const input = filterType(builder, 'AvailabilityInput', 'The resources and the window', wire.availabilityQuery);
   builder.queryField('availability', (t) =>
     t.field({
       type: [availability],
-      args: { input: t.arg({ type: input, required: true, description: 'Which resources, and when.' }) },
+      args: { input: t.arg({ type: input, required: true, description: 'The resources and the window.' }) },
       // The whole answer is computed, whatever the query selects; a document asks for it once.
       complexity: { field: 5_100, multiplier: 60 },
-      description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
+      description: `When the active resources can be booked, by id; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, ...others } }, { context, viewer }) => {
         const writer = new SpanWriter(context.once(openSlabs));
         const found = await listAvailability(context.db, viewer, { from, to, ...given(others) }, writer);
@@ -43,7 +43,7 @@ export const addTypes: AddTypes = (builder) => {
       nullable: true,
       args: { input: t.arg({ type: when, required: true, description: 'When.' }) },
       complexity: { field: 20, multiplier: 1 },
-      description: 'When it can be booked; null while it is not active.',
+      description: 'When it can be booked; null if it is not active.',
       resolve: async ({ id }, { input: { from, to, ...others } }, { context, viewer }) => {
         const found = await findAvailability(context.db, viewer, id, { from, to, ...given(others) });
         return found ? wire.toAvailabilityRecords({ from, to }, [found])[0] : null;
@@ -51,19 +51,14 @@ export const addTypes: AddTypes = (builder) => {
     }),
   );
   const free = recordType<FreeResource>(builder, 'FreeResource', wire.freeResource, wire.toFreeRecord);
-  const wanted = filterType(
-    builder,
-    'FreeInput',
-    'Which resources must be free, from when on and for how long',
-    wire.freeQuery,
-  );
+  const wanted = filterType(builder, 'FreeInput', 'The resources, the start and the duration', wire.freeQuery);
   builder.queryField('freeResources', (t) =>
     t.field({
       type: [free],
-      args: { input: t.arg({ type: wanted, description: 'Which ones, and for how long.' }) },
+      args: { input: t.arg({ type: wanted, description: 'The resources, the start and the duration.' }) },
       complexity: { field: 500, multiplier: 50 },
       description:
-        'The active resources that are open and not booked from now on, or from another instant; the nearest fit first.',
+        'The active resources that are open and not booked from now or another instant on; the best fit first.',
       resolve: (_root, { input }, { context, viewer }) =>
         listFree(context.db, viewer, wire.toFreeQuery(given(input ?? {}))),
     }),

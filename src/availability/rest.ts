@@ -10,7 +10,7 @@ export const routes = [
     method: 'GET',
     path: '/v1.0/availability',
     summary: 'Read when resources can be booked',
-    description: `The active resources by their ids, each with when it is free and when it is booked between \`From\` and \`To\`; all of them on one page. Several \`ResourceIds\` are separated by commas or sent one by one, several \`Equipment\` are sent one by one. At most ${mostResources} resources and ${mostDays} days: past them 400.`,
+    description: `The active resources by id, each with its free and booked times between \`From\` and \`To\`, all on one page. Separate several \`ResourceIds\` by commas, or repeat the parameter; repeat \`Equipment\`. At most ${mostResources} resources and ${mostDays} days, otherwise 400.`,
     query: wire.availabilityQuery,
     answers: {
       200: pageAnswer(
@@ -19,7 +19,7 @@ export const routes = [
         wire.example,
       ),
     },
-    problems: { 403: 'A display reads the status of its own resources only.' },
+    problems: { 403: 'A display may read only the status of its own resources.' },
     handle: async ({ db, once }, { viewer, query }) => {
       const wanted = toFields(query);
       const writer = new SpanWriter(once(openSlabs));
@@ -34,16 +34,16 @@ export const routes = [
     path: '/v1.0/availability/free',
     summary: 'Find resources that are free now',
     description:
-      'The active resources that are open and not booked from now on, or from another instant, for at least so many minutes; the nearest fit first: the smallest capacity, and last what nobody has counted. Several `Equipment` are sent one by one.',
+      'The active resources that are open and not booked from now or another instant on, for at least the given minutes. The best fit comes first: the smallest capacity, and unknown capacities last. Repeat `Equipment` for several values.',
     query: wire.freeQuery,
     answers: {
       200: pageAnswer(
-        'The resources, each with until when.',
+        'The resources, each with the end of its free time.',
         listOf(wire.freeResource, 'FreeResourceList'),
         wire.freeExample,
       ),
     },
-    problems: { 403: 'A display reads the status of its own resources only.' },
+    problems: { 403: 'A display may read only the status of its own resources.' },
     handle: async ({ db }, { viewer, query }) => {
       const found = await listFree(db, viewer, wire.toFreeQuery(toFields(query)));
       return { status: 200, body: { Items: found.map(wire.toFreeRecord), NextCursor: null } };

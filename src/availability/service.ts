@@ -147,7 +147,7 @@ export function selectBusy(
 }
 
 function tooMany(): Malformed {
-  const message = `More than ${mostResources} resources are asked for; name a LocationId, MinCapacity, Equipment or fewer ResourceIds.`;
+  const message = `More than ${mostResources} resources match; name a LocationId, MinCapacity, Equipment or fewer ResourceIds.`;
   return Malformed.of({ field: null, pointer: null, code: 'LimitExceeded', message });
 }
 
@@ -162,6 +162,6 @@ async function checkIds(db: Database, viewer: Viewer, ids: readonly number[]): P
   const unknown = ids.filter((id) => !ofTenant.has(id));
   if (unknown.length > 0)
     throw Malformed.of(
-      parameterFault('ResourceIds', 'UnknownResource', `there is no resource of the id ${unknown.join(', ')}`),
+      parameterFault('ResourceIds', 'UnknownResource', `there is no resource with the id ${unknown.join(', ')}`),
     );
 }

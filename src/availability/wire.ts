@@ -18,30 +18,30 @@ const mostSpans = mostDays * 24 * 60;
 export const timeSpan = z
   .object({
     Start: instant('Its beginning.'),
-    End: instant('Its end, which is no part of it.'),
+    End: instant('The end, which is not included.'),
   })
-  .meta({ id: 'TimeSpan', description: 'A time without gaps.' });
+  .meta({ id: 'TimeSpan', description: 'A continuous time.' });
 
 const capacity = z
   .int()
   .min(0)
   .max(1_000_000)
   .nullable()
-  .meta({ description: 'For how many persons; null where nobody has counted.' });
+  .meta({ description: 'For how many persons; null if unknown.' });
 
 export const resourceAvailability = z
   .object({
     ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
-    LocationId: id('location', 'The location where it is.'),
-    TimeZone: text(64, 'IANA name of the zone of the location.'),
+    LocationId: id('location', 'The location of the resource.'),
+    TimeZone: text(64, 'The IANA time zone of the location.'),
     Capacity: capacity,
     Free: z.array(timeSpan).max(mostSpans).meta({
       description:
         'When it is open and not booked, for at least `DurationMinutes`. Without known opening hours it is always open.',
     }),
     Busy: z.array(timeSpan).max(mostSpans).meta({
-      description: 'What its bookings occupy, setup and teardown included; those that touch are one.',
+      description: 'When bookings occupy it, setup and teardown included; adjacent times are joined.',
     }),
   })
   .meta({ id: 'ResourceAvailability', description: 'When a resource can be booked.' });
@@ -58,8 +58,7 @@ const [monthAt, dateAt, timeAt, restAt] = [0, 3, 11, 16];
 
 const isLittleEndian = endianness() === 'LE';
 
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
+const [openBracket, closeBracket] = [0x5b, 0x5d];
 
 /**
  * Writes lists of spans in a window. Most instants are whole minutes: their dates and times of day are formatted once, into
@@ -175,8 +174,7 @@ export async function versionOf(found: readonly ResourceAvailability[]): Promise
     const paused = pause();
     if (paused !== undefined) await paused;
   }
-  sum.update(heads);
-  return sum.digest('base64url');
+  return sum.update(heads).digest('base64url');
 }
 
 /**
@@ -219,29 +217,31 @@ export const example = {
 };
 
 export const availabilityQuery = z.strictObject({
-  From: parameters.instant('The beginning of the time asked for.').meta({ example: '2027-03-01T00:00:00Z' }),
-  To: parameters.instant(`Its end, at most ${mostDays} days later.`).meta({ example: '2027-03-08T00:00:00Z' }),
-  LocationId: parameters.id('location', 'Only those of this location.').optional(),
+  From: parameters.instant('The beginning of the window.').meta({ example: '2027-03-01T00:00:00Z' }),
+  To: parameters
+    .instant(`The end of the window, at most ${mostDays} days later.`)
+    .meta({ example: '2027-03-08T00:00:00Z' }),
+  LocationId: parameters.id('location', 'Only resources of this location.').optional(),
   ResourceIds: parameters.ids('resource', mostResources, 'Only these; each must be a resource of the tenant.'),
   ...parameters.resourceFilter,
   DurationMinutes: parameters
     .whole(1, mostDays * 24 * 60)
     .optional()
-    .meta({ description: 'Leaves out of `Free` what is shorter.' }),
+    .meta({ description: 'Leaves shorter times out of `Free`.' }),
 });
 
 export const freeResource = z
   .object({
     ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
-    LocationId: id('location', 'The location where it is.'),
+    LocationId: id('location', 'The location of the resource.'),
     LocationName: text(200, 'The name of the location.'),
-    TimeZone: text(64, 'IANA name of the zone of the location.'),
-    Kind: text(50, 'What it is: Room, Hall, Laboratory, …'),
+    TimeZone: text(64, 'The IANA time zone of the location.'),
+    Kind: text(50, 'The kind: Room, Hall, Laboratory, …'),
     Capacity: capacity,
-    Equipment: z.array(z.string().max(100)).max(100).meta({ description: 'What is there.' }),
+    Equipment: z.array(z.string().max(100)).max(100).meta({ description: 'The equipment.' }),
     FreeUntil: instant(
-      'Where a booking that begins at once must end at the latest: at the next booking or when it closes, and at most a day ahead.',
+      'The latest end of a booking that begins at once: the next booking or closing, and at most a day ahead.',
     ),
   })
   .meta({ id: 'FreeResource', description: 'A resource that is free.' });
@@ -270,25 +270,25 @@ export const freeExample = {
 const mostMinutes = 24 * 60;
 
 export const freeQuery = z.strictObject({
-  From: parameters.instant('From when on; now when left out.').optional(),
+  From: parameters.instant('The start; now if left out.').optional(),
   Minutes: parameters
     .whole(1, mostMinutes)
     .optional()
-    .meta({ description: 'For how many minutes at least; 30 when left out.' }),
+    .meta({ description: 'The least number of free minutes; 30 if left out.' }),
   SetupMinutes: parameters
     .whole(0, mostMinutes)
     .optional()
-    .meta({ description: 'Minutes before them that must be free as well; none when left out.' }),
+    .meta({ description: 'Minutes before the start that must be free too; 0 if left out.' }),
   TeardownMinutes: parameters
     .whole(0, mostMinutes)
     .optional()
-    .meta({ description: 'Minutes after them that must be free as well; none when left out.' }),
-  LocationId: parameters.id('location', 'Only those of this location.').optional(),
+    .meta({ description: 'Minutes after the end that must be free too; 0 if left out.' }),
+  LocationId: parameters.id('location', 'Only resources of this location.').optional(),
   ...parameters.resourceFilter,
   Limit: parameters
     .whole(1, mostPerPage)
     .optional()
-    .meta({ description: `Most resources; ${defaultLimit} when left out.` }),
+    .meta({ description: `The most resources in the answer; ${defaultLimit} if left out.` }),
 });
 
 export const toFreeQuery = <Query extends object>(query: Query) => ({

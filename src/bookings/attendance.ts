@@ -25,9 +25,8 @@ export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booki
     const { checkInFrom: from, checkInUntil: until } = held;
     if (!from || !until) throw new Conflict('This booking needs no check-in.');
     if (held.checkedInAt) return;
-    if (now < from) throw new Conflict(`The check-in opens at ${from.toISOString()}; come back then.`);
-    if (now >= until)
-      throw new Conflict(`The check-in has been closed since ${until.toISOString()}; make a new booking.`);
+    if (now < from) throw new Conflict(`Check-in opens at ${from.toISOString()}; come back then.`);
+    if (now >= until) throw new Conflict(`Check-in closed at ${until.toISOString()}; make a new booking.`);
     await sql`
       update booking set checked_in_at = now(), version = version + 1, changed_at = now()
       where mandator_id = ${viewer.mandatorId} and id = ${id}`.execute(trx);

@@ -20,12 +20,12 @@ export function addOccupied(builder: Builder): void {
   builder.objectFields(Conflict, (t) => ({
     conflicts: t.field({
       type: [conflict],
-      description: 'Of a booking: those in its way, the first 100.',
+      description: 'For a booking: the bookings in its way, the first 100.',
       resolve: (error: Partial<Occupied>) => [...(error.conflicts ?? [])],
     }),
     alternatives: t.field({
       type: [possible],
-      description: 'Of a booking: where and when it would be possible, at most 5.',
+      description: 'For a booking: possible places and times, at most 5.',
       resolve: (error: Partial<Occupied>) => [...(error.alternatives ?? [])],
     }),
   }));
@@ -36,31 +36,31 @@ function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
   const skipped = builder.objectRef<Series['skipped'][number]>('SkippedBooking').implement({
     description: 'A booking of a series that was left out.',
     fields: (t) => ({
-      start: t.expose('start', { type: 'DateTime', description: 'When it would have begun.' }),
+      start: t.expose('start', { type: 'DateTime', description: 'When it would have started.' }),
       end: t.expose('end', { type: 'DateTime', description: 'When it would have ended.' }),
       conflicts: t.field({
         type: [typeNamed<RoomConflict>('RoomConflict')],
-        description: 'What is in its way; nothing where the resource is closed then.',
+        description: 'The bookings in its way; empty if the resource is closed at that time.',
         resolve: ({ conflicts }) => conflicts,
       }),
     }),
   });
   return builder.objectRef<{ booking: Booking; series: Series }>('SeriesCreated').implement({
-    description: 'A series was made.',
+    description: 'A series was created.',
     fields: (t) => ({
       booking: t.expose('booking', { type: booking, description: 'Its first booking.' }),
       seriesId: idField(t, 'series', ({ series }) => series.seriesId, { description: 'The id of the series.' }),
       recurrenceRule: t.string({
-        description: 'How it repeats.',
+        description: 'The recurrence rule.',
         resolve: ({ series }) => series.recurrenceRule,
       }),
       bookingIds: t.idList({
-        description: 'The ids of its bookings, in their order.',
+        description: 'The ids of its bookings, in order.',
         resolve: ({ series }) => series.bookingIds.map((id) => globalId('booking', id)),
       }),
       skipped: t.field({
         type: [skipped],
-        description: 'Which were left out.',
+        description: 'The bookings that were left out.',
         resolve: ({ series }) => series.skipped,
       }),
     }),
@@ -69,14 +69,14 @@ function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
 
 export function addCreation(builder: Builder, booking: ObjectRef<Types, Booking>): void {
   const created = builder.objectRef<{ booking: Booking }>('BookingCreated').implement({
-    description: 'A single booking was made.',
+    description: 'A single booking was created.',
     fields: (t) => ({
       booking: t.expose('booking', { type: booking, description: 'The booking.' }),
     }),
   });
   const seriesCreated = addSeries(builder, booking);
   const result = builder.errorUnion('CreateBookingResult', {
-    description: 'What was made, or why nothing.',
+    description: 'What was created, or why the request was refused.',
     types: [created, seriesCreated, Conflict, Forbidden, InvalidInput],
     resolveType: (made) => ((made as Created).series ? seriesCreated : created),
   });
@@ -85,7 +85,7 @@ export function addCreation(builder: Builder, booking: ObjectRef<Types, Booking>
     IdempotencyKey: idempotencyKey
       .nullable()
       .default(null)
-      .meta({ description: 'The same key and input within 24 hours give the same bookings again.' }),
+      .meta({ description: 'The same key and input within 24 hours return the same bookings again.' }),
   });
   enumType(builder, wire.newBookingStatus);
   enumType(builder, wire.newBookingKind);
@@ -94,10 +94,10 @@ export function addCreation(builder: Builder, booking: ObjectRef<Types, Booking>
     t.field({
       type: result,
       args: {
-        input: t.arg({ type: input, required: true, description: 'What to make.' }),
+        input: t.arg({ type: input, required: true, description: 'The booking or series to create.' }),
       },
       description:
-        'Books a resource for a time in which it is open and free, once or, with a recurrence rule, as a series.',
+        'Books a resource for a time at which it is open and free, once or, with a recurrence rule, as a series.',
       resolve: (_root, { input: { idempotencyKey, ...wanted } }, { context, viewer }) =>
         createBooking(context.db, viewer, wire.toNewBooking(wanted), { idempotencyKey: idempotencyKey ?? undefined }),
     }),

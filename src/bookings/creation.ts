@@ -179,8 +179,8 @@ async function checkOrganizer(
     .executeTakeFirst();
   if (organizer?.active) return;
   const [code, text] = organizer
-    ? (['InactivePerson', 'the person is not active: choose another'] as const)
-    : (['UnknownPerson', 'there is no person of this id'] as const);
+    ? (['InactivePerson', 'the person is not active: choose another one'] as const)
+    : (['UnknownPerson', 'there is no person with this id'] as const);
   throw InvalidInput.of(memberFault('OrganizerId', code, text));
 }
 

@@ -6,27 +6,27 @@ import { type Booking, verdicts } from './booking.ts';
 
 export const verdict = z
   .enum(verdicts, 'must be Approved or Declined')
-  .meta({ id: 'Verdict', description: 'What somebody has decided about a booking that waited for approval.' });
+  .meta({ id: 'Verdict', description: 'The decision about a request.' });
 
 const longestReason = 500;
 export const decision = z
   .object({
-    Verdict: verdict.meta({ description: 'Whether it takes place.' }),
+    Verdict: verdict.meta({ description: 'The decision.' }),
     DecidedAt: instant('When it was decided.'),
-    DecidedBy: personReference.nullable().meta({ description: 'Who has decided; null where nobody did in time.' }),
-    Reason: maybeText(longestReason, 'Why, in the words of whoever has decided.'),
+    DecidedBy: personReference.nullable().meta({ description: 'Who decided; null if nobody did in time.' }),
+    Reason: maybeText(longestReason, 'The reason, in the words of the person who decided.'),
   })
-  .meta({ id: 'Decision', description: 'What was decided about a booking that waited for approval.' });
+  .meta({ id: 'Decision', description: 'The decision about a booking that waited for approval.' });
 
 export const decisionBody = z
   .strictObject({
-    Verdict: verdict.meta({ description: 'Whether it takes place.' }),
+    Verdict: verdict.meta({ description: 'The decision.' }),
     Reason: sentText(longestReason)
       .nullable()
       .default(null)
-      .meta({ description: 'Why; others read it in the booking.' }),
+      .meta({ description: 'The reason, which others can read in the booking.' }),
   })
-  .meta({ id: 'NewDecision', description: 'What is decided about a booking that waits for approval.' });
+  .meta({ id: 'NewDecision', description: 'A decision about a booking that waits for approval.' });
 
 export const toDecisionRecord = ({ verdict, at, by, reason }: NonNullable<Booking['decision']>) => ({
   Verdict: verdict,

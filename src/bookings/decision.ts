@@ -55,11 +55,9 @@ export async function decideBooking(
 function checkIsRequest(held: Held, now: Date): void {
   checkIsActive(held);
   if (held.status !== 'Requested')
-    throw new Conflict('This booking does not wait for approval; read it again to see how it is now.');
+    throw new Conflict('This booking does not wait for approval; read it again to see its present state.');
   if (held.start <= now)
-    throw new Conflict(
-      `This booking would have begun at ${held.start.toISOString()}; nobody can decide about it any more.`,
-    );
+    throw new Conflict(`This booking would have begun at ${held.start.toISOString()}; it is too late for a decision.`);
 }
 
 async function write(

@@ -27,8 +27,8 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
     ['IsPrivate', !wanted.isPrivate, 'must be false at a display'],
     ['SetupMinutes', wanted.setupMinutes === 0, 'must be 0 at a display'],
     ['TeardownMinutes', wanted.teardownMinutes === 0, 'must be 0 at a display'],
-    ['OrganizerId', organizerId === viewer.personId, 'is the display itself'],
-    ['RecurrenceRule', wanted.recurrenceRule === undefined, 'a display makes no series'],
+    ['OrganizerId', organizerId === viewer.personId, 'must be the display itself'],
+    ['RecurrenceRule', wanted.recurrenceRule === undefined, 'must not be sent by a display, which makes no series'],
   ];
   const faults: FieldError[] = [];
   const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
@@ -60,23 +60,23 @@ export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void
   if (isNow(start.getTime() - setupMinutes * minute, end.getTime() + teardownMinutes * minute)) return;
   if (checkInFrom && checkInUntil && isNow(checkInFrom.getTime(), checkInUntil.getTime())) return;
   throw new Conflict(
-    `This booking is not on yet, it begins at ${start.toISOString()}; ask its organizer, or come back then.`,
+    `This booking has not begun, it begins at ${start.toISOString()}; ask its organizer, or come back then.`,
   );
 }
 
 /** @throws InvalidInput at a display for an end more than four hours from now */
 export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
   if (!isDisplay(viewer) || end.getTime() - now.getTime() <= longest) return;
-  const text = 'a booking may end at most 4 hours from now at a display; use the PIN of a user';
+  const text = 'at a display, a booking may end at most 4 hours from now; use the PIN of a user';
   throw InvalidInput.of(memberFault('Minutes', 'TooLong', text));
 }
 
 /** The refusal of a change that a display may not make. */
 export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
   const remedies = {
-    Lesson: 'This is a lesson: only whoever plans the timetable changes it. Choose another room, or ask them.',
+    Lesson: 'This is a lesson: only those who plan the timetable may change it. Choose another room, or ask them.',
     MailItem: 'This booking comes from a calendar: its organizer changes it there. Ask them.',
-    Block: 'The room is closed for now by an Admin; choose another room, or ask them.',
+    Block: 'An Admin has closed the room for now; choose another room, or ask an Admin.',
   };
   return new Conflict(remedies[kind]);
 }

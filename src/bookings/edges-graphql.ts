@@ -18,7 +18,7 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
   const filter = filterType(
     builder,
     'EdgeBookingFilter',
-    'Which of the bookings',
+    'The filter of the bookings',
     bookingFilter.pick({ From: true, To: true, Status: true, Occupying: true, Kind: true }),
   );
   const ofParent = (of: 'resource' | 'person', name: string, description: string) =>
@@ -33,7 +33,7 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
       }),
     );
   ofParent('resource', 'Resource', 'Its bookings in a window, in the order in which they begin to occupy it.');
-  ofParent('person', 'Person', 'The bookings for this person in a window, in the order of their beginning.');
+  ofParent('person', 'Person', 'The bookings for this person in a window, in order of their start.');
 
   const ofMail = (name: string, description: string) =>
     builder.objectField(typeNamed<{ bookingId: number | null }>(name), 'booking', (t) =>
@@ -45,14 +45,14 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
           bookingId === null ? null : ((await bookings.findBooking(context.db, viewer, bookingId)) ?? null),
       }),
     );
-  ofMail('MailConflict', 'The booking that is in the way, as the viewer sees it.');
-  ofMail('MailUnwrittenItem', 'What is booked, as the viewer sees it.');
+  ofMail('MailConflict', 'The booking in the way, as the viewer may see it.');
+  ofMail('MailUnwrittenItem', 'The booking, as the viewer may see it.');
 
   builder.objectField(booking, 'location', (t) =>
     t.field({
       type: typeNamed<NonNullable<Awaited<ReturnType<typeof bookings.findLocationOf>>>>('Location'),
       nullable: true,
-      description: 'Where its resource is; refused to a display.',
+      description: 'The location of its resource; refused to a display.',
       resolve: async (of, _args, { context, viewer }) =>
         (await bookings.findLocationOf(context.db, viewer, of)) ?? null,
     }),
@@ -64,18 +64,18 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
       const { items } = await bookings.listBookingsOf(context.db, viewer, ofSeries(id), {}, page);
       return items[0] ? { id, recurrenceRule: items[0].recurrenceRule } : null;
     }),
-    description: 'Bookings that were made together by one recurrence rule.',
+    description: 'Bookings that were created together by one recurrence rule.',
     fields: (t) => ({
       ...idFields(t, 'series', ({ id }) => id, 'The id of the series.'),
       recurrenceRule: t.exposeString('recurrenceRule', {
         nullable: true,
-        description: 'How it repeats: an RRULE of RFC 5545.',
+        description: 'The recurrence rule: an RRULE of RFC 5545.',
       }),
       bookings: t.field({
         type: connection,
         args: pageArguments(t.arg),
         complexity: pageCost,
-        description: 'Its bookings, in their order.',
+        description: 'Its bookings, in order.',
         resolve: ({ id }, page, { context, viewer }) =>
           bookings.listBookingsOf(context.db, viewer, ofSeries(id), {}, pageOf(bookings.bookingList, page)),
       }),
@@ -85,7 +85,7 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
     t.field({
       type: series,
       nullable: true,
-      description: 'The series that it belongs to; null for a single booking, and where it is private.',
+      description: 'The series of the booking; null for a single booking, and if it is private.',
       resolve: ({ seriesId, recurrenceRule }) => (seriesId === null ? null : { id: seriesId, recurrenceRule }),
     }),
   );
@@ -93,7 +93,7 @@ export function addEdges(builder: Builder, booking: ObjectRef<Types, bookings.Bo
     t.field({
       type: typeNamed<NonNullable<Awaited<ReturnType<typeof bookings.findOrganizer>>>>('Person'),
       nullable: true,
-      description: 'The person, for Admins and for oneself; null for others, and for somebody from outside.',
+      description: 'The person, for Admins and for that person; null for others, and for somebody from outside.',
       resolve: async ({ PersonId }, _args, { context, viewer }) =>
         PersonId === null ? null : ((await bookings.findOrganizer(context.db, viewer, PersonId)) ?? null),
     }),

@@ -6,21 +6,21 @@ import { type Booking, type BookingFrame, frameLength } from './service.ts';
 
 export function frameType(builder: Builder, booking: ObjectRef<Types, Booking>) {
   return builder.objectRef<BookingFrame>('BookingFrame').implement({
-    description: 'What has changed since the frame before; without bookings a sign that the stream lives.',
+    description: 'The changes since the previous frame; a frame without bookings shows that the stream is alive.',
     fields: (t) => ({
       cursor: t.exposeString('cursor', {
-        description: 'For `after`: goes on behind this frame. A cursor of `changes` and as good there.',
+        description: 'A cursor for `after`, to continue after this frame; also valid for `changes`.',
       }),
       serverTime: t.expose('serverTime', { type: 'DateTime', description: "The server's clock." }),
       bookings: t.field({
         type: [booking],
         complexity: { field: 1, multiplier: frameLength },
-        description: `At most ${frameLength}, each once and as it is now.`,
+        description: `At most ${frameLength} bookings, each once and in its present state.`,
         resolve: ({ bookings }) => bookings,
       }),
       gone: t.idList({
         description:
-          'The ids of bookings that were moved to a resource which is hidden from you: take them from where they are shown. Who does not ask for it goes on showing them, as nothing else tells of it.',
+          'The ids of bookings that were moved to a resource which is hidden from you: remove them from the display. No other field reports this.',
         resolve: ({ gone }) => gone.map((id) => globalId('booking', id)),
       }),
     }),

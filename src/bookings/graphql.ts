@@ -41,7 +41,7 @@ function addBooking(builder: Builder) {
       resource: t.field({
         type: typeNamed<Awaited<ReturnType<typeof bookings.getResourceOf>>>('Resource'),
         nullable: true,
-        description: 'What it occupies; refused to a display, which reads its bookings alone.',
+        description: 'The resource that it occupies; refused to a display, which reads only its bookings.',
         resolve: (booking, _args, { context, viewer }) => bookings.getResourceOf(context.db, viewer, booking),
       }),
     }),
@@ -50,7 +50,7 @@ function addBooking(builder: Builder) {
     t.field({
       type: booking,
       nullable: true,
-      description: 'Of a booking: how it is now.',
+      description: 'For a change of a booking: its present state.',
       resolve: async ({ kind, id }, _args, { context, viewer }) =>
         kind === 'Booking' ? ((await bookings.findBooking(context.db, viewer, Number(id))) ?? null) : null,
     }),
@@ -62,7 +62,12 @@ type BookingTypes = ReturnType<typeof addBooking>;
 
 const addFilters = (builder: Builder) => ({
   filter: filterType(builder, 'BookingFilter', 'Which ones', bookingFilter),
-  timetable: filterType(builder, 'TimetableFilter', 'Whose timetable, your own when none is named', timetableFilter),
+  timetable: filterType(
+    builder,
+    'TimetableFilter',
+    'The owner of the timetable; your own if none is named',
+    timetableFilter,
+  ),
 });
 
 type Filters = ReturnType<typeof addFilters>;
@@ -73,7 +78,7 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, { filter
   builder.queryFields((t) => ({
     booking: recordQuery(t, 'booking', {
       type: booking,
-      description: 'One booking; null when this tenant has none of that id.',
+      description: 'A booking; null if the tenant has none with this id.',
       find: ({ context, viewer }, id) => bookings.findBooking(context.db, viewer, id),
     }),
     bookings: t.field({
@@ -92,13 +97,13 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, { filter
     timetable: t.field({
       type: connection,
       args: {
-        filter: t.arg({ type: timetable, description: 'Whose, and when.' }),
+        filter: t.arg({ type: timetable, description: 'The owner and the window.' }),
         order: t.arg({ type: order, description: bookingOrder.description ?? '' }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
       description:
-        'The lessons and bookings of a class, a teacher, a resource or a person, whatever their status. A person has the bookings for it, and the lessons whose teachers have its `teacherCode`; that of another person is for Admins.',
+        'The lessons and bookings of a class, a teacher, a resource or a person, whatever their status. The timetable of a person has the bookings for the person, and the lessons whose teachers include its `teacherCode`; only Admins may read that of another person.',
       resolve: async (_root, { filter: wanted, order, ...page }, { context, viewer }) => {
         const found = await bookings.filterOfTimetable(context.db, viewer, given({ ...wanted, order }));
         return await bookings.listBookings(context.db, viewer, found, pageOf(bookings.bookingList, page));
@@ -112,7 +117,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
   const conflictHandling = enumType(builder, wire.conflictHandling);
   const input = bodyType(builder, 'ChangeBookingInput', wire.bookingChanges);
   const decision = bodyType(builder, 'DecisionInput', decisionBody);
-  const description = 'The booking, or why not.';
+  const description = 'The booking, or why the request was refused.';
   const result = builder.errorUnion('BookingResult', {
     description,
     types: [booking, Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
@@ -123,7 +128,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
     const whichOnes = t.arg({
       type: scope,
       defaultValue: 'This',
-      description: 'Which bookings of its series are meant too.',
+      description: 'To which other bookings of the series this applies.',
     });
     return {
       changeBooking: t.field({
@@ -135,16 +140,16 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         args: {
           id,
           version: t.arg.int({ required: true, description: 'The version that was read.' }),
-          input: t.arg({ type: input, required: true, description: 'What to change.' }),
+          input: t.arg({ type: input, required: true, description: 'The changes.' }),
           scope: whichOnes,
           conflictHandling: t.arg({
             type: conflictHandling,
             defaultValue: 'Fail',
-            description: 'What happens to those of several that would meet others.',
+            description: 'What happens to bookings of the series that would have conflicts.',
           }),
         },
         description:
-          'Changes a booking that was made here; with a scope the others of its series, each at the same local time of its own day.',
+          'Changes a booking that was created here; with a scope also others of its series, which get the same local times, each on its own date.',
         resolve: (_root, args, { context, viewer }) =>
           bookings.changeBooking(context.db, viewer, args.id, [args.version], args.input, {
             scope: args.scope ?? 'This',
@@ -159,10 +164,10 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         },
         args: {
           id,
-          version: t.arg.int({ description: 'The version that was read; whichever there is when left out.' }),
+          version: t.arg.int({ description: 'The version that was read; any version if left out.' }),
           scope: whichOnes,
         },
-        description: 'Cancels a booking that was made here; cancelling it again changes nothing.',
+        description: 'Cancels a booking that was created here; repeating it changes nothing.',
         resolve: (_root, { id, version, scope }, { context, viewer }) => {
           const versions = version == null ? undefined : [version];
           return bookings.cancelBooking(context.db, viewer, id, versions, scope ?? 'This');
@@ -173,11 +178,11 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         args: {
           id,
           version: t.arg.int({ required: true, description: 'The version that was read.' }),
-          input: t.arg({ type: decision, required: true, description: 'What is decided.' }),
+          input: t.arg({ type: decision, required: true, description: 'The decision.' }),
           scope: whichOnes,
         },
         description:
-          'Approves or declines a booking that waits for approval, for Admins and those whom the policy of its resource names. Who repeats its own decision changes nothing.',
+          "Approves or declines a booking that waits for approval, for Admins and for groups that the policy of its resource names. Repeating one's own decision changes nothing.",
         resolve: (_root, { id, version, input, scope }, call) =>
           bookings.decideBooking(call.context.db, call, id, [version], {
             ...input,
@@ -187,13 +192,13 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
       checkIn: t.field({
         type: result,
         args: { id },
-        description: 'Says that somebody is there; who does not is taken for a no-show.',
+        description: 'Checks a booking in; without a check-in it becomes a no-show.',
         resolve: (_root, { id }, { context, viewer }) => bookings.checkIn(context.db, viewer, id),
       }),
       releaseBooking: t.field({
         type: result,
         args: { id },
-        description: 'Frees the resource of a booking that is not needed any more.',
+        description: 'Frees the resource of a booking that is no longer needed.',
         resolve: (_root, { id }, { context, viewer }) => bookings.releaseBooking(context.db, viewer, id),
       }),
       extendBooking: t.field({
@@ -202,15 +207,15 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
           id,
           version: t.arg.int({
             description:
-              'The version that was read, so that a call which is repeated extends once; whichever there is when left out.',
+              'The version that was read, so that a repeated call does not extend twice; any version if left out.',
           }),
           minutes: t.arg.int({
             required: true,
-            description: 'By how many minutes it ends later.',
+            description: 'By how many minutes the end moves.',
             validate: judgedBy(wire.extension.shape.Minutes),
           }),
         },
-        description: 'Lets a booking end later, where its resource is free and open.',
+        description: 'Extends a booking, if its resource is free and open.',
         resolve: (_root, { id, version, minutes }, { context, viewer }) => {
           const versions = version == null ? undefined : [version];
           return bookings.extendBooking(context.db, viewer, id, versions, minutes);
@@ -220,10 +225,10 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         type: result,
         args: {
           id,
-          version: t.arg.int({ required: true, description: 'The version that the act has answered.' }),
+          version: t.arg.int({ required: true, description: 'The version that the action returned.' }),
         },
         description:
-          'For displays: takes back what this one did last with a booking, within 60 seconds, if nothing has changed it since. Taking it back again changes nothing.',
+          "For displays: undoes this display's last action on a booking, within 60 seconds and if nothing has changed the booking since. Repeating it changes nothing.",
         resolve: (_root, { id, version }, { context, viewer }) =>
           bookings.undoBooking(context.db, viewer, id, [version]),
       }),
@@ -240,12 +245,12 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, { filter, 
         filter: t.arg({
           type: filter,
           required: true,
-          description: 'Which ones; a window that is left out does not count here.',
+          description: 'The filter; a window that is left out does not restrict.',
         }),
         after: t.arg.string({ description: 'The `cursor` of the last frame that was received.' }),
       },
       description:
-        'A frame at once: with the present cursor, so that whoever then lists bookings misses nothing, or with what has changed since `after`. Then one after each change, and an empty one every 30 seconds. A new booking is told when it fits the filter; a changed one when its resource (the one before or the one after), location, kind and series do, whatever its time, status and person are now: it may have to go from where it is shown.',
+        'First a frame at once: with the present cursor, so that a client that lists bookings afterwards misses nothing, or with the changes since `after`. Then a frame after each change, and an empty one every 30 seconds. A frame has a new booking if it matches the filter; a changed one if its resource (before or after the change), location, kind and series match, whatever its time, status and person are now, so that a client can remove it.',
       subscribe: (_root, { filter: wanted, after }, call) =>
         call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
           bookings.watchBookings(call.context.db, call.viewer, given(wanted), after, changes, signal),
@@ -255,11 +260,14 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, { filter, 
     timetable: t.field({
       type: frame,
       args: {
-        filter: t.arg({ type: timetable, description: 'Whose; a window that is left out does not count here.' }),
+        filter: t.arg({
+          type: timetable,
+          description: 'The owner and the window; a window that is left out does not restrict.',
+        }),
         after: t.arg.string({ description: 'The `cursor` of the last frame that was received.' }),
       },
       description:
-        'What has changed for a timetable, in frames as of `bookings`. A new booking is told when it belongs there; a changed one of any class, teacher or person, as it may have gone from there.',
+        'The changes of a timetable, in frames like those of `bookings`. A frame has a new booking if it belongs to the timetable, and every changed booking of any class, teacher or person, as it may have left the timetable.',
       subscribe: async (_root, { filter: wanted, after }, call) => {
         const found = await bookings.filterOfTimetable(call.context.db, call.viewer, given(wanted));
         return call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>

@@ -108,7 +108,7 @@ async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }:
     .limit(1)
     .executeTakeFirst();
   const of = lesson ? `is lesson ${lesson.lektionId} of job ${lesson.jobId}` : 'was a lesson';
-  return new Conflict(`This booking ${of}; lessons change by an update of their job.`);
+  return new Conflict(`This booking ${of}; change the lesson by updating its job.`);
 }
 
 /** @throws Conflict for a booking that is cancelled, declined or released */
@@ -121,12 +121,12 @@ export function checkIsActive({ status }: Held): void {
 /** @throws Conflict for a request, as it is not a confirmed booking yet */
 export function checkIsDecided({ status }: Held): void {
   if (status === 'Requested')
-    throw new Conflict('This booking waits for approval; cancel it, or wait until somebody has decided about it.');
+    throw new Conflict('This booking waits for approval; cancel it, or wait for the decision.');
 }
 
 /** @throws Conflict for a booking that has ended */
 export function checkNotOver({ end }: Held, now: Date): void {
-  if (end <= now) throw new Conflict(`This booking is over since ${end.toISOString()}; it stays as it is.`);
+  if (end <= now) throw new Conflict(`This booking is over: it ended at ${end.toISOString()}. It cannot be changed.`);
 }
 
 /** Writes the members that a change may change. One statement, because the exclusion constraint is checked at its end: bookings of a series may swap places. */

@@ -11,7 +11,7 @@ const maybeNames = (description: string) =>
 
 export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta({
   id: 'LessonStatus',
-  description: 'Whether a lesson takes place as planned, is held by a substitute, or is cancelled.',
+  description: 'Whether a lesson takes place as planned, is taught by a substitute, or is cancelled.',
 });
 
 /** A lesson before its first change, as stored; instants are RFC 3339 texts. */
@@ -39,17 +39,19 @@ export const lessonOrigin = z
     Beginn: instant('Its start.'),
     Ende: instant('Its end.'),
   })
-  .meta({ id: 'LessonOrigin', description: 'A lesson as it was before its first change.' });
+  .meta({ id: 'LessonOrigin', description: 'A lesson before its first change.' });
 
 export const lektion = z
   .object({
     Fach: maybeText(longestText, 'Its subject.'),
-    Klassen: maybeNames('Its classes; of coupled lessons those of all.'),
-    Lehrpersonen: maybeNames('Its teachers; of coupled lessons those of all.'),
+    Klassen: maybeNames('Its classes; of coupled lessons, the classes of all.'),
+    Lehrpersonen: maybeNames('Its teachers; of coupled lessons, the teachers of all.'),
     Status: lessonStatus.meta({ description: 'Whether it takes place as planned.' }),
-    Ursprung: lessonOrigin.nullable().meta({ description: 'Null while the lesson is as it was created.' }),
+    Ursprung: lessonOrigin
+      .nullable()
+      .meta({ description: 'The planned values; null if the lesson has not been changed.' }),
   })
-  .meta({ id: 'Lektion', description: 'The lesson that a booking is for.' });
+  .meta({ id: 'Lektion', description: 'The lesson of a booking.' });
 
 export function toLessonOrigin({ Beginn, Ende, ...others }: LessonOrigin) {
   return { ...others, Beginn: new Date(Beginn), Ende: new Date(Ende) };

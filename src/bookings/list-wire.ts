@@ -5,7 +5,7 @@ import { questions } from './questions.ts';
 import { bookingKind, bookingStatus } from './wire.ts';
 
 export const bookingOrder = parameters.sortOrder.optional().meta({
-  description: 'Ascending by when they begin to occupy their resources when left out.',
+  description: 'The order by the beginning of the occupied time; ascending by default.',
 });
 
 /** Resources that a list names. */
@@ -13,36 +13,40 @@ const mostResources = 200;
 
 /** Whose timetable, and its window. */
 export const timetableFilter = z.strictObject({
-  Klasse: questions.Klasse.meta({ description: 'The timetable of this class, in whatever case.' }),
-  Lehrperson: questions.Lehrperson.meta({ description: 'That of this teacher, as lessons name it, in whatever case.' }),
-  ResourceId: parameters.id('resource', 'That of this resource.').optional(),
-  PersonId: parameters.id('person', 'That of this person; of another one for Admins.').optional(),
-  From: parameters.instant('Only what ends after this instant; now when left out.').optional(),
+  Klasse: questions.Klasse.meta({ description: 'The timetable of this class, regardless of case.' }),
+  Lehrperson: questions.Lehrperson.meta({
+    description: 'The timetable of this teacher, named as in lessons, regardless of case.',
+  }),
+  ResourceId: parameters.id('resource', 'The timetable of this resource.').optional(),
+  PersonId: parameters.id('person', 'The timetable of this person; that of another person only for Admins.').optional(),
+  From: parameters.instant('Only bookings that end after this instant; now by default.').optional(),
   To: parameters
-    .instant('Only what begins before this instant, at most 366 days after `From`; 31 days after it when left out.')
+    .instant(
+      'Only bookings that begin before this instant, at most 366 days after `From`; by default 31 days after it.',
+    )
     .optional(),
 });
 
 /** Which bookings a list has. */
 export const bookingFilter = z.strictObject({
-  From: parameters.instant('Only those that end after this instant, teardown included; now when left out.').optional(),
+  From: parameters.instant('Only bookings that end after this instant, teardown included; now by default.').optional(),
   To: parameters
     .instant(
-      'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
+      'Only bookings that begin before this instant, setup included, at most 366 days after `From`; by default 31 days after it.',
     )
     .optional(),
-  ResourceId: parameters.ids('resource', mostResources, 'Only those of these resources.'),
-  LocationId: parameters.id('location', 'Only those at this location.').optional(),
-  PersonId: parameters.id('person', 'Only those for this person.').optional(),
+  ResourceId: parameters.ids('resource', mostResources, 'Only bookings of these resources.'),
+  LocationId: parameters.id('location', 'Only bookings at this location.').optional(),
+  PersonId: parameters.id('person', 'Only bookings for this person.').optional(),
   SeriesId: parameters
-    .id('series', 'Only those of this series; all of it where `From` and `To` are left out.')
+    .id('series', 'Only bookings of this series; all of them if `From` and `To` are left out.')
     .optional(),
   ToDecide: parameters.flag(
-    'Only those that wait for approval and about which the caller decides; all of them where `From` and `To` are left out.',
+    'Only requests about which the caller may decide; all of them if `From` and `To` are left out.',
   ),
-  Status: parameters.oneOf(bookingStatus, 'Only those of these statuses.'),
-  Occupying: parameters.flag('Only those that occupy their resources by their status, or only those that do not.'),
-  Kind: parameters.oneOf(bookingKind, 'Only those of these kinds.'),
+  Status: parameters.oneOf(bookingStatus, 'Only bookings with these statuses.'),
+  Occupying: parameters.flag('Only bookings whose status occupies their resource, or only the others.'),
+  Kind: parameters.oneOf(bookingKind, 'Only bookings of these kinds.'),
   ...questions,
-  ChangedAfter: parameters.instant('Only those that were made or changed after this instant.').optional(),
+  ChangedAfter: parameters.instant('Only bookings that were created or changed after this instant.').optional(),
 });

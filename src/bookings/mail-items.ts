@@ -28,7 +28,7 @@ export type MailWish = {
   key: string;
   /** The present booking of the item. */
   bookingId: number | null;
-  /** Null when the item shall have no booking. */
+  /** Null if the item should have no booking. */
   booking: MailBooking | null;
 };
 

@@ -8,22 +8,22 @@ export const roomConflict = z
   .object({
     BookingId: id('booking', 'The id of the booking in the way.'),
     ResourceId: id('resource', 'The resource that it occupies.'),
-    Kind: bookingKind.meta({ description: 'What it is.' }),
-    Subject: z.string().max(4_000).nullable().meta({ description: 'What it is about; Belegt where it is private.' }),
-    Start: instant('From when it occupies the resource, setup included.'),
-    End: instant('Until when it occupies the resource, teardown included.'),
-    WantedStart: instant('The start of the wanted booking that it is in the way of; of a series one of many.'),
+    Kind: bookingKind.meta({ description: 'The kind of the booking.' }),
+    Subject: z.string().max(4_000).nullable().meta({ description: 'The subject; Belegt if it is private.' }),
+    Start: instant('When it begins to occupy the resource, setup included.'),
+    End: instant('When it no longer occupies the resource, teardown included.'),
+    WantedStart: instant('The start of the wanted booking that it conflicts with, one of many in a series.'),
   })
-  .meta({ id: 'RoomConflict', description: 'A booking that is in the way of a wanted one.' });
+  .meta({ id: 'RoomConflict', description: 'A booking in the way of a wanted one.' });
 
 export const alternative = z
   .object({
     ResourceId: id('resource', 'The resource.'),
     ResourceName: z.string().max(200).meta({ description: 'Its name.' }),
-    Start: instant('From when it is free and open.'),
-    End: instant('Until when the booking would last.'),
+    Start: instant('When it is free and open.'),
+    End: instant('When the booking would end.'),
   })
-  .meta({ id: 'Alternative', description: 'Where and when the wanted booking would be possible.' });
+  .meta({ id: 'Alternative', description: 'A possible place and time for the wanted booking.' });
 
 export function toConflictRecord(conflict: RoomConflict) {
   return {
@@ -47,12 +47,12 @@ export const occupiedMembers = {
     .array(roomConflict)
     .max(100)
     .optional()
-    .meta({ description: 'Of a 409 about a booking: the bookings in its way, the first 100.' }),
+    .meta({ description: 'For a 409 about a booking: the bookings in its way, the first 100.' }),
   Alternatives: z
     .array(alternative)
     .max(5)
     .optional()
-    .meta({ description: 'With `Conflicts`: where and when it would be possible.' }),
+    .meta({ description: 'With `Conflicts`: possible places and times.' }),
 };
 
 export const toOccupiedMembers = (error: Error): object =>

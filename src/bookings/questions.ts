@@ -8,11 +8,11 @@ const name = (description: string) => z.string().min(1).max(longestName).optiona
 
 /** Members of the filters of bookings and lessons. */
 export const questions = {
-  Klasse: name('Only lessons of this class, in whatever case.'),
-  Lehrperson: name('Only lessons of this teacher, in whatever case.'),
-  Fach: name('Only lessons of this subject, in whatever case.'),
+  Klasse: name('Only lessons of this class, regardless of case.'),
+  Lehrperson: name('Only lessons of this teacher, regardless of case.'),
+  Fach: name('Only lessons of this subject, regardless of case.'),
   Search: parameters.search(
-    'Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words.',
+    'Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, contain these words.',
   ),
 };
 

@@ -121,7 +121,7 @@ function checkWeek(
 ): void {
   const next = dateText(readDate(week) + 7);
   const refuse = (most: string, present: string, wanted: string) => {
-    const text = `by the policy ${name} a person has at most ${most} a week; in the week from ${week} there are ${present}, and it would be ${wanted}. Choose another week, the next begins on ${next}, or cancel a booking of that week`;
+    const text = `under the policy ${name} a person may have at most ${most} a week; in the week from ${week} there are ${present}, and this would make ${wanted}. Choose another week, the next begins on ${next}, or cancel a booking of that week`;
     return InvalidInput.of(memberFault('Start', 'QuotaReached', text));
   };
   const isMore = (sum: number, most: number | null, earlier: number) => most !== null && sum > most && sum > earlier;

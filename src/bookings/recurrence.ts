@@ -51,7 +51,7 @@ function readParts(rule: string): Map<string, string> {
     const part = parts.get(name);
     if (!part)
       throw invalidRule(
-        `${JSON.stringify(text.slice(0, 50))} is not understood; its parts are NAME=VALUE, separated by semicolons, of ${[...parts.keys()].join(', ')}`,
+        `${JSON.stringify(text.slice(0, 50))} is not supported; a rule has parts NAME=VALUE, separated by semicolons, with the names ${[...parts.keys()].join(', ')}`,
       );
     if (found.has(name)) throw invalidRule(`has ${name} twice`);
     if (text !== `${name}=${value}` || !part.form.test(value)) throw invalidRule(`${name} must be ${part.allowed}`);
@@ -69,7 +69,7 @@ function readParts(rule: string): Map<string, string> {
 function checkCombination(found: ReadonlyMap<string, string>, frequency: string): void {
   const only = (name: string, ...frequencies: string[]) => {
     if (found.has(name) && !frequencies.includes(frequency))
-      throw invalidRule(`${name} goes with FREQ=${frequencies.join(' or ')} only`);
+      throw invalidRule(`${name} is allowed only with FREQ=${frequencies.join(' or ')}`);
   };
   only('BYWEEKNO', 'YEARLY');
   only('BYYEARDAY', 'YEARLY');
@@ -77,10 +77,10 @@ function checkCombination(found: ReadonlyMap<string, string>, frequency: string)
   const weekdays = found.get('BYDAY')?.split(',') ?? [];
   const numbered = weekdays.some((each) => /\d/.test(each));
   if (numbered && !['MONTHLY', 'YEARLY'].includes(frequency))
-    throw invalidRule('BYDAY with numbers goes with FREQ=MONTHLY or YEARLY only');
-  if (numbered && found.has('BYWEEKNO')) throw invalidRule('BYDAY with numbers does not go with BYWEEKNO');
+    throw invalidRule('BYDAY with numbers is allowed only with FREQ=MONTHLY or YEARLY');
+  if (numbered && found.has('BYWEEKNO')) throw invalidRule('BYDAY with numbers is not allowed with BYWEEKNO');
   if (found.has('BYSETPOS') && ![...found.keys()].some((name) => /^BY(?!SETPOS)/.test(name)))
-    throw invalidRule('BYSETPOS needs another part that begins with BY');
+    throw invalidRule('BYSETPOS requires another part that begins with BY');
 }
 
 /** Adds years to a local time; 29 February becomes the 28th if the target year has no 29th. */
@@ -93,7 +93,7 @@ function addYears(wall: Wall, years: number): Wall {
 /** The last instant of UNTIL; a date lasts until its end. @throws InvalidInput for a date that does not exist */
 function readUntil(until: string, zone: Zone): number {
   const wall = readWall(until.replace('Z', ''));
-  if (wall === null) throw invalidRule(`UNTIL=${until} is not in the calendar`);
+  if (wall === null) throw invalidRule(`UNTIL=${until} is not a valid date`);
   return until.includes('T') ? wall : zone.earliest(wall + dayLength) - 1;
 }
 
@@ -122,13 +122,13 @@ export function expandRule(rule: string, start: Date, timeZone: string): Date[] 
   // This check comes before the expansion, which would search years for dates that may never come.
   if (last < start.getTime() || !fitsStart(days, date))
     throw invalidRule(
-      `its first occurrence must be Start, and ${dateText(date)} is none of its dates; choose Start or the rule so that they meet`,
+      `its first occurrence must be Start, but ${dateText(date)} is not one of its dates; change Start or the rule`,
     );
   const starts = listDays(days, date, date, dayOfWall(zone.wallOf(last)))
     .map((day) => (day === date ? start.getTime() : zone.instantOf(day * dayLength + timeOfWall(first))))
     .filter((instant) => instant <= last);
   if (starts.length > mostOccurrences)
-    throw invalidRule(`must have at most ${mostOccurrences} occurrences; end it earlier and make another series`);
+    throw invalidRule(`must have at most ${mostOccurrences} occurrences; end it earlier and create another series`);
   if (starts.length < Number(parts.get('COUNT') ?? 0)) throw invalidRule(tooFar);
   return starts.map((instant) => new Date(instant));
 }

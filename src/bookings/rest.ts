@@ -20,45 +20,46 @@ const path = '/v1.0/bookings';
 const params = z.object({ id: id('booking', 'The Id of the booking.') });
 const scope = wire.scope
   .default('This')
-  .meta({ description: 'Which bookings of its series are meant too; This alone when left out.' });
+  .meta({ description: 'To which other bookings of the series this applies; This by default.' });
 
-const forDisplays = { 403: 'A display reads the status of its own resources only.' };
+const forDisplays = { 403: 'A display may read only the status of its own resources.' };
 const forOthers = {
-  403: 'Only whom it is for, who made it, and an Admin change a booking; a display changes none.',
+  403: 'Only the organizer, the creator and an Admin may change a booking; a display may not.',
 };
 const forThoseAtTheDoor = {
-  403: 'Only whom it is for, who made it, and an Admin do so, and a display that may book.',
+  403: 'Only the organizer, the creator, an Admin and a display that may book may do so.',
 };
-const atDisplays = 'A display may do so with a booking of its rooms that is on or to be checked in, whoever it is for.';
+const atDisplays =
+  'A display may do so with a booking of its rooms that has begun or can be checked in, whoever it is for.';
 const ofOthers =
-  'A lesson is changed through `/v2.0/jobs/update`, and an item of a mailbox in its calendar: here that is a conflict.';
+  'Lessons are changed through `/v2.0/jobs/update`, and items of a mailbox in its calendar: for them the answer is a conflict.';
 
 const series = z
   .object({
     SeriesId: id('series', 'The id of the series.'),
-    RecurrenceRule: z.string().max(500).meta({ description: 'How it repeats.' }),
-    BookingIds: z.array(z.int().min(1)).max(366).meta({ description: 'The ids of its bookings, in their order.' }),
+    RecurrenceRule: z.string().max(500).meta({ description: 'The recurrence rule.' }),
+    BookingIds: z.array(z.int().min(1)).max(366).meta({ description: 'The ids of its bookings, in order.' }),
     Skipped: z
       .array(
         z.object({
-          Start: z.date().meta({ description: 'When it would have begun.' }),
+          Start: z.date().meta({ description: 'When it would have started.' }),
           End: z.date().meta({ description: 'When it would have ended.' }),
           Conflicts: z
             .array(roomConflict)
             .max(100)
-            .meta({ description: 'What is in its way; nothing where the resource is closed then.' }),
+            .meta({ description: 'The bookings in its way; empty if the resource is closed at that time.' }),
         }),
       )
       .max(366)
-      .meta({ description: 'Which were left out.' }),
+      .meta({ description: 'The bookings that were left out.' }),
   })
-  .meta({ id: 'Series', description: 'What was made of a series.' });
+  .meta({ id: 'Series', description: 'A series that was created.' });
 const createdBooking = z
   .object({
     ...wire.bookingRecord.shape,
-    Series: series.nullable().meta({ description: 'The whole series; null for a single booking.' }),
+    Series: series.nullable().meta({ description: 'The series; null for a single booking.' }),
   })
-  .meta({ id: 'CreatedBooking', description: 'A booking that was made, the first one of a series.' });
+  .meta({ id: 'CreatedBooking', description: 'A booking that was created; for a series, the first one.' });
 
 function toCreatedRecord({ booking, series }: bookings.Created) {
   return {
@@ -87,7 +88,7 @@ export const routes: Route[] = [
     path,
     summary: 'List bookings',
     description:
-      'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Several values are separated by commas or sent one by one. Of a private one others see only that it is there.',
+      'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Separate several values by commas, or repeat the parameter. Of a private booking, others see only that it is there.',
     query: bookingFilter.extend({ Order: bookingOrder, ...paging }),
     answers: { 200: pageOfBookings },
     problems: forDisplays,
@@ -100,22 +101,22 @@ export const routes: Route[] = [
   route({
     method: 'POST',
     path,
-    summary: 'Make a booking or a series',
+    summary: 'Create a booking or a series',
     description:
-      'Books a resource for a time in which it is open and free. With a `RecurrenceRule` it makes a series, expanded on the clocks of the location: every booking begins at the same local time, the first one at `Start`. A user books for itself and what is not over yet; an Admin also for others, outside opening hours, and blocks. A display that may book makes plain bookings for itself in its own rooms, that begin within 5 minutes of now and last from 5 minutes to 4 hours; they are checked in at once, and what is in their way is told as Belegt alone, without `Alternatives`.',
+      'Books a resource for a time at which it is open and free. A `RecurrenceRule` creates a series, expanded with the clocks of the location: every booking begins at the same local time, the first one at `Start`. A user books for itself, and not in the past; an Admin also books for others, outside of opening hours, and creates blocks. A display that may book creates plain bookings for itself in its own rooms, which begin within 5 minutes of now and last from 5 minutes to 4 hours. They are checked in at once; conflicts show only Belegt, without `Alternatives`.',
     headers: ['Idempotency-Key'],
     body: { schema: wire.newBooking, example: examples.newBooking },
     answers: {
       201: {
-        description: 'The booking, of a series the first; `Location` is where it is read.',
+        description: 'The booking; for a series, the first one. `Location` is its address.',
         body: createdBooking,
         example: examples.createdBooking,
         headers: ['Location', 'ETag'],
       },
     },
     problems: {
-      403: 'Only an Admin books for another person or makes a block; a display books when an Admin has allowed it.',
-      409: 'The resource is occupied or not active, `Conflicts` and `Alternatives` say by what and what is possible instead; or a request with this `Idempotency-Key` is still being answered.',
+      403: 'Only an Admin may book for another person or create a block; a display may book if an Admin has allowed it.',
+      409: 'The resource is occupied or not active, see `Conflicts` and `Alternatives`; or a request with this `Idempotency-Key` is still being answered.',
     },
     handle: async ({ db, config }, { viewer, body, request }) => {
       const idempotencyKey = readIdempotencyKey(request);
@@ -128,7 +129,7 @@ export const routes: Route[] = [
     method: 'GET',
     path: `${path}/:id`,
     summary: 'Read a booking',
-    description: 'One booking. Of a private one others see only that it is there.',
+    description: 'A booking. Of a private one, others see only that it is there.',
     params,
     answers: one('The booking.'),
     problems: forDisplays,
@@ -139,21 +140,21 @@ export const routes: Route[] = [
     method: 'PATCH',
     path: `${path}/:id`,
     summary: 'Change a booking',
-    description: `Changes the members that are sent, and only in the version of \`If-Match\`. Of a series \`Scope\` takes the following bookings, or all that have not ended, along: each gets the same local time and duration, on its own day. ${ofOthers}`,
+    description: `Changes the members that are sent, and only in the version of \`If-Match\`. \`Scope\` includes the following bookings of a series, or all that have not ended: each gets the same local time and duration, on its own date. ${ofOthers}`,
     headers: ['If-Match'],
     params,
     query: z.strictObject({
       Scope: scope,
       ConflictHandling: wire.conflictHandling.default('Fail').meta({
         description:
-          'With a `Scope` of several: with Skip those that would meet others stay as they are, with Fail all do.',
+          'If `Scope` includes several: with Skip, bookings that would have conflicts stay as they are; with Fail, a conflict prevents the whole change.',
       }),
     }),
     body: { schema: wire.bookingChanges, example: examples.bookingChanges },
     answers: one('The booking as it is now.', examples.bookingChanges),
     problems: {
       ...forOthers,
-      409: 'The resource is occupied then, as `Conflicts` and `Alternatives` tell, or not active; or the booking is over, cancelled, released, or not made here.',
+      409: 'The resource is occupied at that time, see `Conflicts` and `Alternatives`, or not active; or the booking is over, cancelled, released, or was not created here.',
     },
     handle: async ({ db }, { viewer, params, query, body, headers }) => {
       const options = { scope: query.Scope, conflictHandling: query.ConflictHandling };
@@ -166,14 +167,14 @@ export const routes: Route[] = [
     method: 'DELETE',
     path: `${path}/:id`,
     summary: 'Cancel a booking',
-    description: `The booking stays, with the status Cancelled, and its resource is free; cancelling it again changes nothing. \`If-Match\` may be left out. ${ofOthers}`,
+    description: `The booking stays, with the status Cancelled, and its resource is free; repeating it changes nothing. \`If-Match\` is optional. ${ofOthers}`,
     headers: ['If-Match'],
     params,
     query: z.strictObject({ Scope: scope }),
     answers: one('The cancelled booking.', { Status: 'Cancelled' }),
     problems: {
       ...forOthers,
-      409: 'The booking is over, released, or not made here.',
+      409: 'The booking is over, released, or was not created here.',
       412: 'The record has changed since the version of `If-Match`.',
     },
     handle: async ({ db }, { viewer, params, query, headers }) => {
@@ -188,14 +189,14 @@ export const routes: Route[] = [
     path: `${path}/:id/decide`,
     summary: 'Approve or decline a booking',
     description:
-      'Decides about a booking with the status Requested, and only in the version of `If-Match`: approved it is Confirmed, declined it is Declined, which is final. Of a series `Scope` takes the other requests along about which the caller may decide. Who sends its own decision again changes nothing.',
+      "Decides about a booking with the status Requested, only in the version of `If-Match`: approval makes it Confirmed, declining makes it Declined, which is final. `Scope` includes the other requests of the series about which the caller may decide. Repeating one's own decision changes nothing.",
     headers: ['If-Match'],
     params,
     query: z.strictObject({ Scope: scope }),
     body: { schema: decisionBody, example: examples.decision },
     answers: one('The booking as it is now.', examples.declined),
     problems: {
-      403: 'Only an Admin, and the groups that the policy of the resource names, decide.',
+      403: 'Only an Admin, and the groups that the policy of the resource names, may decide.',
       409: 'The booking does not wait for approval, or would have begun already.',
       ...versionProblems,
     },
@@ -210,14 +211,14 @@ export const routes: Route[] = [
     method: 'POST',
     path: `${path}/:id/check-in`,
     summary: 'Check a booking in',
-    description: `Says that somebody is there, between \`CheckIn.From\` and \`CheckIn.Until\`; who does not is taken for a no-show, and the booking released. Checking in again changes nothing. ${atDisplays}`,
+    description: `Records that somebody has come, between \`CheckIn.From\` and \`CheckIn.Until\`; otherwise the booking becomes a no-show and is released. Repeating it changes nothing. ${atDisplays}`,
     params,
     answers: one('The booking.', {
       CheckIn: { ...examples.booking.CheckIn, CheckedInAt: '2027-02-01T07:58:12Z' },
     }),
     problems: {
       ...forThoseAtTheDoor,
-      409: 'It is too early or too late, nobody has to check in, or the booking is cancelled or released.',
+      409: 'It is too early or too late, the booking needs no check-in, or it is cancelled or released.',
     },
     handle: async ({ db }, { viewer, params }) =>
       recordAnswer(wire.toBookingRecord(await bookings.checkIn(db, viewer, params.id))),
@@ -226,10 +227,10 @@ export const routes: Route[] = [
     method: 'POST',
     path: `${path}/:id/release`,
     summary: 'Release a booking',
-    description: `Frees the resource of a booking that is not needed any more, or not to its end; it keeps its times and gets the status Released. Releasing it again changes nothing. ${atDisplays} ${ofOthers}`,
+    description: `Frees the resource of a booking that is no longer needed, or not until its end; it keeps its times and gets the status Released. Repeating it changes nothing. ${atDisplays} ${ofOthers}`,
     params,
     answers: one('The released booking.', { Status: 'Released' }),
-    problems: { ...forThoseAtTheDoor, 409: 'The booking is over, cancelled, or not made here.' },
+    problems: { ...forThoseAtTheDoor, 409: 'The booking is over, cancelled, or was not created here.' },
     handle: async ({ db }, { viewer, params }) =>
       recordAnswer(wire.toBookingRecord(await bookings.releaseBooking(db, viewer, params.id))),
   }),
@@ -237,14 +238,14 @@ export const routes: Route[] = [
     method: 'POST',
     path: `${path}/:id/extend`,
     summary: 'Extend a booking',
-    description: `Lets a booking end later, where its resource is free and open. With \`If-Match\` it can be sent again when the answer was lost, and extends once; without, again is more. ${atDisplays} ${ofOthers}`,
+    description: `Extends a booking, if its resource is free and open. With \`If-Match\` the call can be repeated if its answer was lost, and extends only once; without it, each call extends. ${atDisplays} ${ofOthers}`,
     headers: ['If-Match'],
     params,
     body: { schema: wire.extension, example: examples.extension },
     answers: one('The booking with its new `End`.', { End: '2027-02-01T09:45:00Z' }),
     problems: {
       ...forThoseAtTheDoor,
-      409: 'The resource is occupied then, as `Conflicts` tell; or the booking is over, cancelled, released, or not made here.',
+      409: 'The resource is occupied at that time, see `Conflicts`; or the booking is over, cancelled, released, or was not created here.',
       412: 'The record has changed since the version of `If-Match`.',
     },
     handle: async ({ db }, { viewer, params, body, headers }) => {
@@ -257,15 +258,15 @@ export const routes: Route[] = [
   route({
     method: 'POST',
     path: `${path}/:id/undo`,
-    summary: 'Take back what a display did',
+    summary: 'Undo an action of a display',
     description:
-      'For displays: takes back what this one did last with a booking, within 60 seconds and only in the version of `If-Match`, which the act has answered. What it booked is cancelled, whom it checked in has not come, what it extended ends as before, and what it released takes place if its place is still free. Taking it back again changes nothing.',
+      "For displays: undoes the display's last action on a booking, within 60 seconds and only in the version of `If-Match`, which the action returned. A new booking is cancelled, a check-in removed, an extension reverted, and a released booking is active again if its place is still free. Repeating it changes nothing.",
     headers: ['If-Match'],
     params,
     answers: one('The booking as it is now.'),
     problems: {
-      403: 'Only a display that may book takes back what it did.',
-      409: 'There is nothing to take back, it is too late, the booking has changed since, or its place is taken, as `Conflicts` tell.',
+      403: 'Only a display that may book can undo its action.',
+      409: 'There is nothing to undo, it is too late, the booking has changed since, or its place is taken, see `Conflicts`.',
       428: '`If-Match` is missing.',
     },
     handle: async ({ db }, { viewer, params, headers }) => {

@@ -32,7 +32,7 @@ export function checkTimes(
   else if (end.getTime() - start.getTime() > most * dayLength)
     fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
   else if (!mayBookAnytime(viewer) && end <= now)
-    fault('End', 'InPast', 'is over already; only an Admin books what has been');
+    fault('End', 'InPast', 'is over already; only an Admin may book in the past');
   if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
@@ -50,7 +50,7 @@ export function listLimitFaults(
   isNew = true,
 ): FieldError[] {
   const { leadMinutes, aheadDays, longestMinutes } = limitsFor(viewer, policy, organizerId);
-  const rule = `by the policy ${policy?.name}`;
+  const rule = `under the policy ${policy?.name}`;
   const faults: FieldError[] = [];
   const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   const from = new Date(now.getTime() + (leadMinutes ?? 0) * minute);
@@ -62,7 +62,7 @@ export function listLimitFaults(
       `${early.start.toISOString()} must be at least ${inWords(leadMinutes)} from now ${rule}; choose ${from.toISOString()} or later`,
     );
   else if (mustAsk(viewer, policy) && places.some(({ start }) => start <= now))
-    fault('Start', 'TooSoon', `must be after now, because somebody has to approve it before ${rule}`);
+    fault('Start', 'TooSoon', `must be after now, because the booking must be approved before it begins ${rule}`);
   if (isNew && aheadDays !== null) {
     const until = startOfDate(addDays(localDateOf(now, timeZone), aheadDays + 1), timeZone);
     const far = places.find(({ start }) => start >= until);
@@ -70,7 +70,7 @@ export function listLimitFaults(
       fault(
         'Start',
         'TooFarAhead',
-        `${far.start.toISOString()} must be at most ${count(aheadDays, 'day')} ahead ${rule}; ask again on ${addDays(localDateOf(far.start, timeZone), -aheadDays)}`,
+        `${far.start.toISOString()} must be at most ${count(aheadDays, 'day')} ahead ${rule}; it can be booked from ${addDays(localDateOf(far.start, timeZone), -aheadDays)}`,
       );
   }
   if (

@@ -70,7 +70,7 @@ export const isSame = (one: Date, other: Date) => one.getTime() === other.getTim
 
 function otherDate(): InvalidInput {
   const text =
-    'must stay on its local date, because the rule of the series says the days; cancel the following bookings and make another series';
+    'must keep its local date, because the rule of the series determines the dates; cancel the following bookings and create another series';
   return InvalidInput.of(memberFault('Start', 'OtherDate', text));
 }
 

@@ -20,7 +20,7 @@ export const sweeps: readonly Sweep[] = [
     },
     figures: {
       roomgate_no_shows_overdue: {
-        help: 'Bookings past the limit of their check-in that are not released yet',
+        help: 'Bookings past their check-in limit that are not released yet',
         read: countNoShows,
       },
     },

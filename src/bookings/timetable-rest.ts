@@ -21,10 +21,10 @@ export const timetableRoutes = [
     path: '/v1.0/timetable',
     summary: 'Read a timetable',
     description:
-      'The lessons and bookings of a class, a teacher, a resource or a person, whatever their status: your own when none is named. A person has the bookings for it, and the lessons whose `Lehrpersonen` have its `TeacherCode`; that of another person is for Admins. A lesson that is cancelled is `Cancelled`; what one was before a change is in `Lektion.Ursprung`.',
+      'The lessons and bookings of a class, a teacher, a resource or a person, whatever their status; your own if none is named. The timetable of a person has the bookings for the person, and the lessons whose `Lehrpersonen` include its `TeacherCode`; only Admins may read that of another person. A cancelled lesson is `Cancelled`; its values before its first change are in `Lektion.Ursprung`.',
     query: timetableFilter.extend({ Order: bookingOrder, ...paging }),
     answers: { 200: pageOfBookings },
-    problems: { 403: 'A display reads no timetables, and the timetable of another person is for Admins.' },
+    problems: { 403: 'A display may not read timetables, and only an Admin may read that of another person.' },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;
       const found = await bookings.filterOfTimetable(db, viewer, toFields(filter));

@@ -80,7 +80,7 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
     if (named.version !== undo.version) throw changedSince();
     if (!undo.isFresh)
       throw new Conflict(
-        `This was done more than ${undoSeconds} seconds ago and stays; end the booking early, or ask its organizer.`,
+        `This was done more than ${undoSeconds} seconds ago and cannot be undone; end the booking early, or ask its organizer.`,
       );
     if (undo.action === 'CheckedIn') checkStillOpen(named, now);
     if (undo.action === 'Booked') checkNotOver(named, now);
@@ -99,14 +99,12 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
   return await readBack(db, viewer, id);
 }
 
-const changedSince = () => new Conflict('This booking has been changed since; what was done before stays as it is.');
+const changedSince = () => new Conflict('This booking has been changed since, so the earlier action cannot be undone.');
 
 /** @throws Conflict when the check-in limit has passed, so that the booking would be a no-show */
 function checkStillOpen({ checkInUntil }: Held, now: Date): void {
   if (checkInUntil && checkInUntil <= now)
-    throw new Conflict(
-      `The check-in has been closed since ${checkInUntil.toISOString()}; this is not taken back any more.`,
-    );
+    throw new Conflict(`Check-in closed at ${checkInUntil.toISOString()}, so this can no longer be undone.`);
 }
 
 /** The room to lock before the booking: the undo of a release occupies the room again. */
@@ -135,8 +133,8 @@ async function findUndo(
   if (undo?.personId !== personId)
     throw new Conflict(
       undo
-        ? 'Another display was the last to do something with this booking; take it back there.'
-        : 'This display has done nothing with this booking that could be taken back.',
+        ? 'Another display was the last to act on this booking; undo it there.'
+        : 'This display has done nothing with this booking that can be undone.',
     );
   if (versions && !versions.includes(undo.version)) throw changedSince();
   return undo;

@@ -33,7 +33,7 @@ export { decision, lektion };
 export const bookingStatus = z.enum(bookingStatuses).meta({
   id: 'BookingStatus',
   description:
-    'Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not.',
+    'Requested (until it is approved), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not.',
 });
 export const bookingKind = z.enum(bookingKinds).meta({
   id: 'BookingKind',
@@ -41,25 +41,25 @@ export const bookingKind = z.enum(bookingKinds).meta({
 });
 export const originSystem = z
   .enum(originSystems)
-  .meta({ id: 'OriginSystem', description: 'Through what a booking came.' });
+  .meta({ id: 'OriginSystem', description: 'The channel through which a booking was created.' });
 export const scope = z.enum(scopes).meta({
   id: 'Scope',
   description:
-    'Which bookings of a series: the one that is named, it and those that start later, or all that have not ended.',
+    'Which bookings of a series: only the named one, it and those that start later, or all that have not ended.',
 });
 export const conflictHandling = z.enum(conflictHandlings, 'must be Fail or Skip').meta({
   id: 'ConflictHandling',
   description:
-    'What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are.',
+    'What happens if some bookings of a series have conflicts: nothing is done at all, or these are left out.',
 });
 
 export const newBookingStatus = z.enum(['Confirmed', 'Tentative'], 'must be Confirmed or Tentative').meta({
   id: 'NewBookingStatus',
-  description: 'How a booking is sent: certain or not, either of which occupies the resource.',
+  description: 'Whether a new booking is certain; both values occupy the resource.',
 });
 export const newBookingKind = z.enum(['Booking', 'Block'], 'must be Booking or Block').meta({
   id: 'NewBookingKind',
-  description: 'What is made: a booking, or a block.',
+  description: 'The kind of a new booking.',
 });
 
 const longestSubject = 200;
@@ -69,105 +69,105 @@ const mostMinutes = 1_440;
 const longestText = 4_000;
 const longestRule = 500;
 
-const told = {
+const descriptions = {
   resourceId: 'The resource that it occupies.',
-  subject: 'What it is about.',
-  description: 'More about it.',
-  start: 'When it begins; the setup lies before.',
-  end: 'When it ends; the teardown lies behind.',
-  isPrivate: 'Whether only its organizer, who made it, and Admins see what it is about.',
-  setupMinutes: 'Minutes before its start for which it occupies the resource too.',
-  teardownMinutes: 'Minutes after its end for which it occupies the resource too.',
-  recurrenceRule: 'How its series repeats: an RRULE of RFC 5545.',
+  subject: 'The subject.',
+  description: 'The description.',
+  start: 'When it begins, after its setup.',
+  end: 'When it ends, before its teardown.',
+  isPrivate: 'Whether only its organizer, its creator and Admins see its content.',
+  setupMinutes: 'Minutes before its start in which it also occupies the resource.',
+  teardownMinutes: 'Minutes after its end in which it also occupies the resource.',
+  recurrenceRule: 'The recurrence rule of its series: an RRULE of RFC 5545.',
 };
 
 export const organizer = z
   .object({
-    PersonId: maybeId('person', 'The id of the person; null for somebody from outside, of whom a mail server tells.'),
-    DisplayName: text(254, 'As it is shown.'),
-    Email: maybeText(254, 'The address by which the person is reached; null where the mail server does not tell it.'),
+    PersonId: maybeId('person', 'The id of the person; null for somebody from outside, whom a mail server has named.'),
+    DisplayName: text(254, 'The display name.'),
+    Email: maybeText(254, 'The e-mail address; null if the mail server does not give one.'),
   })
-  .meta({ id: 'Organizer', description: 'Whom a booking is for.' });
+  .meta({ id: 'Organizer', description: 'The person whom a booking is for.' });
 
 export const checkIn = z
   .object({
-    Required: z.boolean().meta({ description: 'Whether it is released when nobody checks in.' }),
+    Required: z.boolean().meta({ description: 'Whether it is released if nobody checks in.' }),
     From: instant('The first instant at which it can be checked in.'),
-    Until: instant('The instant from which it is released as a no-show.'),
-    CheckedInAt: maybeInstant('When it was checked in; null while it is not.'),
+    Until: instant('When it is released as a no-show.'),
+    CheckedInAt: maybeInstant('When it was checked in; null if it was not.'),
   })
-  .meta({ id: 'CheckIn', description: 'When a booking is to be checked in.' });
+  .meta({ id: 'CheckIn', description: 'When a booking must be checked in.' });
 
 export const origin = z
   .object({
-    System: originSystem.meta({ description: 'Through what it came.' }),
-    BatchId: maybeBatchId('Of a lesson: the batch that made it.'),
-    JobID: maybeText(128, 'Of a lesson: its job; of coupled lessons that of the first.'),
-    LektionId: maybeText(128, 'Of a lesson: its id in the job; of coupled lessons that of the first.'),
+    System: originSystem.meta({ description: 'The channel.' }),
+    BatchId: maybeBatchId('For a lesson: the batch that created it.'),
+    JobID: maybeText(128, 'For a lesson: its job; for coupled lessons, that of the first.'),
+    LektionId: maybeText(128, 'For a lesson: its id in the job; for coupled lessons, that of the first.'),
     MailItemId: maybeText(
       1_000,
-      'Of an item of a mailbox: its UID there (RFC 5545), which a series shares; null where it is private.',
+      'For an item of a mailbox: its UID there (RFC 5545), which the items of a series share; null if it is private.',
     ),
   })
-  .meta({ id: 'BookingOrigin', description: 'Where a booking came from.' });
+  .meta({ id: 'BookingOrigin', description: 'The origin of a booking.' });
 
 export const bookingRecord = z
   .object({
     Id: id('booking', 'The id of the booking.'),
     Uid: text(100, 'The UID of its iCalendar event.'),
-    ResourceId: id('resource', told.resourceId),
+    ResourceId: id('resource', descriptions.resourceId),
     ResourceName: text(200, 'The name of the resource.'),
     LocationId: id('location', 'The location of the resource.'),
-    Subject: maybeText(longestText, `${told.subject} Belegt where it is private.`),
-    Description: maybeText(longestDescription, `${told.description} Null where it is private.`),
-    Start: instant(told.start),
-    End: instant(told.end),
-    TimeZone: text(64, 'IANA name of the zone of the location.'),
-    Status: bookingStatus.meta({ description: 'Whether it takes place.' }),
-    Kind: bookingKind.meta({ description: 'What it is.' }),
+    Subject: maybeText(longestText, `${descriptions.subject} Belegt if it is private.`),
+    Description: maybeText(longestDescription, `${descriptions.description} Null if it is private.`),
+    Start: instant(descriptions.start),
+    End: instant(descriptions.end),
+    TimeZone: text(64, 'The IANA time zone of the location.'),
+    Status: bookingStatus.meta({ description: 'The status.' }),
+    Kind: bookingKind.meta({ description: 'The kind.' }),
     Organizer: organizer
       .nullable()
-      .meta({ description: 'Whom it is for; null for a lesson, and where it is private.' }),
-    IsPrivate: z.boolean().meta({ description: told.isPrivate }),
-    SeriesId: maybeId('series', 'The series that it belongs to; null for a single booking, and where it is private.'),
-    RecurrenceRule: maybeText(longestRule, `${told.recurrenceRule} Null where it is private.`),
-    SetupMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.setupMinutes }),
-    TeardownMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.teardownMinutes }),
-    CheckIn: checkIn.nullable().meta({ description: 'Null where nobody checks in.' }),
+      .meta({ description: 'The person whom it is for; null for a lesson, and if it is private.' }),
+    IsPrivate: z.boolean().meta({ description: descriptions.isPrivate }),
+    SeriesId: maybeId('series', 'The series; null for a single booking, and if it is private.'),
+    RecurrenceRule: maybeText(longestRule, `${descriptions.recurrenceRule} Null if it is private.`),
+    SetupMinutes: z.int().min(0).max(mostMinutes).meta({ description: descriptions.setupMinutes }),
+    TeardownMinutes: z.int().min(0).max(mostMinutes).meta({ description: descriptions.teardownMinutes }),
+    CheckIn: checkIn.nullable().meta({ description: 'Null if it needs no check-in.' }),
     Origin: origin,
-    Lektion: lektion.nullable().meta({ description: 'Null for what is no lesson, and where it is private.' }),
-    CreatedAt: instant('When it was made.'),
-    CreatedBy: personReference.nullable().meta({ description: 'Who made it; null where it is private.' }),
+    Lektion: lektion.nullable().meta({ description: 'Null unless it is a lesson, and if it is private.' }),
+    CreatedAt: instant('When it was created.'),
+    CreatedBy: personReference.nullable().meta({ description: 'Who created it; null if it is private.' }),
     Decision: decision.nullable().meta({
-      description: 'Null where nobody had to approve it or has decided yet, and where it is private.',
+      description: 'Null if it needs no approval or is not decided yet, and if it is private.',
     }),
     ChangedAt: instant('When it was last changed.'),
-    Version: positive('Counts the changes of the booking; its ETag.'),
+    Version: positive('Increases with each change of the booking; its ETag.'),
   })
-  .meta({ id: 'Booking', description: 'A resource, occupied for a time.' });
+  .meta({ id: 'Booking', description: 'A resource that is occupied for a time.' });
 
 const wrongInstant = 'must be a date-time in UTC or with an offset, such as 2027-02-01T08:00:00Z';
 const sentMinutes = (least: number, description: string) => z.int().min(least).max(mostMinutes).meta({ description });
 
 const sent = {
-  ResourceId: sentId('resource').meta({ description: told.resourceId }),
-  Subject: sentText(longestSubject).meta({ description: told.subject }),
-  Description: maybeText(longestDescription, told.description),
-  Start: sentInstant(wrongInstant).meta({ description: told.start }),
-  End: sentInstant(wrongInstant).meta({ description: told.end }),
+  ResourceId: sentId('resource').meta({ description: descriptions.resourceId }),
+  Subject: sentText(longestSubject).meta({ description: descriptions.subject }),
+  Description: maybeText(longestDescription, descriptions.description),
+  Start: sentInstant(wrongInstant).meta({ description: descriptions.start }),
+  End: sentInstant(wrongInstant).meta({ description: descriptions.end }),
   Status: newBookingStatus.meta({
     description:
-      'Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case.',
+      'Confirmed or Tentative; both occupy the resource. A booking that needs approval becomes Requested in any case.',
   }),
-  IsPrivate: flag(told.isPrivate),
-  SetupMinutes: sentMinutes(0, told.setupMinutes),
-  TeardownMinutes: sentMinutes(0, told.teardownMinutes),
+  IsPrivate: flag(descriptions.isPrivate),
+  SetupMinutes: sentMinutes(0, descriptions.setupMinutes),
+  TeardownMinutes: sentMinutes(0, descriptions.teardownMinutes),
 };
 
 export const newBooking = z
   .strictObject({
     ...sent,
-    Description: sent.Description.default(null).meta({ description: told.description }),
+    Description: sent.Description.default(null).meta({ description: descriptions.description }),
     Kind: newBookingKind
       .default('Booking')
       .meta({ description: 'Booking, or Block to keep the resource from being booked, for Admins.' }),
@@ -178,31 +178,31 @@ export const newBooking = z
     OrganizerId: sentId('person')
       .meta({
         description:
-          'Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others.',
+          'The person whom it is for; the caller if left out or null. Another person only for Admins, and for groups that the policy of the resource allows to book for others.',
       })
       .nullable()
       .default(null),
     RecurrenceRule: sentText(longestRule)
       .meta({
-        description: `${told.recurrenceRule} With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one.`,
+        description: `${descriptions.recurrenceRule} With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single booking.`,
       })
       .nullable()
       .default(null),
     ConflictHandling: conflictHandling.default('Fail').meta({
       description:
-        'Of a series: with Skip the bookings that meet others, or lie outside of the opening hours, are left out; with Fail none is made then.',
+        'For a series: with Skip, bookings with conflicts or outside of the opening hours are left out; with Fail, none is created then.',
     }),
   })
-  .meta({ id: 'NewBooking', description: 'A booking, or a series of them, to be made.' });
+  .meta({ id: 'NewBooking', description: 'A booking or a series to create.' });
 
 export const bookingChanges = z
   .strictObject(sent)
   .partial()
-  .meta({ id: 'BookingChanges', description: 'What to change; null clears a description.' });
+  .meta({ id: 'BookingChanges', description: 'Changes; null clears a description.' });
 
 export const extension = z
-  .strictObject({ Minutes: sentMinutes(1, 'By how many minutes it ends later.') })
-  .meta({ id: 'Extension', description: 'How long a booking is extended.' });
+  .strictObject({ Minutes: sentMinutes(1, 'By how many minutes the end moves.') })
+  .meta({ id: 'Extension', description: 'An extension of a booking.' });
 
 export function toNewBooking({
   organizerId,

@@ -15,7 +15,8 @@ import * as wire from './wire.ts';
 
 const keyArgument = (arg: ArgBuilder<Types>) =>
   arg.string({
-    description: 'Sent again within 24 hours it makes no second token, and is a ConflictProblem: a token is told once.',
+    description:
+      'Repeated within 24 hours, the call creates no second token but returns a ConflictProblem, as a token is shown only once.',
     validate: { schema: keySchema },
   });
 
@@ -37,25 +38,26 @@ export const addTypes: AddTypes = (builder) => {
     resource: t.field({
       type: typeNamed<NonNullable<Awaited<ReturnType<typeof feed.findResourceOf>>>>('Resource'),
       nullable: true,
-      description: 'The resource whose feed it opens; null for a timetable, and where it is hidden from the caller.',
+      description:
+        'The resource whose feed it opens; null for a timetable, and if the resource is hidden from the caller.',
       resolve: async (row, _args, { context, viewer }) => (await feed.findResourceOf(context.db, viewer, row)) ?? null,
     }),
     person: t.field({
       type: typeNamed<NonNullable<Awaited<ReturnType<typeof feed.findPersonOf>>>>('Person'),
       nullable: true,
-      description: 'Who made it, for Admins and for oneself.',
+      description: 'The person who created it, for Admins and for that person.',
       resolve: async (row, _args, { context, viewer }) => (await feed.findPersonOf(context.db, viewer, row)) ?? null,
     }),
   }));
   const tokens = connectionType(builder, token, feed.tokenList);
   const created = builder.objectRef<CreatedToken>('CalendarTokenCreated').implement({
-    description: 'A token that was made.',
+    description: 'A token that was created.',
     fields: (t) => ({
       token: t.exposeString('token', {
-        description: 'The token. It is told this once and can never be read again.',
+        description: 'The token. It is shown only this once.',
       }),
-      url: t.exposeString('url', { description: 'The address for calendar programs, with the token.' }),
-      record: t.field({ type: token, description: 'What is kept of it.', resolve: ({ record }) => record }),
+      url: t.exposeString('url', { description: 'The address for calendar programs, which contains the token.' }),
+      record: t.field({ type: token, description: 'The stored record.', resolve: ({ record }) => record }),
     }),
   });
   builder.queryField('calendarTokens', (t) =>
@@ -71,7 +73,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       complexity: pageCost,
       description:
-        'Your own tokens for the calendar feed of a resource, for Admins those of everybody, oldest first; null when this tenant has no resource of that id.',
+        'Your tokens for the calendar feed of a resource, for Admins those of all persons, oldest first; null if the tenant has no resource with this id.',
       resolve: (_root, { resourceId, ...page }, { context, viewer }) =>
         feed.listTokens(context.db, viewer, resourceId, pageOf(feed.tokenList, page)).catch((error: unknown) => {
           if (error instanceof NotFound) return null;
@@ -84,7 +86,7 @@ export const addTypes: AddTypes = (builder) => {
       type: tokens,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'Your own tokens for calendars of timetables, for Admins those of everybody, oldest first.',
+      description: 'Your tokens for calendars of timetables, for Admins those of all persons, oldest first.',
       resolve: (_root, page, { context, viewer }) =>
         feed.listTokens(context.db, viewer, null, pageOf(feed.tokenList, page)),
     }),
@@ -94,7 +96,7 @@ export const addTypes: AddTypes = (builder) => {
       type: created,
       errors: {
         types: [Conflict, Forbidden, InvalidInput],
-        union: { name: 'CreateTimetableTokenResult', description: 'The token, or why not.' },
+        union: { name: 'CreateTimetableTokenResult', description: 'The token, or why the request was refused.' },
       },
       args: {
         class: t.arg.string({
@@ -105,11 +107,11 @@ export const addTypes: AddTypes = (builder) => {
           description: describeMember('Lehrperson', wire.timetableOf.shape.Lehrperson.description ?? ''),
           validate: judgedBy(wire.timetableOf.shape.Lehrperson.nullable()),
         }),
-        label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
+        label: t.arg.string({ description: 'What the token is for.', validate: judgedBy(wire.newToken.shape.Label) }),
         idempotencyKey: keyArgument(t.arg),
       },
       description:
-        'Makes an address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it.',
+        'Creates an address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you may see it.',
       resolve: (_root, { class: klasse, teacher: lehrperson, ...wanted }, { context, viewer }) =>
         feed.createToken(context, viewer, given({ klasse, lehrperson }), wantedOf(wanted)),
     }),
@@ -117,17 +119,18 @@ export const addTypes: AddTypes = (builder) => {
       type: created,
       errors: {
         types: [Conflict, Forbidden, InvalidInput, NotFound],
-        union: { name: 'CreateCalendarTokenResult', description: 'The token, or why not.' },
+        union: { name: 'CreateCalendarTokenResult', description: 'The token, or why the request was refused.' },
       },
       args: {
         resourceId: idArgument(t.arg, 'resource', {
           required: true,
-          description: 'The resource whose feed it shall open.',
+          description: 'The resource whose feed it opens.',
         }),
-        label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
+        label: t.arg.string({ description: 'What the token is for.', validate: judgedBy(wire.newToken.shape.Label) }),
         idempotencyKey: keyArgument(t.arg),
       },
-      description: 'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
+      description:
+        'Creates an address for calendar programs, which shows the bookings of a resource as you may see them.',
       resolve: (_root, { resourceId, ...wanted }, { context, viewer }) =>
         feed.createToken(context, viewer, { resourceId }, wantedOf(wanted)),
     }),
@@ -135,10 +138,10 @@ export const addTypes: AddTypes = (builder) => {
       type: token,
       errors: {
         types: [Forbidden, NotFound],
-        union: { name: 'RevokeCalendarTokenResult', description: 'The token, revoked, or why not.' },
+        union: { name: 'RevokeCalendarTokenResult', description: 'The revoked token, or why the request was refused.' },
       },
       args: { id: idArgument(t.arg, 'calendarToken', { required: true, description: 'The id of the token.' }) },
-      description: 'Ends a token of a calendar feed at once; again is no error.',
+      description: 'Revokes a token of a calendar feed at once; repeating it changes nothing.',
       resolve: (_root, { id }, { context, viewer }) => feed.revokeToken(context.db, viewer, id),
     }),
   }));

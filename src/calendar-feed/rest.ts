@@ -23,7 +23,7 @@ const token = z
   .optional()
   .meta({ description: 'A token of this feed, from `POST …/calendar-tokens`.' });
 const tokenList = listOf(wire.tokenRecord, 'CalendarTokenList');
-const forDisplays = { 403: 'A display reads the status of its own resources only.' };
+const forDisplays = { 403: 'A display may read only the status of its own resources.' };
 
 const calendarAnswer: DescribedAnswer = {
   description: 'The calendar.',
@@ -73,7 +73,7 @@ export const routes: Route[] = [
     method: 'GET',
     path: feedPath,
     summary: 'Read the calendar of a resource',
-    description: `Its bookings as an iCalendar file (RFC 5545), for calendar programs: from 31 days ago to 366 days ahead, those of a series one by one, cancelled and released ones as CANCELLED; of more than ${feed.mostEvents} the first. \`Token\` stands for every other credential; without one, the usual is needed. What is private is what the person who calls, or who made the token, may see.`,
+    description: `Its bookings as an iCalendar file (RFC 5545), for calendar programs: from 31 days ago to 366 days ahead, each booking of a series by itself, cancelled and released ones as CANCELLED, and at most the first ${feed.mostEvents}. \`Token\` replaces any other credential; without one, the call needs the usual credential. The content of private bookings is shown as far as the caller, or the person who created the token, may see it.`,
     params: z.object({ id: resourceId }),
     query: z.strictObject({ Token: token }),
     type: 'text/calendar',
@@ -87,7 +87,8 @@ export const routes: Route[] = [
     method: 'GET',
     path: tokensPath,
     summary: 'List the calendar tokens of a resource',
-    description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
+    description:
+      'Your tokens, for Admins those of all persons; oldest first, including revoked ones; the tokens themselves are not shown.',
     params: z.object({ id: resourceId }),
     query: z.strictObject(paging),
     answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.page) },
@@ -100,9 +101,9 @@ export const routes: Route[] = [
   route({
     method: 'POST',
     path: tokensPath,
-    summary: 'Make a calendar token',
+    summary: 'Create a calendar token',
     description:
-      'An address for calendar programs, which shows the bookings of the resource as you see them. The answer alone tells it, and must not be stored. With an `Idempotency-Key` a request that is sent again makes no second one, but is answered 409 with the Id of the first.',
+      'An address for calendar programs, which shows the bookings of the resource as you may see them. Only this answer contains it; it must not be cached. A request that is repeated with an `Idempotency-Key` creates no second token, but is answered 409 with the Id of the first.',
     headers: ['Idempotency-Key'],
     params: z.object({ id: resourceId }),
     body: { schema: wire.newToken, example: wire.examples.new, mayBeEmpty: true },
@@ -111,7 +112,7 @@ export const routes: Route[] = [
     },
     problems: {
       ...forDisplays,
-      409: `You have ${feed.mostTokens} tokens of this feed that count: revoke one of them; or the \`Idempotency-Key\` has made one.`,
+      409: `You have ${feed.mostTokens} valid tokens of this feed: revoke one of them. Or the \`Idempotency-Key\` has already created one.`,
     },
     handle: async (context, { viewer, params, body, request }) => {
       const made = await feed.createToken(
@@ -127,9 +128,10 @@ export const routes: Route[] = [
     method: 'DELETE',
     path: `${tokensPath}/:tokenId`,
     summary: 'Revoke a calendar token',
-    description: 'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
+    description:
+      'Its address is refused at once. Repeating it changes nothing. Admins may revoke the tokens of all persons.',
     params: z.object({ id: resourceId, tokenId: id('calendarToken', 'The Id of the token.') }),
-    answers: { 204: { description: 'It no longer counts.' } },
+    answers: { 204: { description: 'It is no longer valid.' } },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) => {
       await feed.revokeToken(db, viewer, params.tokenId, params.id);
@@ -140,7 +142,7 @@ export const routes: Route[] = [
     method: 'GET',
     path: feed.timetableFeedPath,
     summary: 'Read the calendar of a timetable',
-    description: `The timetable of a class or a teacher, or your own, as an iCalendar file (RFC 5545), like that of a resource. Of a lesson that has been cancelled, moved or substituted the summary says so, and the description what it was. A \`Token\` must be one of this very timetable; without one, the usual credential is needed. What is private is what the person who calls, or who made the token, may see.`,
+    description: `The timetable of a class or a teacher, or your own, as an iCalendar file (RFC 5545), like that of a resource. If a lesson was cancelled, moved or substituted, its summary says so, and its description gives the planned values. A \`Token\` must belong to the same timetable; without one, the call needs the usual credential. The content of private bookings is shown as far as the caller, or the person who created the token, may see it.`,
     query: wire.timetableOf.extend({ Token: token }),
     type: 'text/calendar',
     answers: { 200: calendarAnswer },
@@ -154,7 +156,8 @@ export const routes: Route[] = [
     method: 'GET',
     path: timetableTokensPath,
     summary: 'List the calendar tokens of timetables',
-    description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
+    description:
+      'Your tokens, for Admins those of all persons; oldest first, including revoked ones; the tokens themselves are not shown.',
     query: z.strictObject(paging),
     answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.pageOfTimetables) },
     problems: forDisplays,
@@ -166,9 +169,9 @@ export const routes: Route[] = [
   route({
     method: 'POST',
     path: timetableTokensPath,
-    summary: 'Make a calendar token of a timetable',
+    summary: 'Create a calendar token of a timetable',
     description:
-      'An address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it. Nobody makes one of the timetable of another person. The answer alone tells it, and must not be stored. With an `Idempotency-Key` a request that is sent again makes no second one, but is answered 409 with the Id of the first.',
+      'An address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you may see it. For the timetable of another person no token can be created. Only this answer contains the address; it must not be cached. A request that is repeated with an `Idempotency-Key` creates no second token, but is answered 409 with the Id of the first.',
     headers: ['Idempotency-Key'],
     body: { schema: wire.newTimetableToken, example: wire.examples.newOfTimetable, mayBeEmpty: true },
     answers: {
@@ -176,7 +179,7 @@ export const routes: Route[] = [
     },
     problems: {
       ...forDisplays,
-      409: `You have ${feed.mostTokens} tokens of timetables that count: revoke one of them; or the \`Idempotency-Key\` has made one.`,
+      409: `You have ${feed.mostTokens} valid tokens of timetables: revoke one of them. Or the \`Idempotency-Key\` has already created one.`,
     },
     handle: async (context, { viewer, body, request }) => {
       const { label, ...of } = toFields(body);
@@ -188,9 +191,10 @@ export const routes: Route[] = [
     method: 'DELETE',
     path: `${timetableTokensPath}/:tokenId`,
     summary: 'Revoke a calendar token of a timetable',
-    description: 'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
+    description:
+      'Its address is refused at once. Repeating it changes nothing. Admins may revoke the tokens of all persons.',
     params: z.object({ tokenId: id('calendarToken', 'The Id of the token.') }),
-    answers: { 204: { description: 'It no longer counts.' } },
+    answers: { 204: { description: 'It is no longer valid.' } },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) => {
       await feed.revokeToken(db, viewer, params.tokenId, null);

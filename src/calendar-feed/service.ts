@@ -107,7 +107,7 @@ export async function createToken(
       idempotencyKey,
       ['create calendar token', resourceId, klasse, lehrperson, label],
       (id) =>
-        `This Idempotency-Key has made the calendar token of Id ${id}, which is told only once; if it was lost, revoke it and make another under a new key.`,
+        `This Idempotency-Key has already created the calendar token with the Id ${id}, which is shown only once; if it was lost, revoke it and create another with a new key.`,
     );
     // The lock serializes the person's requests, so that each counts the tokens of those before it.
     await lockRow(trx, 'person', viewer.mandatorId, viewer.personId);
@@ -120,7 +120,7 @@ export async function createToken(
       .executeTakeFirstOrThrow();
     if (count >= mostTokens)
       throw new Conflict(
-        `You have ${mostTokens} tokens for ${resourceId === null ? 'calendars of timetables' : 'the calendar of this resource'} already; revoke one that is not needed any more.`,
+        `You already have ${mostTokens} tokens for ${resourceId === null ? 'calendars of timetables' : 'the calendar of this resource'}; revoke one that is no longer needed.`,
       );
     const inserted = await trx
       .insertInto('calendar_token')
@@ -234,7 +234,7 @@ export async function viewerOfToken(
     (found.teacher ?? undefined) === feed.lehrperson;
   if (!isOfFeed)
     throw new NotAuthenticated(
-      'The token of this calendar address does not count; make another one at its calendar-tokens.',
+      'The token of this calendar address is not valid; create another one with POST calendar-tokens.',
     );
   const { id, resourceId: _resourceId, class: _class, teacher: _teacher, isNewUse, role, ...person } = found;
   if (isNewUse)

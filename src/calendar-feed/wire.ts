@@ -14,45 +14,47 @@ export const tokenRecord = z
     Klasse: maybeText(mostName, 'The class whose timetable it opens.'),
     Lehrperson: maybeText(
       mostName,
-      'The teacher whose timetable it opens. Without a resource, a class and a teacher it opens that of the person.',
+      'The teacher whose timetable it opens. Without a resource, a class and a teacher it opens the timetable of the person.',
     ),
-    PersonId: id('person', 'The person who made it and as whom it sees the bookings.'),
-    Label: maybeText(mostLabel, 'What it is for.'),
-    CreatedAt: instant('When it was made.'),
-    RevokedAt: maybeInstant('When it was ended; null while it counts.'),
-    LastUsedAt: maybeInstant('When it was last sent.'),
+    PersonId: id('person', 'The person who created it, with whose rights it shows bookings.'),
+    Label: maybeText(mostLabel, 'What the token is for.'),
+    CreatedAt: instant('When it was created.'),
+    RevokedAt: maybeInstant('When it was revoked; null while it is valid.'),
+    LastUsedAt: maybeInstant('When it was last used.'),
   })
   .meta({ id: 'CalendarToken', description: 'A token of a calendar feed, without the token itself.' });
 
 export const newToken = z
   .strictObject({
-    Label: sentText(mostLabel).nullable().default(null).meta({ description: 'What it is for.' }),
+    Label: sentText(mostLabel).nullable().default(null).meta({ description: 'What the token is for.' }),
   })
-  .meta({ id: 'NewCalendarToken', description: 'A token to be made.' });
+  .meta({ id: 'NewCalendarToken', description: 'A token to create.' });
 
 const { Klasse, Lehrperson } = questions;
 
 /** The owner of the timetable that a feed shows: the caller if neither is named. */
 export const timetableOf = z.strictObject({
-  Klasse: Klasse.meta({ description: 'The timetable of this class, in whatever case.' }),
-  Lehrperson: Lehrperson.meta({ description: 'That of this teacher, as lessons name it, in whatever case.' }),
+  Klasse: Klasse.meta({ description: 'The timetable of this class, regardless of case.' }),
+  Lehrperson: Lehrperson.meta({
+    description: 'The timetable of this teacher, named as in lessons, regardless of case.',
+  }),
 });
 
 export const newTimetableToken = z
   .strictObject({ ...newToken.shape, ...timetableOf.shape })
-  .meta({ id: 'NewTimetableToken', description: 'A token to be made; of your own timetable when none is named.' });
+  .meta({ id: 'NewTimetableToken', description: 'A token to create; for your own timetable if neither is named.' });
 
-const told = 'It is told this once and can never be read again.';
+const shownOnce = 'It is shown only this once.';
 export const createdToken = z
   .object({
-    Token: text(100, `The token. ${told}`),
+    Token: text(100, `The token. ${shownOnce}`),
     Url: z
       .url()
       .max(2_000)
-      .meta({ description: `The address for calendar programs, with the token. ${told}` }),
+      .meta({ description: `The address for calendar programs, which contains the token. ${shownOnce}` }),
     ...tokenRecord.shape,
   })
-  .meta({ id: 'CreatedCalendarToken', description: 'A token that was made.' });
+  .meta({ id: 'CreatedCalendarToken', description: 'A token that was created.' });
 
 export const toTokenRecord: (token: CalendarToken) => z.output<typeof tokenRecord> = recordOf(tokenRecord);
 

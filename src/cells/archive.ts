@@ -95,7 +95,7 @@ async function insistOnNew(trx: Transaction, { id, code }: TenantRow): Promise<v
   if (!found) return;
   throw new Conflict(
     found.code === code
-      ? `The tenant ${code} is here already. Nothing was changed. To have it as it is in the file, remove it first ("roomgate tenant delete").`
+      ? `The tenant ${code} exists here already. Nothing was changed. To replace it by the one in the file, remove it first ("roomgate tenant delete").`
       : `The tenant ${found.code} here has the Id ${id} of ${code}. Nothing was changed. ${ownIdsRemedy}`,
   );
 }
@@ -128,19 +128,19 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
             (error: Error & { detail?: string }) => {
               if (codeOf(error) === '23505' || codeOf(error) === '23P01')
                 throw new Conflict(
-                  `Another tenant here has what is of ${code} alone, such as the same PIN. Nothing was changed. PostgreSQL says of ${name}: ${error.detail ?? error.message}`,
+                  `Another tenant here uses a value that must be unique to ${code}, such as the same PIN. Nothing was changed. PostgreSQL says of ${name}: ${error.detail ?? error.message}`,
                 );
               if (/^2[23]/.test(codeOf(error))) throw damaged(file, `a row of ${name} is damaged`);
               throw error;
             },
           );
           if (inserted !== rows.length)
-            throw damaged(file, `it has rows of ${name} that are not of the tenant ${code}`);
+            throw damaged(file, `it has rows of ${name} that do not belong to the tenant ${code}`);
           written += inserted;
         }
       }
       const made = await trx.selectFrom('mandator').where('id', '=', id).select('code').executeTakeFirst();
-      if (made?.code !== code) throw damaged(file, `it does not have the tenant ${code} itself`);
+      if (made?.code !== code) throw damaged(file, `it does not contain the tenant ${code} itself`);
       // Numbers the changes now: the sweep here skips all ids up to the last one that it has numbered.
       await sql`select place_changes(${id}, 2147483647)`.execute(trx);
       await passIdsOf(trx, id);

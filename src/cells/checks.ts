@@ -8,7 +8,7 @@ import { awayCode, findRest, getTenant } from './resting.ts';
 import { findDifference, identify, listTenantTables, sumUp, type TenantRow, type TenantTable } from './tables.ts';
 
 export const ownIdsRemedy =
-  'Installations between which tenants move need ids of their own: set Cell before the first tenant is made.';
+  'Installations between which tenants move need separate ranges of ids: set Cell before the first tenant is created.';
 
 function refuseDestination(error: Error): never {
   const why = isSchemaMissing(error)
@@ -25,10 +25,10 @@ export async function insistOnTwo(from: Database, to: Database): Promise<void> {
   const here = await identify(from);
   const there = await identify(to).catch(refuseDestination);
   if (here.database === there.database && here.server === there.server)
-    throw new Conflict('--to is the database that the tenant is in; name that of the other installation.');
+    throw new Conflict('--to is the database that the tenant is already in; name that of the other installation.');
   if (here.server === there.server)
     throw new Conflict(
-      'Both installations are on one PostgreSQL server, between whose databases nothing moves while it is used; take "roomgate tenant export" and "import".',
+      'Both installations are on one PostgreSQL server, so a tenant cannot be moved while it is used; use "roomgate tenant export" and "import".',
     );
   await sql`select from mandator limit 1`.execute(to).catch(refuseDestination);
 }
@@ -45,17 +45,17 @@ export async function insistOnDestination(
   const rest = await findRest(from, code);
   if (rest?.state === 'Coming')
     throw new Conflict(
-      `The tenant ${code} is coming here from another installation: finish that move, or undo it, first.`,
+      `The tenant ${code} is being moved here from another installation: finish or undo that move first.`,
     );
   if (rest?.state !== 'Away') return 'Here';
   if (rest.destination === null) return 'Gone';
   if (rest.destination !== (await identify(to)).database)
-    throw new Conflict(`The tenant ${code} has left for another installation than this one; name that with --to.`);
+    throw new Conflict(`The tenant ${code} has left for a different installation; name that with --to.`);
   return 'Left';
 }
 
 export const isBeingRemoved = (code: string) =>
-  new Conflict(`The tenant ${code} is being removed; start "roomgate tenant delete" again.`);
+  new Conflict(`The tenant ${code} is being removed; run "roomgate tenant delete" again.`);
 
 /** Checks, before anything is copied, that both can write rows without triggers. @throws Conflict */
 export async function checkWriting(from: Database, to: Database): Promise<void> {
@@ -77,9 +77,7 @@ export async function findTenant(from: Database, to: Database, code: string): Pr
     const rest = await findRest(from, code);
     if (rest) return { id: rest.mandatorId, code };
     const found = await to.selectFrom('mandator').where('code', '=', code).select('id').executeTakeFirst();
-    throw found
-      ? new Conflict(`The tenant ${code} is not here any more: it is served at the other installation.`)
-      : error;
+    throw found ? new Conflict(`The tenant ${code} is no longer here: it is served at the other installation.`) : error;
   });
 }
 
@@ -93,10 +91,9 @@ export async function isServed(to: Database, { id, code }: TenantRow): Promise<b
   for (const other of found) {
     if (other.code === awayCode(id))
       throw new Conflict(
-        `The tenant ${code} has left the other installation, and is not removed there yet: start that move again there, then this one.`,
+        `The tenant ${code} has left the other installation, but is not removed there yet: repeat that move there, then this one.`,
       );
-    if (other.id !== id)
-      throw new Conflict(`The other installation has another tenant with the code ${code}; a code is of one tenant.`);
+    if (other.id !== id) throw new Conflict(`The other installation has a different tenant with the code ${code}.`);
     if (other.code !== code)
       throw new Conflict(
         `The other installation has a tenant ${other.code} with the Id ${id} of this one. ${ownIdsRemedy}`,
@@ -115,10 +112,10 @@ export async function checkSchemas(from: Database, to: Database): Promise<Tenant
   };
   const [here, there] = [await readFit(from), await readFit(to)];
   if (here.migrations !== there.migrations)
-    throw new Conflict('The two installations have different releases; run the same one in both.');
+    throw new Conflict('The two installations run different releases; run the same one in both.');
   if (here.pepper !== there.pepper && there.pepper !== null)
     throw new Conflict(
-      'The other installation has another Pepper: PINs, displays and calendar addresses of the tenant would end. Give both the same.',
+      'The other installation has another Pepper: PINs, displays and calendar addresses of the tenant would no longer be valid. Give both the same.',
     );
   return await listTenantTables(from);
 }
@@ -143,7 +140,7 @@ export async function checkKeys(from: Database, to: Database, { id }: TenantRow)
       throw new Conflict(
         column === 'id'
           ? `The other installation has a ${name} with the Id ${taken[0].key} of this tenant. ${ownIdsRemedy}`
-          : `A ${column} in ${name} of this tenant is in use at the other installation (the same PIN, perhaps): make another here first.`,
+          : `A ${column} in ${name} of this tenant is in use at the other installation, perhaps the same PIN: replace it here first.`,
       );
   }
 }
@@ -154,7 +151,7 @@ export async function compare(from: Database, to: Database, tables: TenantTable[
   const difference = findDifference(here, there);
   if (difference)
     throw new Conflict(
-      `The copy is not the original: ${difference}. Abandon the move ("--undo"), start it again, and report this as a bug.`,
+      `The copy differs from the original: ${difference}. Abandon the move ("--undo"), start it again, and report this as a bug.`,
     );
   return Object.values(here).reduce((sum, { rows }) => sum + rows, 0);
 }

@@ -27,7 +27,7 @@ async function runRoute(command: string, code: string): Promise<void> {
   const [status] = (await once(child, 'exit')) as [number | null];
   if (status !== 0)
     throw new CommandFailed(
-      `The tenant ${code} is served at the other installation, but "${command}" failed: send its requests there, then run the same command again.`,
+      `The tenant ${code} is served at the other installation, but "${command}" failed: route its requests there, then run the same command again.`,
     );
 }
 
@@ -35,7 +35,7 @@ export const addCommands: AddCommands = (program, action) => {
   const { group, ofTenant, example } = commandGroup(
     program,
     'tenant',
-    'whole tenants: as a file, to another installation, and removed',
+    'whole tenants: export to a file, move to another installation, and remove',
   );
 
   ofTenant('export')
@@ -89,16 +89,16 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   ofTenant('move')
-    .description('move a tenant to another installation while it is used; its writes stop for seconds')
+    .description('move a tenant to another installation while it is used; it cannot be written for some seconds')
     .requiredOption('--to <url>', 'required: the DatabaseUrl of the other installation', readDatabaseUrl)
     .option(
       '--from <url>',
-      "where the other installation's PostgreSQL finds this one's; as DatabaseUrl if left out",
+      "the URL by which the other installation's PostgreSQL reaches this one's; DatabaseUrl if left out",
       readDatabaseUrl,
     )
-    .option('--freeze-seconds <n>', 'for how long the writes may stop', readSeconds, 20)
-    .option('--route <command>', 'a command that sends the requests of $TENANT to the other installation')
-    .option('--undo', 'give up a move that was cut off: the tenant is served here again')
+    .option('--freeze-seconds <n>', 'for how long writes may be refused', readSeconds, 20)
+    .option('--route <command>', 'a command that routes the requests of $TENANT to the other installation')
+    .option('--undo', 'abandon an interrupted move: the tenant is served here again')
     .addHelpText(
       'after',
       example('move --mandator demo --to postgres://roomgate@b.example/roomgate --route ./route-to-b'),
@@ -122,14 +122,14 @@ export const addCommands: AddCommands = (program, action) => {
           };
           if (undo) {
             await cells.undoBetween(move);
-            print(`Tenant ${code} is served here; nothing of it is left at the other installation.`, {
+            print(`Tenant ${code} is served here; its copy at the other installation was removed.`, {
               Mandator: code,
             });
             return;
           }
           const { stoppedMs, rows } = await cells.moveBetween(move);
           print(
-            `Tenant ${code} has moved: ${rows} rows, its writes stopped for ${(stoppedMs / 1_000).toFixed(1)} s.${route ? '' : ' Send its requests to the other installation now.'}`,
+            `Tenant ${code} has moved: ${rows} rows, it could not be written for ${(stoppedMs / 1_000).toFixed(1)} s.${route ? '' : ' Route its requests to the other installation now.'}`,
             { Mandator: code, Rows: rows, StoppedMs: stoppedMs },
           );
         },

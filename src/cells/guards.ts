@@ -92,7 +92,7 @@ export async function outlastWriters(db: Database, mostMs: number): Promise<void
     if (rows.length === 0) return;
     if (Date.now() > end)
       throw new Conflict(
-        `Transactions that began before are still writing (${rows.map(({ pid }) => pid ?? 'prepared').join(', ')} in pg_stat_activity); try again when they are over.`,
+        `Transactions that began earlier are still writing (${rows.map(({ pid }) => pid ?? 'prepared').join(', ')} in pg_stat_activity); try again when they have ended.`,
       );
   }
 }
@@ -105,7 +105,7 @@ export async function outlastWriters(db: Database, mostMs: number): Promise<void
 export async function unguarded<Trx extends Parameters<ReturnType<typeof sql>['execute']>[0]>(trx: Trx): Promise<Trx> {
   await sql`set local session_replication_role = replica`.execute(trx).catch((error: Error) => {
     throw new Conflict(
-      `${error.message}. A superuser allows it: grant set on parameter session_replication_role to the role of DatabaseUrl.`,
+      `${error.message}. A superuser can allow it: grant set on parameter session_replication_role to the role of DatabaseUrl.`,
     );
   });
   return trx;

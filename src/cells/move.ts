@@ -84,7 +84,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
   if (await isServed(to, tenant)) {
     if (place === 'Here')
       throw new Conflict(
-        `The other installation has the tenant ${code} as well, with the same Id, though it has not left here: a copy, perhaps, from a backup or a file. Remove it where it is not used ("roomgate tenant delete"), then move it.`,
+        `The other installation already has the tenant ${code}, with the same Id, though it has not left here: perhaps a copy from a backup or a file. Remove the one that is not used ("roomgate tenant delete"), then move the other.`,
       );
     if (place === 'Left') await move.route();
   } else if (place === 'Gone') {
@@ -98,7 +98,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
     // While it is still subscribed, the original where it came from may be removed only because the tenant is served here.
     if (await isSubscribed(from, id))
       throw new Conflict(
-        `The tenant ${code} has come here, and is not removed yet where it was: start that move again there. Where that installation is lost for good, "roomgate tenant thaw --lost" says so here.`,
+        `The tenant ${code} was moved here, but is not removed yet where it was: run that move again there. If that installation is lost for good, run "roomgate tenant thaw --lost" here.`,
       );
     await follow(move, tenant, tables);
     moved = await leave(move, tenant, tables);
@@ -121,7 +121,7 @@ async function follow(
   tables: TenantTable[],
 ): Promise<void> {
   if ((await isSubscribed(to, id)) && !(await hasSlot(from, id))) {
-    say('What the copy has not read yet is not kept any more; it begins anew.');
+    say('PostgreSQL no longer keeps the changes that the copy has not read; the copy starts again.');
     await unsubscribe(to, id);
   }
   if (!(await isSubscribed(to, id))) {
@@ -137,13 +137,13 @@ async function follow(
     await publish(from, id, tables);
     await subscribe(to, id, fromUrl);
   }
-  say('Copying; the tenant is used meanwhile.');
+  say('Copying; the tenant can still be used.');
   for (let told = -1; ; await pause(progressEvery)) {
     const { ready, all } = await readProgress(to, id);
     if (ready === all) return;
     if (!(await hasSlot(from, id)))
       throw new Conflict(
-        'What the copy has not read yet is not kept any more: max_slot_wal_keep_size is too small for it, or another server was promoted. Run the same command again, which begins anew.',
+        'PostgreSQL no longer keeps the changes that the copy has not read: max_slot_wal_keep_size is too small, or another server was promoted. Run the same command again, which starts a new copy.',
       );
     if (ready !== told) say(`${ready} of ${all} tables`);
     told = ready;
@@ -158,7 +158,7 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
   for (let tries = 1; !(await catchUp(from, to, tenant.id, mostMs)); tries++)
     if (tries >= mostTries)
       throw new Conflict(
-        'The copy is too far behind to move the tenant now; try again later. The log of the PostgreSQL that it comes to says whether it fails.',
+        'The copy is too far behind to move the tenant now; try again later. If the copy fails, the log of the receiving PostgreSQL says why.',
       );
   say('Stopping the writes.');
   const since = Date.now();
@@ -171,7 +171,7 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
     const rows = await compare(from, to, tables, tenant);
     await insistOnRest(to, tenant.id, 'Coming');
     if (!(await sendAway(from, tenant, { until, destination: (await identify(to)).database })))
-      throw new Conflict(`It took longer than the ${freezeSeconds} seconds of --freeze-seconds; give it more.`);
+      throw new Conflict(`It took longer than the ${freezeSeconds} seconds of --freeze-seconds; allow more.`);
     await arrive(from, to, tenant);
     await move.route();
     return { stoppedMs: Date.now() - since, rows };
@@ -263,11 +263,11 @@ export async function undoMove({ from, to, code }: Pick<TenantMove, 'from' | 'to
     const place = await insistOnDestination(from, to, code);
     if (place === 'Gone') throw isBeingRemoved(code);
     if (await isServed(to, tenant))
-      throw new Conflict(`The tenant ${code} is served at the other installation already; move it back from there.`);
+      throw new Conflict(`The tenant ${code} is already served at the other installation; move it back from there.`);
     // From here on it can never be served there; only then may it be served here.
     if (!(await refuse(to, tenant)) && place === 'Left')
       throw new Conflict(
-        `The tenant ${code} has left, and is not coming there any more: it was served there and has been removed since, or was given up there. Where nobody serves it, "roomgate tenant thaw --lost" does so here.`,
+        `The tenant ${code} has left, but is no longer expected there: it was removed there after the move, or the move was abandoned there. If it is served nowhere, run "roomgate tenant thaw --lost" here.`,
       );
     await (place === 'Left' ? takeBack(from, tenant) : thaw(from, code));
     await dropCopy(to, tenant);

@@ -90,7 +90,7 @@ export async function subscribe(db: Database, mandatorId: number, from: string):
     .catch(({ message, detail = '' }: Error & { detail?: string }) => {
       const why = `${message}. ${detail}`.trim();
       throw new Conflict(
-        `The PostgreSQL of --to cannot follow that of --from (DatabaseUrl, if left out): ${why} When that is fixed, run the same command again, or abandon the move with --undo.`,
+        `The PostgreSQL of --to cannot replicate from that of --from (DatabaseUrl, if left out): ${why} When that is fixed, run the same command again, or abandon the move with --undo.`,
       );
     });
 }
@@ -116,11 +116,11 @@ export async function readProgress(db: Database, mandatorId: number): Promise<{ 
     from pg_subscription as subscription join pg_subscription_rel on srsubid = subscription.oid
     where subname = ${nameOf(mandatorId)} and ${ofThisDatabase} group by subscription.oid`.execute(db);
   const [found] = rows;
-  if (!found) throw new Conflict('The copy has no subscription any more; start the move again.');
+  if (!found) throw new Conflict('The copy no longer has a subscription; start the move again.');
   // A lost connection counts as a failure too, but PostgreSQL reconnects.
   if (found.failures > 20)
     throw new Conflict(
-      'PostgreSQL cannot copy the tenant; the log of the PostgreSQL that it comes to says why, in the lines of its logical replication worker.',
+      'PostgreSQL cannot copy the tenant; the log of the receiving PostgreSQL says why, in the lines of its logical replication worker.',
     );
   return found;
 }

@@ -31,7 +31,7 @@ export async function getTenant(db: Database | Transaction, code: string): Promi
   const rest = await findRest(db, code);
   if (rest?.state === 'Away') return { id: rest.mandatorId, code };
   const found = await db.selectFrom('mandator').where('code', '=', code).select(['id', 'code']).executeTakeFirst();
-  if (!found) throw new NotFound(`There is no tenant ${code} here; "roomgate tenants list" tells which there are.`);
+  if (!found) throw new NotFound(`There is no tenant ${code} here; "roomgate tenants list" lists the tenants.`);
   return found;
 }
 
@@ -39,7 +39,9 @@ export async function getTenant(db: Database | Transaction, code: string): Promi
 export async function getServed(db: Database | Transaction, code: string): Promise<TenantRow> {
   const rest = await findRest(db, code);
   if (rest && rest.state !== 'Frozen')
-    throw new Conflict(`The tenant ${code} is being moved or removed, and not whole here; see where it is served.`);
+    throw new Conflict(
+      `The tenant ${code} is being moved or removed, and is incomplete here; find out where it is served.`,
+    );
   return await getTenant(db, code);
 }
 
@@ -53,7 +55,7 @@ const busy = ({ code }: TenantRow) =>
  * @throws Conflict when another one does
  */
 export async function alone<T>(db: Database, tenant: TenantRow, work: () => Promise<T>): Promise<T> {
-  if (isPooled(db)) throw new Error('Through a pooler no session keeps its locks: this needs a direct connection.');
+  if (isPooled(db)) throw new Error('Session locks do not work through a pooler: this needs a direct connection.');
   return await db.connection().execute(async (session) => {
     const lock = lockOf(tenant);
     const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_lock(${lock}) as free`.execute(session);
@@ -95,7 +97,7 @@ export async function freeze(db: Database, { id, code }: TenantRow, seconds: num
       on conflict (mandator_id) do update set until = excluded.until where resting_tenant.state = 'Frozen'
       returning until::text`.execute(db);
     if (!rows[0])
-      throw new Conflict(`The tenant ${code} is being moved or removed; start that command again, or undo the move.`);
+      throw new Conflict(`The tenant ${code} is being moved or removed; run that command again, or undo the move.`);
     return rows[0].until;
   });
   try {
@@ -121,11 +123,13 @@ export async function receive(db: Database, { id, code }: TenantRow): Promise<vo
   const rest = await findRest(db, code);
   if (rest?.mandatorId === id && rest.state === 'Away')
     throw new Conflict(
-      `What had come there of the tenant ${code} is not removed yet: run this command with --undo, then without it.`,
+      `What was copied of the tenant ${code} is not removed there yet: run this command with --undo, then without it.`,
     );
   await insistOnRest(db, id, 'Coming');
   if ((await findRest(db, code))?.mandatorId !== id)
-    throw new Conflict(`Another tenant with the Id ${id} of ${code} is coming there; finish or undo that move first.`);
+    throw new Conflict(
+      `Another tenant with the Id ${id} of ${code} is being moved there; finish or undo that move first.`,
+    );
 }
 
 /** Checks the state of a resting tenant, and keeps it until the end of the transaction. @throws Conflict for another state */
@@ -148,8 +152,8 @@ export async function thaw(db: Database, code: string): Promise<void> {
   if (rest && rest.state !== 'Frozen')
     throw new Conflict(
       rest.state === 'Away'
-        ? `The tenant ${code} has left: start its move again, or abandon it with "roomgate tenant move --undo", which looks where the tenant is served.`
-        : `The tenant ${code} is coming from another installation: start its move there again, or abandon it there.`,
+        ? `The tenant ${code} has left: run its move again, or abandon it with "roomgate tenant move --undo", which checks where the tenant is served.`
+        : `The tenant ${code} is being moved here from another installation: run its move there again, or abandon it there.`,
     );
   await sql`delete from resting_tenant where code = ${code} and state = 'Frozen'`.execute(db);
   await liftGuards(db);

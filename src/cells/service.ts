@@ -57,7 +57,7 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
     if (rest?.state !== 'Away') {
       const until = await freeze(db, tenant, deleteSeconds);
       if (!(await sendAway(db, tenant, { until, destination: null })))
-        throw new Conflict(`The tenant ${code} is written still; try again.`);
+        throw new Conflict(`The tenant ${code} is still being written; try again.`);
     } else if (rest.destination !== null)
       throw new Conflict(
         `The tenant ${code} has left for another installation: first finish that move, or abandon it with "roomgate tenant move --undo".`,

@@ -89,7 +89,7 @@ export function findDifference(here: Sums, there: Sums): string | undefined {
   for (const [name, { rows, sum }] of Object.entries(here)) {
     const other = there[name];
     if (other?.rows !== rows) return `${name} has ${rows} rows here and ${other?.rows ?? 'none'} there`;
-    if (other.sum !== sum) return `${name} has ${rows} rows here and there, but not the same`;
+    if (other.sum !== sum) return `${name} has ${rows} rows here and there, but with different content`;
   }
   return undefined;
 }

@@ -28,13 +28,13 @@ function addChange(builder: Builder) {
       resource: t.field({
         type: typeNamed<Found<typeof changes.findResourceOf>>('Resource'),
         nullable: true,
-        description: 'Of a resource: how it is now; of a booking the one at that time.',
+        description: 'The resource of the change in its present state; for a booking, its resource at that time.',
         resolve: (change, _args, { context, viewer }) => changes.findResourceOf(context.db, viewer, change),
       }),
       location: t.field({
         type: typeNamed<Found<typeof changes.findLocationOf>>('Location'),
         nullable: true,
-        description: 'Of a location: how it is now.',
+        description: 'The location of the change in its present state.',
         resolve: (change, _args, { context, viewer }) => changes.findLocationOf(context.db, viewer, change),
       }),
     }),
@@ -49,13 +49,13 @@ export const addTypes: AddTypes = (builder) => {
       items: t.field({
         type: [change],
         complexity: { field: 1, multiplier: 1 },
-        description: 'The changes in their order.',
+        description: 'The changes, in order.',
         resolve: ({ items }) => items,
       }),
       nextCursor: t.exposeString('nextCursor', {
-        description: 'For `after`: what comes next, also when there is nothing more yet.',
+        description: 'A cursor for `after`; it continues the feed even if there are no further changes yet.',
       }),
-      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is more already.' }),
+      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are further changes already.' }),
     }),
   });
   builder.queryField('changes', (t) =>
@@ -65,12 +65,12 @@ export const addTypes: AddTypes = (builder) => {
         ...pageArguments(t.arg),
         after: t.arg.string({
           description:
-            'The `nextCursor` of the page before, or `now` for the present end; the oldest that is kept when left out.',
+            'The `nextCursor` of the previous page, or `now` for the present end; without it, the page begins with the oldest change that is kept.',
         }),
       },
       complexity: pageCost,
       description:
-        'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days, unless the operator says otherwise.',
+        'Changes of bookings, batches, resources, locations and displays, in the order in which they became visible; kept for 30 days by default.',
       resolve: (_root, { after, first }, { context, viewer }) =>
         changes.listChanges(context.db, viewer, changes.readChangePage(first ?? undefined, after)),
     }),

@@ -9,15 +9,15 @@ export const routes: Route[] = [
   route({
     method: 'GET',
     path: '/v1.0/changes',
-    summary: 'Follow the changes',
+    summary: 'Read the feed of changes',
     description:
-      'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days, unless the operator says otherwise. Without `Cursor` it begins with the oldest that is kept; `Cursor=now` gives the present end, for whoever then reads everything and follows from there. Nothing is missed and nothing told twice to who goes on with each `NextCursor`.',
+      'Changes of bookings, batches, resources, locations and displays, in the order in which they became visible; kept for 30 days by default. Without `Cursor` it begins with the oldest change that is kept. `Cursor=now` returns a cursor for the present end: a client then reads everything, and follows the feed from there. A client that continues with each `NextCursor` gets every change exactly once.',
     query: z.strictObject({
       ...paging,
       Cursor: paging.Cursor.meta({
-        description: 'The `NextCursor` of the answer before, or `now` for the present end.',
+        description: 'The `NextCursor` of the previous answer, or `now` for the present end.',
       }),
-      WaitSeconds: waitSeconds('Answer as soon as something has changed, or after these seconds with nothing.'),
+      WaitSeconds: waitSeconds('Answers as soon as something has changed, or after these seconds without changes.'),
     }),
     answers: {
       200: {
@@ -28,8 +28,8 @@ export const routes: Route[] = [
       },
     },
     problems: {
-      403: 'A display reads the status of its own resources only.',
-      409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup, or the cursor is of an earlier release; begin anew with `Cursor=now`.',
+      403: 'A display may read only the status of its own resources.',
+      409: 'Changes after the cursor are no longer kept, or were lost when the database was restored from a backup, or the cursor comes from an earlier release; begin anew with `Cursor=now`.',
     },
     handle: async (context, call) => {
       const { Limit, Cursor, WaitSeconds } = call.query;

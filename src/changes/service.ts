@@ -55,7 +55,7 @@ const changeList: List<FeedPlace, PlaceKey> = {
 const formerList = { name: 'changes', key: longIdKey };
 
 const wrongCursor =
-  'Cursor: pass a cursor of the feed of changes as it stands, "now" for what happens from now on, or none for all that is kept.';
+  'Cursor: pass a cursor of the feed of changes unchanged, "now" for changes from now on, or none for all that are kept.';
 
 /** @throws Malformed for a cursor that is not of this feed; Conflict for one of an earlier release */
 export function readChangePage(

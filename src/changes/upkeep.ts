@@ -100,7 +100,7 @@ export async function forgetOldChanges(db: Database, days: number, signal?: Abor
 /** Metrics of the feeds of all tenants. */
 export const changeFigures = {
   roomgate_oldest_unplaced_change_seconds: {
-    help: 'Age of the oldest change that no feed tells yet',
+    help: 'Age of the oldest change that has no position in its feed yet',
     async read(db: Database) {
       const { age } = await db
         .selectFrom('change')

@@ -98,7 +98,7 @@ const isOk = ({ status }: Reply) => status >= 200 && status < 300;
 
 function unreachable(url: string, error: unknown): CommandFailed {
   return new CommandFailed(
-    `No server answers at ${url} (${reasonOf(error)}). Start it with "./roomgate serve", or name another with --base-url URL.`,
+    `No server answers at ${url} (${reasonOf(error)}). Start it with "./roomgate serve", or name another one with --base-url URL.`,
   );
 }
 
@@ -125,12 +125,12 @@ const mostFaultsShown = 100;
 function describeProblem({ url, status, headers, text }: Reply): string {
   const location = status >= 300 && status < 400 && URL.parse(headers.get('location') ?? '', url);
   if (location)
-    return `${url.origin} answered ${status} and leads to ${location.origin}; give the URL that it leads to.`;
+    return `${url.origin} answered ${status} and redirects to ${location.origin}; give the URL that it redirects to.`;
   let problem: Problem = {};
   try {
     problem = JSON.parse(text) ?? {};
   } catch {
-    return `${url.origin} answered ${status} and does not speak like roomgate; is the URL right?`;
+    return `${url.origin} answered ${status}, but not like roomgate; is the URL right?`;
   }
   const faults = (problem.Errors ?? []).filter(({ Line }) => Line !== undefined).map(({ Message }) => Message);
   if (faults.length > 1) {
@@ -200,7 +200,7 @@ export async function connect(account: Account): Promise<ApiClient> {
         pauseMs = retryAfterOf(reply) ?? pauseMs;
       } catch (error) {
         if (error instanceof CommandFailed || signal?.aborted) throw error;
-        failure = `${baseUrl} has stopped answering (${reasonOf(error)}).`;
+        failure = `${baseUrl} no longer answers (${reasonOf(error)}).`;
       }
       if (performance.now() + pauseMs > giveUpAt)
         throw new CommandFailed(`${failure} Gave up after ${attempt + 1} attempts.`);

@@ -25,8 +25,7 @@ export type Action = <Args extends unknown[]>(
 export type AddCommands = (program: Command, action: Action) => void;
 
 /** The option of a command that works on one tenant. If it is left out, `createProgram` sets it to the only tenant. */
-export const tenantOption = () =>
-  new Option('--mandator <code>', 'the tenant; may be left out where there is only one');
+export const tenantOption = () => new Option('--mandator <code>', 'the tenant; optional if there is only one');
 export type TenantOption = { mandator: string };
 
 /** Makes a group of commands. @returns what adds a command on one tenant to it, and shows an example of a call */

@@ -13,7 +13,7 @@ export function credentialOf(config: Config, idpUrl: string, pin: string): Crede
 
 export function needsToken({ IdentityProvider: { Authority } }: Config): CommandFailed {
   return new CommandFailed(
-    `PINs are not accepted here: get a token from ${Authority} and give it by --token or ROOMGATE_TOKEN.`,
+    `PINs are not accepted here: get a token from ${Authority} and pass it with --token or in ROOMGATE_TOKEN.`,
   );
 }
 
@@ -25,7 +25,7 @@ function clientIdOf({ Clients }: Config): string {
   );
   if (!client)
     throw new CommandFailed(
-      'The identity settings have no client for this command: one that is Enabled, has grant type apikey and needs no secret.',
+      'The identity settings have no client for this command: one that is Enabled, has the grant type apikey and needs no secret.',
     );
   return client.ClientId;
 }

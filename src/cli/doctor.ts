@@ -23,7 +23,7 @@ function examineSettings({ DatabaseUrl, Pepper, warnings }: Config): Finding[] {
           level: 'warning',
           text: warnings.join('; '),
           remedy:
-            'Nothing is wrong where another product has put them there; otherwise look the names up in docs/settings.md.',
+            'This is fine if another product has put them there; otherwise look the names up in docs/settings.md.',
         };
   if (Pepper) return [settings, { check: 'Pepper', level: 'ok', text: 'set' }];
   if (!DatabaseUrl)
@@ -33,8 +33,9 @@ function examineSettings({ DatabaseUrl, Pepper, warnings }: Config): Finding[] {
       {
         check: 'DatabaseUrl',
         level: 'warning',
-        text: 'not set: the local PostgreSQL is used, which nobody backs up unless you do',
-        remedy: 'Run "roomgate backup" often; for production set DatabaseUrl to a PostgreSQL of your own, and Pepper.',
+        text: 'not set: the local PostgreSQL is used, which is not backed up automatically',
+        remedy:
+          'Run "roomgate backup" regularly; for production set DatabaseUrl to a PostgreSQL of your own, and Pepper.',
       },
     ];
   return [
@@ -42,7 +43,7 @@ function examineSettings({ DatabaseUrl, Pepper, warnings }: Config): Finding[] {
     {
       check: 'Pepper',
       level: 'fault',
-      text: 'not set: PINs and signing keys cannot be kept',
+      text: 'not set: PINs and signing keys cannot be stored',
       remedy:
         'Set Pepper to at least 32 random characters (openssl rand -base64 32), the same on every machine, and never change it.',
     },
@@ -68,7 +69,7 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
         check: 'Server',
         level: 'warning',
         text: `no roomgate server answers at ${IdpUrl}`,
-        remedy: 'Start it with "roomgate serve", or set IdpUrl to where it is.',
+        remedy: 'Start it with "roomgate serve", or set IdpUrl to its address.',
       },
     ];
   }
@@ -93,7 +94,7 @@ async function examineProvider({ IdentityProvider: { Mode, Authority } }: Config
   if (Mode !== 'External') return [];
   const address = `${Authority?.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const check = 'Provider';
-  const remedy = 'Set IdentityProvider.Authority to the issuer, as the provider itself spells it.';
+  const remedy = 'Set IdentityProvider.Authority to the issuer, spelled as the provider spells it.';
   try {
     const { issuer } = (await readJson<{ issuer?: string }>(address)).body;
     if (issuer === Authority) return [{ check, level: 'ok', text: `answers at ${Authority}` }];

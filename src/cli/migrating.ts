@@ -18,7 +18,7 @@ export function addMigrate(program: Command, { migrate, rehearse, output }: Migr
   program
     .command('migrate')
     .description('bring the database schema up to date')
-    .option('--dry-run', 'only tell what would be applied, which tables each migration locks, and how large they are')
+    .option('--dry-run', 'only print what would be applied, which tables each migration locks, and how large they are')
     .addHelpText('after', 'Example:\n  $ roomgate migrate')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       if (!dryRun) {

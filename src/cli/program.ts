@@ -115,7 +115,7 @@ export function createProgram(host: Host): Command {
         const context = await open().catch((error: Error) => {
           // A caller with a credential needs the database only to find the tenant.
           throw pin || token
-            ? new CommandFailed(`${name}, or see that it can be looked up: ${describeError(error).message}`)
+            ? new CommandFailed(`${name}, or make sure that it can be looked up: ${describeError(error).message}`)
             : error;
         });
         return await tenants.getOnlyTenant(context.db);
@@ -239,7 +239,7 @@ function describeError(error: unknown): { code: string; message: string; exitCod
   if (isUnwritable(error))
     return {
       code: 'Unavailable',
-      message: `The database answers, but takes no writes (${message}): make room on its disk, or name the primary in DatabaseUrl if this is a standby.`,
+      message: `The database answers, but does not accept writes (${message}): free space on its disk, or name the primary in DatabaseUrl if this is a standby.`,
       exitCode: exitCodes.failed,
     };
   if (isOutage(error))

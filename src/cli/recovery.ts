@@ -39,7 +39,7 @@ type Parts = Keeper & {
 };
 
 const otherPepper =
-  'Pepper: is not that of the backup, so that no PIN, token or display would count. Nothing was changed. Set Pepper to that of the installation which has written the backup (without DatabaseUrl: put its file "pepper" back); if it is lost, --forget-pepper restores all but the secrets';
+  'Pepper: is not that of the backup, so that no PIN, token or display would be valid. Nothing was changed. Set Pepper to that of the installation that wrote the backup (without DatabaseUrl: put its file "pepper" back); if it is lost, --forget-pepper restores everything but the secrets';
 
 export function addRecovery(program: Command, parts: Parts): void {
   program
@@ -56,8 +56,8 @@ export function addRecovery(program: Command, parts: Parts): void {
       const { rows, pepper, isRight } = await parts.backup(parts.version, target, parts.hasRightPepper);
       const place = pepper ? `the file ${pepper}` : 'the setting Pepper';
       const kept = isRight
-        ? `Keep ${place} too, in another place: without it no secret in the backup counts.`
-        : `No secret in the backup counts with ${place}, which is not the Pepper of this database: find that one, and keep it in another place.`;
+        ? `Keep ${place} too, in another place: without it no secret in the backup can be used.`
+        : `No secret in the backup can be used with ${place}, which is not the Pepper of this database: find the right one, and keep it in another place.`;
       const text = `${rows} rows written${piped ? '' : ` to ${file}`}. ${kept}`;
       if (piped) process.stderr.write(`${text}\n`);
       else output.print(text, { File: file, Rows: rows, PepperFile: pepper ?? null });
@@ -66,9 +66,12 @@ export function addRecovery(program: Command, parts: Parts): void {
   program
     .command('restore')
     .description('restore the database from a backup; nothing else may use it meanwhile')
-    .argument('<file>', 'what "roomgate backup" has written, of this release or an earlier one')
-    .option('--force', 'throw away what is in the database now')
-    .option('--forget-pepper', 'the Pepper of the backup is lost: its PINs, tokens and other secrets count no more')
+    .argument('<file>', 'a file written by "roomgate backup", of this release or an earlier one')
+    .option('--force', 'discard what is in the database now')
+    .option(
+      '--forget-pepper',
+      'the Pepper of the backup is lost: its PINs, tokens and other secrets are no longer valid',
+    )
     .addHelpText('after', 'Example:\n  $ roomgate restore roomgate.backup')
     .action(
       async (file: string, { force = false, forgetPepper = false }: { force?: boolean; forgetPepper?: boolean }) => {
@@ -80,7 +83,7 @@ export function addRecovery(program: Command, parts: Parts): void {
             if (!(await parts.hasRightPepper(restored))) throw new ConfigError(otherPepper);
           },
         });
-        parts.output().print(`${rows} rows restored, as they were at ${WrittenAt} (roomgate ${Version}).`, {
+        parts.output().print(`${rows} rows restored, as of ${WrittenAt} (roomgate ${Version}).`, {
           File: file,
           Rows: rows,
           WrittenAt,

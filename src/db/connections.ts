@@ -19,7 +19,7 @@ export const connections = {
 /** LISTEN of the process, and looks at silent statements (answers.ts). */
 const [listen, looks] = [1, 1];
 
-/** The most that a process opens to PostgreSQL itself, and through the pooler. While it starts it takes two more. */
+/** The most that a process opens to PostgreSQL itself, and through the pooler. While it starts, it may take three more. */
 export function mostConnections({ Role, PooledDatabaseUrl }: Pick<Config, 'Role' | 'PooledDatabaseUrl'>) {
   const { requests, uploads, inbox, work, queue } = connections;
   const serving = requests + (Role === 'Worker' ? 0 : uploads + inbox);

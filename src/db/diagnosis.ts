@@ -10,7 +10,7 @@ import { examineZoneRules } from './zone-rules.ts';
 const mostPostgres = 18;
 const useSupported = `Use PostgreSQL ${leastPostgres} to ${mostPostgres}.`;
 const directConnection =
-  'Give DatabaseUrl a direct connection, and PooledDatabaseUrl that of PgBouncer: its transaction mode loses LISTEN and session locks.';
+  'Set DatabaseUrl to a direct connection, and PooledDatabaseUrl to PgBouncer: its transaction mode does not support LISTEN and session locks.';
 
 async function examineServer(db: Database): Promise<Finding[]> {
   const asked = Date.now();
@@ -34,16 +34,16 @@ async function examineServer(db: Database): Promise<Finding[]> {
       : {
           check: 'Extension',
           level: 'fault',
-          text: 'btree_gist is missing, which keeps bookings from overlapping',
-          remedy: 'Run "roomgate migrate"; if it may not, have an administrator run: create extension btree_gist',
+          text: 'btree_gist is missing, which prevents overlapping bookings',
+          remedy: 'Run "roomgate migrate"; if its role may not, have an administrator run: create extension btree_gist',
         },
     server.unicode
-      ? ok('Locale', 'names are compared beyond ASCII')
+      ? ok('Locale', 'names are compared correctly beyond ASCII')
       : {
           check: 'Locale',
           level: 'fault',
-          text: "lower('Ä') is not 'ä': names that differ in the case of an umlaut count as different",
-          remedy: 'Make the database again with a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
+          text: "lower('Ä') is not 'ä': names that differ in the case of an umlaut are treated as different",
+          remedy: 'Create the database again with a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
         },
     Math.abs(skew) < 2
       ? ok('Clock', 'this machine and the database agree')
@@ -51,7 +51,7 @@ async function examineServer(db: Database): Promise<Finding[]> {
           check: 'Clock',
           level: Math.abs(skew) < 30 ? 'warning' : 'fault',
           text: `the clock of the database is ${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`,
-          remedy: 'Synchronise both machines by NTP.',
+          remedy: 'Synchronise both machines with NTP.',
         },
   ];
 }
@@ -62,11 +62,11 @@ async function examineMigrations(db: Database): Promise<Finding> {
   const newer = await findNewer(db);
   if (newer)
     return newer.fits
-      ? ok('Migrations', `those of a newer release, up to ${newer.applied}; this one runs on them`)
+      ? ok('Migrations', `applied by a newer release, up to ${newer.applied}; this release can use them`)
       : {
           check: 'Migrations',
           level: 'fault',
-          text: `those of a newer release, up to ${newer.applied}, on which this one cannot run`,
+          text: `applied by a newer release, up to ${newer.applied}; this release cannot use them`,
           remedy: 'Start that release, or restore a backup from before it.',
         };
   const pending = await pendingMigrations(db);
@@ -94,7 +94,7 @@ async function examineSessions(url: string): Promise<Finding[]> {
         : {
             check: 'Notifications',
             level: 'fault',
-            text: 'LISTEN receives nothing: subscriptions and waiting polls would not see changes',
+            text: 'LISTEN receives nothing: subscriptions and waiting polls do not see changes',
             remedy: directConnection,
           },
       rows[0].taken === false
@@ -102,7 +102,7 @@ async function examineSessions(url: string): Promise<Finding[]> {
         : {
             check: 'Locks',
             level: 'fault',
-            text: 'a session advisory lock does not keep others out: dead workers could not be told from live ones',
+            text: 'a session advisory lock does not exclude others: dead workers cannot be told from live ones',
             remedy: directConnection,
           },
     ];
@@ -136,7 +136,7 @@ export async function diagnose(
     const pool = isPooled(db) ? await examinePool(url, db).catch(() => undefined) : undefined;
     if (pool && pool.level !== 'ok') return [{ ...pool, check: 'Database' }];
     const { code, message } = error as { code?: string; message: string };
-    const remedy = 'See that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
+    const remedy = 'Check that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];
   }
   const migrations = await findingsOf('Migrations', () => examineMigrations(db));

@@ -14,7 +14,7 @@ const answerTimeout = 4_000;
 const hearTimeout = 1_000;
 
 export const notDirect =
-  'LISTEN hears nothing of other connections, as through PgBouncer in transaction mode, which loses session locks as well; give DatabaseUrl a direct connection, and PooledDatabaseUrl that of PgBouncer';
+  'LISTEN receives nothing from other connections, as through PgBouncer in transaction mode, which does not support session locks either; set DatabaseUrl to a direct connection, and PooledDatabaseUrl to PgBouncer';
 
 export function openProbe(url: string): pg.Client {
   const client = new PrimaryClient({
@@ -114,10 +114,10 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
       return {
         level: 'fault',
         text: `PooledDatabaseUrl cannot be used: ${behind}`,
-        remedy: 'See that PgBouncer runs, reaches PostgreSQL and knows the user, password and database.',
+        remedy: 'Check that PgBouncer runs, reaches PostgreSQL and knows the user, password and database.',
       };
     const other = behind.rows[0]!;
-    const remedy = 'Let both lead to the same one.';
+    const remedy = 'Set both to the same one.';
     if (one.system !== other.system || one.database !== other.database)
       return {
         level: 'fault',
@@ -131,8 +131,8 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
     if (other.timeout !== '0') return undefined;
     return {
       level: 'warning',
-      text: 'statements outside of transactions have no time-out: a pooler passes none on, and the role has none',
-      remedy: `Run, and then RECONNECT in PgBouncer: ${timeoutsFor(other.role, other.database)}`,
+      text: 'statements outside of transactions have no time-out: a pooler does not pass one on, and the role has none',
+      remedy: `Run this, and then RECONNECT in PgBouncer: ${timeoutsFor(other.role, other.database)}`,
     };
   } finally {
     probe.end().catch(() => {});

@@ -40,7 +40,7 @@ export function serverAccount(): SystemAccount {
   const account = accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
   if (!account)
     throw new Error(
-      'running as root, and there is no account "postgres" or "nobody" to run PostgreSQL: set DatabaseUrl',
+      'running as root, but there is no account "postgres" or "nobody" to run PostgreSQL: set DatabaseUrl',
     );
   return { uid: Number(account[2]), gid: Number(account[3]) };
 }
@@ -268,7 +268,7 @@ export async function startEmbeddedPostgres(
       continue;
     }
     if (file && isAlive(file.pid)) {
-      log.warn({ pid: file.pid }, 'postmaster.pid names another program and is removed');
+      log.warn({ pid: file.pid }, 'postmaster.pid names another program, and is removed');
       fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
     }
     await startServer(place, logFile);

@@ -22,7 +22,7 @@ export async function startIdsOf(db: Database, cell: number): Promise<void> {
     const first = cell * ranges[type];
     if ((last ?? 0) >= first + ranges[type])
       throw new ConfigError(
-        `Cell: is ${cell}, but the database has given ids of cell ${Math.floor((last ?? 0) / ranges[type])}; set that`,
+        `Cell: is ${cell}, but the database has given ids of cell ${Math.floor((last ?? 0) / ranges[type])}; set it to that`,
       );
     if ((last ?? 0) < first) await sql`select setval(${sequence}::regclass, ${first})`.execute(db);
   }

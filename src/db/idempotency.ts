@@ -41,7 +41,9 @@ export async function claimIdempotencyKey<Answer extends object>(
     answered: earlier !== undefined,
     async settle(fingerprint, answer) {
       if (earlier && !earlier.fingerprint.equals(fingerprint))
-        throw new InvalidInput('This Idempotency-Key came with another body before; use a new key for a new request.');
+        throw new InvalidInput(
+          'This Idempotency-Key was used with another body before; use a new key for a new request.',
+        );
       if (earlier) return earlier.response as Answer;
       await trx
         .insertInto('idempotent_request')

@@ -10,7 +10,7 @@ const longestWaitMs = 1_000;
 /** @param what is locked, as the beginning of a sentence: `The resource` */
 export const heldByOthers = (what: string): Unavailable =>
   new Unavailable(
-    `${what} is held by another change, such as an import of lessons that has not ended; send the same request again.`,
+    `${what} is locked by another change, such as an import of lessons that has not ended; send the same request again.`,
   );
 
 /** Runs a transaction whose statements wait at most `waitMs` for a lock, and then throw (`isLockTimeout`). */

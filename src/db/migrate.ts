@@ -110,11 +110,11 @@ async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
   const { applied, fits } = newer;
   if (!fits)
     throw new ConfigError(
-      `DatabaseUrl: the database is that of a newer release, which has applied ${applied}; start that release`,
+      `DatabaseUrl: the database was migrated by a newer release, up to ${applied}; start that release`,
     );
   log.warn(
     { applied },
-    'the database is that of a newer release; this one runs on it, since all that has changed was added',
+    'the database was migrated by a newer release; this one can use it, since it only added things',
   );
   return true;
 }
@@ -131,7 +131,7 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
     const [result] = results;
     if (!error) return result?.migrationName;
     if (!isLockTimeout(error) && !isDeadlock(error)) throw failure(error, result);
-    log.warn({ migration: result?.migrationName }, 'a migration waits until what it locks is free; requests go first');
+    log.warn({ migration: result?.migrationName }, 'a migration is waiting for a lock; requests go first');
     await pause(backOff(tries, { firstMs: 200 }), signal);
   }
   return undefined;

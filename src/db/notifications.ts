@@ -61,7 +61,7 @@ async function ping(connection: pg.Client): Promise<void> {
   const sent = `${pings}:${randomUUID()}`;
   const heard = Promise.withResolvers<void>();
   const hear = ({ payload }: pg.Notification) => payload === sent && heard.resolve();
-  const timer = setTimeout(() => heard.reject(new Error('LISTEN hears nothing')), pingTimeout);
+  const timer = setTimeout(() => heard.reject(new Error('LISTEN receives nothing')), pingTimeout);
   connection.on('notification', hear);
   try {
     await Promise.all([heard.promise, connection.query('select pg_notify($1, $2)', [channel, sent])]);

@@ -85,7 +85,7 @@ export const readPage = <Key extends SortKey>(
   cursor: string | null | undefined,
 ): PageRequest<Key> => ({
   limit: lengthOf(limit),
-  after: keyAt(list, cursor, 'Cursor: pass a cursor of this list as it stands, or none for the first page.'),
+  after: keyAt(list, cursor, 'Cursor: pass a cursor of this list unchanged, or none for the first page.'),
 });
 
 export function toCursor<Item>(list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>, item: Item): string {

@@ -92,7 +92,7 @@ export async function restoreBackup(
   try {
     await sweep(admin);
     if (!force && hasTenants)
-      throw new Conflict(`The database ${name} has tenants; with --force they are thrown away. Nothing was changed.`);
+      throw new Conflict(`The database ${name} has tenants; --force discards them. Nothing was changed.`);
     await insistOnUnused(admin, name);
     await admin.query(`create database ${fresh} template template0`);
     db = openDatabase(atDatabase(url, fresh), { max: 1, log, statementTimeout: 0 });
@@ -111,7 +111,7 @@ export async function restoreBackup(
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new Conflict(
-      `The role of DatabaseUrl may not do that (${(error as Error).message}): restore needs a superuser; pg_dump and pg_restore do not. Nothing was changed.`,
+      `The role of DatabaseUrl may not do that (${(error as Error).message}): restore needs a superuser, unlike pg_dump and pg_restore. Nothing was changed.`,
     );
   } finally {
     await db?.destroy();
@@ -126,7 +126,7 @@ async function sweep(admin: pg.Client): Promise<void> {
   const { rows } = await admin.query<{ mine: boolean }>('select pg_try_advisory_lock(hashtext($1)) as mine', [
     restoreLock,
   ]);
-  if (!rows[0]?.mine) throw new Conflict('Another restore is at work on this server.');
+  if (!rows[0]?.mine) throw new Conflict('Another restore is running on this server.');
   const left = await admin.query<{ name: string }>(
     `select datname as name from pg_database where datname ~ '^roomgate_restore_[0-9a-f]{8}(_before)?$'`,
   );

@@ -74,11 +74,11 @@ export function checkFit(standing: ServerState, primary: Pick<ServerState, 'syst
       'Foreign',
     );
   if (standing.isBehindPooler)
-    throw new Unfit('a pooler is between, which may lead to any server; name the standby itself');
+    throw new Unfit('there is a pooler in between, which may lead to any server; name the standby itself');
   if (standing.follows) return;
   if (standing.started === primary.started)
-    throw new Unfit('it is the primary itself, where there is nothing to gain', 'Primary');
-  throw new Unfit('it takes writes itself, so it follows the primary no longer');
+    throw new Unfit('it is the primary itself, so there is nothing to gain', 'Primary');
+  throw new Unfit('it accepts writes, so it no longer follows the primary');
 }
 
 export function openLook(url: string): pg.Client {
@@ -112,24 +112,24 @@ export function openStandby(
   const closed = new AbortController();
   let opened: OpenedStandby | undefined;
   /** The last reason that was logged. */
-  let told: string | undefined;
+  let lastReason: string | undefined;
   let isPrimary = false;
   let late = 0;
   let restsUntil = 0;
 
-  function tell(error: Error): void {
+  function report(error: Error): void {
     const { message } = error;
     isPrimary = error instanceof Unfit && error.kind === 'Primary';
-    if (told === message || closed.signal.aborted) return;
-    told = message;
+    if (lastReason === message || closed.signal.aborted) return;
+    lastReason = message;
     const level = isPrimary ? 'info' : 'warn';
-    log[level]({ standby: host, reason: message }, 'a standby is left alone; its reads go to the primary');
+    log[level]({ standby: host, reason: message }, 'a standby is not used; its reads go to the primary');
   }
 
   function beWell(): void {
     late = restsUntil = 0;
-    if (told) log.info({ standby: host }, 'the standby answers reads');
-    told = undefined;
+    if (lastReason) log.info({ standby: host }, 'the standby answers reads');
+    lastReason = undefined;
     isPrimary = false;
   }
 
@@ -162,7 +162,7 @@ export function openStandby(
     restsUntil = performance.now() + backOff(late++, restPauses);
     if (late < lateForLog) return;
     const isOld = place.timeline !== opened?.timeline;
-    tell(new Unfit(isOld ? 'it does not follow since the last promotion, for all that is known' : 'it is behind'));
+    report(new Unfit(isOld ? 'it may not have followed the last promotion' : 'it lags behind'));
   }
 
   /** Opens the standby, and checks it until something is wrong. */
@@ -219,7 +219,7 @@ export function openStandby(
   const done = keepDoing(closed.signal, serve, {
     ...openPauses,
     wellAfterMs: wellAfter,
-    onError: tell,
+    onError: report,
   });
 
   return {

@@ -120,13 +120,13 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
         read: async () => counts,
       },
       roomgate_standby_used: {
-        help: 'Whether reads go to the standby (1), or it is left alone (0); absent for the primary',
+        help: 'Whether reads go to the standby (1) or not (0); absent for the primary',
         label: 'host',
         ofDatabase: true,
         read: () => figureOf((standby) => (standby.isPrimary() ? undefined : Number(standby.isUsable()))),
       },
       roomgate_standby_lag_bytes: {
-        help: 'WAL that the primary has written and the standby has not replayed; absent while it does not answer',
+        help: 'WAL that the primary has written and the standby has not replayed; absent while the standby does not answer',
         label: 'host',
         ofDatabase: true,
         async read() {

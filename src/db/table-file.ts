@@ -66,7 +66,7 @@ export async function writeTableFile(target: string | Writable, content: AsyncIt
     });
     return rows;
   }
-  const taken = new Conflict(`${target} is there already; name another file, or remove it.`);
+  const taken = new Conflict(`${target} already exists; name another file, or remove it.`);
   if (fs.existsSync(target)) throw taken;
   const part = `${target}.${process.pid}.part`;
   try {
@@ -109,7 +109,7 @@ async function* readLines(file: string, name: string): AsyncGenerator<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall)
       throw new InvalidInput(`${file} cannot be read: ${whyOf(error as Error)}. Nothing was changed.`);
-    throw damaged(file, `it cannot be read, is cut off or damaged, or is not ${name}: ${(error as Error).message}`);
+    throw damaged(file, `it cannot be read, is truncated or damaged, or is not ${name}: ${(error as Error).message}`);
   } finally {
     source.destroy();
     input.destroy();
@@ -138,7 +138,7 @@ export async function withTableFile<Head, Table, Result>(
   let count = 0;
   const next = async (): Promise<string> => {
     const { value, done } = await lines.next();
-    if (done) throw damaged(file, 'it is cut off');
+    if (done) throw damaged(file, 'it is truncated');
     return value;
   };
 
@@ -162,11 +162,11 @@ export async function withTableFile<Head, Table, Result>(
       const last = read(end, line);
       if (last) {
         if (!(await lines.next()).done || last.Rows !== count || last.Sum !== sum.digest('hex'))
-          throw damaged(file, 'it is not as it was written');
+          throw damaged(file, 'it has been changed');
         return;
       }
       const table = read(tableShape, line);
-      if (!table) throw damaged(file, 'it is cut off or damaged');
+      if (!table) throw damaged(file, 'it is truncated or damaged');
       sum.update(line).update('\n');
       yield { table, rows: rowsOf() };
     }

@@ -21,7 +21,7 @@ const tellingRules = [
 /** The path on Debian and most others; missing without the package tzdata. */
 const machineRules = '/usr/share/zoneinfo/tzdata.zi';
 const comparedDays = 730;
-const remedy = 'docs/time-zones.md tells how to bring newer rules to both.';
+const remedy = 'docs/time-zones.md describes how to update the rules of both.';
 
 type Sample = { zone: string; at: Date; offset: number };
 
@@ -94,12 +94,12 @@ async function findLost(db: Database, used: readonly { zone: string; place: stri
     ...finding(
       'fault',
       used.filter(({ zone }) => !isTimeZone(zone)),
-      'not known to Node.js, so that its local times are those of UTC',
+      'not known to Node.js, so UTC is used instead',
     ),
     ...finding(
       'warning',
       used.filter(({ zone }) => isTimeZone(zone) && unknownThere.has(zone)),
-      'not known to PostgreSQL, so that reports in SQL cannot compute with it',
+      'not known to PostgreSQL, so reports in SQL cannot use it',
     ),
   ];
 }
@@ -125,9 +125,11 @@ export async function examineZoneRules(db: Database, now = Date.now()): Promise<
     `PostgreSQL those of ${await releaseOfPostgres(db)}`,
     ...(isBehind ? [`this machine those of ${machine}`] : []),
     ...(names.length > 0
-      ? [`PostgreSQL differs within two years in ${listed((concerned.length > 0 ? concerned : names).map(first))}`]
+      ? [
+          `PostgreSQL has other rules within two years for ${listed((concerned.length > 0 ? concerned : names).map(first))}`,
+        ]
       : []),
-    ...(names.length > 0 && concerned.length === 0 ? ['no location or person is there'] : []),
+    ...(names.length > 0 && concerned.length === 0 ? ['no location or person uses one of these'] : []),
   ].join('; ');
   const isWarning = isBehind || concerned.length > 0;
   return [

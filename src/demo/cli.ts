@@ -35,7 +35,7 @@ function describeDemo(context: Context, pin: string | undefined): string[] {
   }
   if (!pin)
     return [
-      'The PIN of the demo tenant was shown at the first start; make another one with',
+      'The PIN of the demo tenant was shown at the first start; create another one with',
       `  ./roomgate pin create`,
     ];
   return [

@@ -49,16 +49,15 @@ export const addCommands: AddCommands = (program, action) => {
   const { ofTenant, example } = commandGroup(program, 'display', 'door signs and other paired devices');
 
   ofTenant('pair')
-    .description('confirm the code that a device shows; without a room, for the one that it asks for')
-    .argument('<code>', 'as it stands on its screen')
-    .option(
-      '--room <name>',
-      'a room that it shows; may be given several times',
-      (name: string, before: string[] = []) => [...before, name],
-    )
-    .option('--location <name>', 'a location all of whose rooms it shows')
-    .option('--name <text>', 'what it is called; after its rooms when left out')
-    .option('--book', 'it also books, checks in, extends and ends early')
+    .description('confirm the code that a device shows; without a room, for the one that the device names')
+    .argument('<code>', 'as shown on its screen')
+    .option('--room <name>', 'a room that it shows; may be repeated', (name: string, before: string[] = []) => [
+      ...before,
+      name,
+    ])
+    .option('--location <name>', 'a location of which it shows all rooms')
+    .option('--name <text>', 'its name; after its rooms if left out')
+    .option('--book', 'it also books, checks in, extends and releases')
     .option('--privacy <level>', 'what it shows of bookings: Title, Organizer or BusyOnly', 'Title')
     .addHelpText('after', example('pair K7QM-4D2X --mandator demo --room "HS 101" --book'))
     .action(
@@ -67,7 +66,7 @@ export const addCommands: AddCommands = (program, action) => {
         const asked = await displays.findAskedRoom(db, act, code);
         if (asked?.name === null && !options.room && options.location === undefined)
           throw new CommandFailed(
-            `The device asks for room ${asked.id}, but no active room has this id: name rooms with --room NAME, or a location with --location NAME.`,
+            `The device names room ${asked.id}, but no active room has this id: name rooms with --room NAME, or a location with --location NAME.`,
           );
         const { mandatorId } = act.viewer;
         const rooms: number[] = [];
@@ -90,7 +89,7 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   ofTenant('list')
-    .description('list displays with their age, revoked ones too')
+    .description('list displays with their age, including revoked ones')
     .addHelpText('after', example('list --mandator demo'))
     .action(
       action(async ({ context: { db }, print }, options: TenantOption) => {
@@ -118,7 +117,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('revoke 3 --mandator demo'))
     .action(
       action(async ({ context: { db }, print }, id: string, options: TenantOption) => {
-        if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a display; see display list.`);
+        if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`id: ${id} is not the id of a display; see display list.`);
         const act = await displays.openOffice(db, options.mandator);
         const revoked = await displays.revokeDevice(db, act, Number(id));
         print(`${revoked.name} (${revoked.id}) is revoked.`, toDisplayRecord(revoked));

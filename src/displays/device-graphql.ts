@@ -22,7 +22,7 @@ function addDisplay(builder: Builder) {
       ...recordFields(t, wire.displayRecord, wire.toDisplayRecord),
       ageSeconds: t.exposeInt('ageSeconds', {
         nullable: true,
-        description: 'How long ago it last called; null for never.',
+        description: 'Seconds since its last call; null: it has never called.',
       }),
     }),
   });
@@ -39,7 +39,7 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       type: connection,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'All displays of the tenant by their ids, silent and revoked ones too, for Admins.',
+      description: 'All displays of the tenant by id, including silent and revoked ones, for Admins.',
       resolve: (_root, page, { context, viewer }) =>
         displays.listDevices(context.db, viewer, pageOf(displays.displayList, page)),
     }),
@@ -49,7 +49,7 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       type: display,
       nullable: true,
       args: { id: idArgument(t.arg, 'display', id) },
-      description: 'One display by its own id, for Admins; null when this tenant has none of that id.',
+      description: 'A display by its own id, for Admins; null if the tenant has none with this id.',
       resolve: (_root, { id }, { context, viewer }) =>
         displays.getDevice(context.db, viewer, id).catch((error: unknown) => {
           if (error instanceof NotFound) return null;
@@ -63,20 +63,22 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       nullable: true,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'The displays that show it, by their ids, silent and revoked ones too, for Admins.',
+      description: 'The displays that show it, by id, including silent and revoked ones, for Admins.',
       resolve: ({ id }, page, { context, viewer }) =>
         displays.listDevicesOf(context.db, viewer, id, pageOf(displays.displayList, page)),
     }),
   );
   const pairInput = bodyType(builder, 'PairDisplayInput', wire.newDisplay);
   const changeInput = bodyType(builder, 'ChangeDisplayInput', wire.displayChanges);
-  const union = (name: string) => ({ name, description: 'The display, or why not.' });
+  const union = (name: string) => ({ name, description: 'The display, or why the request was refused.' });
   builder.mutationFields((t) => ({
     pairDisplay: t.field({
       type: display,
       errors: { types: [Conflict, Forbidden, InvalidInput], union: union('PairDisplayResult') },
-      args: { input: t.arg({ type: pairInput, required: true, description: 'Which device, and for what.' }) },
-      description: 'Confirms the code that a device shows: from then on its token counts. For Admins.',
+      args: {
+        input: t.arg({ type: pairInput, required: true, description: 'The device, and what it shows and may do.' }),
+      },
+      description: 'Confirms the code that a device shows: from then on its token is valid. For Admins.',
       resolve: (_root, { input }, call) => displays.pairDisplay(call.context.db, call, input),
     }),
     changeDisplay: t.field({
@@ -88,9 +90,9 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       args: {
         id: idArgument(t.arg, 'display', id),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
-        input: t.arg({ type: changeInput, required: true, description: 'What to change.' }),
+        input: t.arg({ type: changeInput, required: true, description: 'The changes.' }),
       },
-      description: 'Changes what a display is called, shows and may do; at once. For Admins.',
+      description: 'Changes the name of a display, and what it shows and may do, at once. For Admins.',
       resolve: (_root, { id, version, input }, call) =>
         displays.changeDevice(call.context.db, call, id, [version], input),
     }),
@@ -98,7 +100,7 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       type: display,
       errors: { types: [Forbidden, NotFound], union: union('RevokeDisplayResult') },
       args: { id: idArgument(t.arg, 'display', id) },
-      description: 'Ends a display, its token and its streams, for Admins; again is no error.',
+      description: 'Revokes a display, with its token and its streams, for Admins; repeating it changes nothing.',
       resolve: (_root, args, call) => displays.revokeDevice(call.context.db, call, args.id),
     }),
   }));
@@ -109,7 +111,7 @@ function addOwnFields(builder: Builder, display: DisplayType): void {
     t.field({
       type: display,
       nullable: true,
-      description: 'The paired device whose token this call carries; null for the credential of a person.',
+      description: 'The paired device whose token this call carries; null with the credential of a person.',
       resolve: (_root, _args, { context, viewer }) => displays.findOwnDevice(context, viewer),
     }),
   );
@@ -119,10 +121,10 @@ function addOwnFields(builder: Builder, display: DisplayType): void {
       type: display,
       errors: {
         types: [Forbidden, InvalidInput],
-        union: { name: 'ReportHealthResult', description: 'The device that calls, or why not.' },
+        union: { name: 'ReportHealthResult', description: 'The calling device, or why the request was refused.' },
       },
-      args: { input: t.arg({ type: healthInput, required: true, description: 'How it is.' }) },
-      description: 'What a paired device tells of itself, every few minutes.',
+      args: { input: t.arg({ type: healthInput, required: true, description: 'The health of the device.' }) },
+      description: 'The health report of a paired device, sent every few minutes.',
       resolve: (_root, { input }, { context, viewer }) => displays.reportHealth(context, viewer, input),
     }),
   );
@@ -134,7 +136,7 @@ function addStream(builder: Builder, display: DisplayType): void {
       type: [display],
       complexity: { field: 10, multiplier: 10 },
       description:
-        'All displays of the tenant at once, in parts of 200; then those that are paired, changed, revoked, silent or back, or tell of their health, as they are now. After a connection that was lost all again. For Admins.',
+        'First all displays of the tenant, in parts of 200; then each one that is paired, changed, revoked, silent, back or with new health, in its present state. All again after a lost connection. For Admins.',
       subscribe: (_root, _args, call) =>
         call.streams.open(call, [displays.deviceTopic(call.viewer)], (changes, signal) =>
           displays.watchDevices(call.context.db, call.viewer, changes, signal),

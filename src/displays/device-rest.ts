@@ -13,8 +13,8 @@ import * as displays from './service.ts';
 const path = '/v1.0/displays';
 export const pairingsPath = `${path}/pairings`;
 const params = z.object({ id: id('display', 'The Id of the display.') });
-const forAdmins = { 403: 'Only an Admin manages displays.' };
-const forDevices = { 403: 'Only a paired display is known as one.' };
+const forAdmins = { 403: 'Only an Admin may manage displays.' };
+const forDevices = { 403: 'Only a paired display may do this.' };
 const retired = 'A room or the location is not active.';
 /** The ETag is the version, for If-Match, and a hash of the record, which also changes without a new version. */
 function answerOf(display: displays.Display, more: { status?: number; location?: string } = {}): RestAnswer {
@@ -40,7 +40,7 @@ export const pairingRoutes: Route[] = [
     method: 'POST',
     path: pairingsPath,
     summary: 'Ask to be paired',
-    description: `For a device that has no credential yet: it shows \`Code\`, and keeps \`Token\`, which counts once an Admin has confirmed the code within ${displays.codeMinutes} minutes. 404 for a tenant that there is not, 422 for a room or a location that is not in use there.`,
+    description: `For a device without a credential: it shows \`Code\`, and keeps \`Token\`, which becomes valid when an Admin confirms the code within ${displays.codeMinutes} minutes. 404 for an unknown tenant, 422 for a room or a location that is not in use there.`,
     body: { schema: wire.pairingRequest, example: wire.examples.pairingRequest, mayBeEmpty: true },
     answers: {
       201: {
@@ -62,8 +62,8 @@ const ownRoutes = [
     method: 'GET',
     path: `${path}/self`,
     summary: 'Read the calling display',
-    description: 'For a device with its own token: what it is, what it may do, and the rooms that it shows.',
-    answers: { 200: one('The device that calls.') },
+    description: 'For a device with its own token: its record, its rights and the rooms that it shows.',
+    answers: { 200: one('The calling device.') },
     problems: forDevices,
     handle: async (context, { viewer }) => answerOf(await displays.getOwnDevice(context, viewer)),
   }),
@@ -72,9 +72,9 @@ const ownRoutes = [
     path: `${path}/self/health`,
     summary: 'Report the health of the calling display',
     description:
-      'For a device with its own token, every few minutes. A display is silent once nothing has been heard from it for 10 minutes longer than expected; `GET changes` then reports it.',
+      'For a device with its own token, every few minutes. A display becomes silent when it is 10 minutes overdue; `GET changes` then reports it.',
     body: { schema: wire.healthReport, example: wire.examples.health },
-    answers: { 204: { description: 'It is kept in place of the last report.' } },
+    answers: { 204: { description: 'The report is stored in place of the last one.' } },
     problems: forDevices,
     handle: async (context, { viewer, body }) => {
       await displays.reportHealth(context, viewer, toFields(body));
@@ -89,7 +89,7 @@ export const deviceRoutes: Route[] = [
     method: 'GET',
     path,
     summary: 'List displays',
-    description: 'By their ids, with the time when each was last heard from; including silent and revoked ones.',
+    description: 'By id, with the time when each was last heard from; including silent and revoked ones.',
     query: z.strictObject(paging),
     answers: {
       200: pageAnswer('One page of displays.', listOf(wire.displayRecord, 'DisplayList'), wire.examples.page),
@@ -105,10 +105,10 @@ export const deviceRoutes: Route[] = [
     path,
     summary: 'Pair a display',
     description:
-      'Confirms the code that a device shows: from now on its token counts, for the rooms that are named here.',
+      'Confirms the code that a device shows: from then on its token is valid, for the rooms that are named here.',
     body: { schema: wire.newDisplay, example: wire.examples.new },
     answers: {
-      201: { ...one('The display; `Location` is where it is read.'), headers: ['Location', 'ETag'] },
+      201: { ...one('The display; `Location` is its address.'), headers: ['Location', 'ETag'] },
     },
     problems: { ...forAdmins, 409: retired },
     handle: async ({ db, config }, call) => {
@@ -130,7 +130,7 @@ export const deviceRoutes: Route[] = [
     method: 'PATCH',
     path: `${path}/:id`,
     summary: 'Change a display',
-    description: 'Changes the members that are sent, and only in the version of `If-Match`; at once, on every process.',
+    description: 'Changes the members that are sent, only in the version of `If-Match`, and at once on every process.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.displayChanges, example: wire.examples.changes },
@@ -145,9 +145,9 @@ export const deviceRoutes: Route[] = [
     method: 'DELETE',
     path: `${path}/:id`,
     summary: 'Revoke a display',
-    description: 'Its token is refused at once and its streams end. Again it answers the same.',
+    description: 'Its token is refused at once and its streams end. Repeating it changes nothing.',
     params,
-    answers: { 200: one('The display, revoked.', wire.examples.revoked) },
+    answers: { 200: one('The revoked display.', wire.examples.revoked) },
     problems: forAdmins,
     handle: async ({ db }, call) => answerOf(await displays.revokeDevice(db, call, call.params.id)),
   }),

@@ -31,35 +31,31 @@ const whole = (least: number, most: number, description: string) =>
     .max(most, `must be at most ${most}`)
     .meta({ description });
 
-const told = {
-  Name: 'As it is shown.',
+const descriptions = {
+  Name: 'The display name.',
   ResourceIds: 'The rooms that it was given one by one.',
-  LocationId: 'The location whose active rooms it shows besides those; null for none.',
-  MayBook: 'Whether it also books, checks in, extends and ends early.',
-  Privacy: 'What it shows of bookings.',
+  LocationId: 'The location whose active rooms it also shows; null for none.',
+  MayBook: 'Whether it also books, checks in, extends and releases.',
+  Privacy: 'The content of bookings that it shows.',
 };
 
 export const displayPrivacy = z.enum(privacyLevels, 'must be Title, Organizer or BusyOnly').meta({
   id: 'DisplayPrivacy',
   description:
-    'What a display shows of bookings: all; their organizers only; or only that there are some. Of private ones it shows no more than that.',
+    'The content of bookings that a display shows: everything, only their organizers, or only that the room is taken. Of private bookings it only shows that the room is taken.',
 });
 
 export const healthRecord = z
   .object({
-    Program: text(200, 'Which program it runs.'),
+    Program: text(200, 'The program that it runs.'),
     Screen: maybeText(40, 'Width x height of its screen in CSS pixels.'),
-    ClockAheadSeconds: whole(
-      -mostId,
-      mostId,
-      'By how many seconds its clock is ahead of that of the server.',
-    ).nullable(),
-    Battery: whole(0, 100, 'Percent of its battery.').nullable(),
+    ClockAheadSeconds: whole(-mostId, mostId, "By how many seconds its clock is ahead of the server's.").nullable(),
+    Battery: whole(0, 100, 'The charge of its battery in percent.').nullable(),
     Reconnects: whole(0, mostId, 'How often it has lost the stream since it was started.').nullable(),
     StartedAt: maybeInstant('When it was started.'),
-    Note: maybeText(500, 'What it wants the operators to read.'),
+    Note: maybeText(500, 'A note for the operators.'),
   })
-  .meta({ id: 'DisplayHealth', description: 'What a device last told of itself.' });
+  .meta({ id: 'DisplayHealth', description: 'The last health report of a device.' });
 
 const { Program, Screen, ClockAheadSeconds, Battery, Reconnects, StartedAt, Note } = healthRecord.shape;
 const as = ({ description = '' }: z.ZodType) => ({ description });
@@ -73,7 +69,7 @@ export const healthReport = z
     StartedAt: sentInstant().nullable().default(null).meta(as(StartedAt)),
     Note: sentText(500).meta(as(Note)).nullable().default(null),
   })
-  .meta({ id: 'HealthReport', description: 'What a device tells of itself.' });
+  .meta({ id: 'HealthReport', description: 'The health report of a device.' });
 
 export const roomReference = z
   .object({
@@ -85,67 +81,67 @@ export const roomReference = z
 export const lookRecord = z
   .object({
     Colour: maybeText(7, 'The colour, such as #1e6b47; null for none.'),
-    Logo: maybeText(64, 'Names the logo, which is read at `/{mandator}/logo`; null for none.'),
+    Logo: maybeText(64, 'The name of the logo, which is available at `/{mandator}/logo`; null for none.'),
   })
   .meta({ id: 'DisplayLook', description: 'The colour and the logo of a tenant.' });
 
 export const displayRecord = z
   .object({
     Id: id('display', 'The id of the display.'),
-    Name: text(longestName, told.Name),
-    PersonId: id('person', 'As whom it acts: a person of role Display of its own.'),
+    Name: text(longestName, descriptions.Name),
+    PersonId: id('person', 'The person as whom it acts, with the role Display.'),
     ResourceIds: z
       .array(id('resource', 'The id of a resource.'))
       .max(mostResources)
-      .meta({ description: told.ResourceIds }),
-    LocationId: maybeId('location', told.LocationId),
-    Resources: live(z.array(roomReference).max(mostShown).meta({ description: 'All that it shows now, by name.' })),
-    MayBook: flag(told.MayBook),
-    Privacy: displayPrivacy.meta({ description: told.Privacy }),
-    CreatedAt: instant('When it was paired.'),
-    ExpiresAt: live(instant('When its token ends unless it is heard from before: 90 days after the last time.')),
-    RevokedAt: maybeInstant('When it was revoked; null while it counts.'),
-    HeardAt: live(maybeInstant('When it last called, to within a minute; null for never.')),
-    SilentSince: live(
-      maybeInstant('Since when it is missed, 10 minutes after it should have called; null while it is not.'),
+      .meta({ description: descriptions.ResourceIds }),
+    LocationId: maybeId('location', descriptions.LocationId),
+    Resources: live(
+      z.array(roomReference).max(mostShown).meta({ description: 'All rooms that it shows now, by name.' }),
     ),
-    Look: live(lookRecord.meta({ description: 'How the tenant looks.' })),
-    Health: live(healthRecord.nullable().meta({ description: 'What it last told of itself; null for nothing yet.' })),
-    Version: positive('Counts the changes of what it may do; for If-Match.'),
+    MayBook: flag(descriptions.MayBook),
+    Privacy: displayPrivacy.meta({ description: descriptions.Privacy }),
+    CreatedAt: instant('When it was paired.'),
+    ExpiresAt: live(instant('When its token expires unless it is heard from before: 90 days after the last time.')),
+    RevokedAt: maybeInstant('When it was revoked; null while it is valid.'),
+    HeardAt: live(maybeInstant('When it last called, to the minute; null: it has never called.')),
+    SilentSince: live(
+      maybeInstant('Since when it is silent, which begins when it is 10 minutes overdue; null if it is not silent.'),
+    ),
+    Look: live(lookRecord.meta({ description: 'The look of the tenant.' })),
+    Health: live(healthRecord.nullable().meta({ description: 'Its last health report; null if there was none yet.' })),
+    Version: positive('Increases with each change of its settings; for If-Match.'),
   })
   .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });
 
 const resourceIds = z
   .array(sentId('resource'), 'must be a list in brackets')
   .max(mostResources, `must have at most ${mostResources} entries`)
-  .meta({ description: told.ResourceIds });
+  .meta({ description: descriptions.ResourceIds });
 const members = {
-  Name: sentText(longestName).meta({ description: told.Name }),
+  Name: sentText(longestName).meta({ description: descriptions.Name }),
   ResourceIds: resourceIds,
-  LocationId: sentId('location').nullable().meta({ description: told.LocationId }),
-  MayBook: flag(told.MayBook),
-  Privacy: displayPrivacy.meta({ description: told.Privacy }),
+  LocationId: sentId('location').nullable().meta({ description: descriptions.LocationId }),
+  MayBook: flag(descriptions.MayBook),
+  Privacy: displayPrivacy.meta({ description: descriptions.Privacy }),
 };
 
 export const newDisplay = z
   .strictObject({
-    Code: sentText(40).meta({ description: 'The code on the screen of the device, in whatever case.' }),
-    Name: members.Name.nullable()
-      .default(null)
-      .meta({ description: 'As it is to be shown; after its rooms when left out.' }),
+    Code: sentText(40).meta({ description: 'The code on the screen of the device, regardless of case.' }),
+    Name: members.Name.nullable().default(null).meta({ description: 'The display name; after its rooms if left out.' }),
     ResourceIds: resourceIds.default([]).meta({
-      description: 'The rooms that it shows; without any and without a location the one that the device has named.',
+      description: 'The rooms that it shows; without any, and without a location, the one that the device has named.',
     }),
     LocationId: members.LocationId.default(null),
     MayBook: members.MayBook.default(false),
-    Privacy: displayPrivacy.default('Title').meta({ description: told.Privacy }),
+    Privacy: displayPrivacy.default('Title').meta({ description: descriptions.Privacy }),
   })
-  .meta({ id: 'NewDisplay', description: 'A device to be paired.' });
+  .meta({ id: 'NewDisplay', description: 'A device to pair.' });
 
 export const displayChanges = z
   .strictObject(members)
   .partial()
-  .meta({ id: 'DisplayChanges', description: 'What to change; null takes the location away.' });
+  .meta({ id: 'DisplayChanges', description: 'Changes; null removes the location.' });
 
 export const pairingRequest = z
   .strictObject({
@@ -153,29 +149,28 @@ export const pairingRequest = z
       .max(mostId, `must be at most ${mostId}`)
       .nullable()
       .default(null)
-      .meta({ description: 'The room that the device is to show, for the case that the Admin names none.' }),
+      .meta({ description: 'The room whose page the device shows; it is used if the Admin names none.' }),
     LocationId: sentId('location')
       .max(mostId, `must be at most ${mostId}`)
       .nullable()
       .default(null)
-      .meta({ description: 'The location whose board the device is to show.' }),
+      .meta({ description: 'The location whose board the device shows.' }),
   })
-  .meta({ id: 'PairingRequest', description: 'A device that wants to be paired.' });
+  .meta({ id: 'PairingRequest', description: 'A device that asks to be paired.' });
 
 export const pairingRecord = z
   .object({
-    Code: text(9, 'For the screen: an Admin confirms it.'),
+    Code: text(9, 'The code to show on the screen, for an Admin to confirm.'),
     Token: z.string().max(60).meta({
-      description: 'For `Authorization: Bearer …`, once the code is confirmed. Told this once; the device keeps it.',
+      description:
+        'For `Authorization: Bearer …`, once the code is confirmed. It is shown only this once; the device keeps it.',
     }),
-    ExpiresAt: instant(`Until when the code can be confirmed: ${codeMinutes} minutes.`),
-    PollSeconds: z
-      .int()
-      .min(1)
-      .max(3_600)
-      .meta({ description: 'How often to ask `GET …/displays/self`: 401 until the code is confirmed.' }),
+    ExpiresAt: instant(`When the code expires: after ${codeMinutes} minutes.`),
+    PollSeconds: z.int().min(1).max(3_600).meta({
+      description: 'Seconds between calls of `GET …/displays/self`, which answers 401 until the code is confirmed.',
+    }),
   })
-  .meta({ id: 'Pairing', description: 'A code to be shown, and a token to be kept.' });
+  .meta({ id: 'Pairing', description: 'A code to show, and a token to keep.' });
 
 const recordOfPairing = recordOf(pairingRecord);
 export const toPairingRecord = (pairing: Pairing) => recordOfPairing({ ...pairing, pollSeconds });

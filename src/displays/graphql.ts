@@ -23,17 +23,17 @@ function addSnapshot(builder: Builder) {
 function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
   const heartbeat = recordType(builder, 'DisplayHeartbeat', wire.displayHeartbeat, wire.toHeartbeatRecord);
   const reason = builder.enumType('DisplayEnd', {
-    description: 'Why a stream ends.',
+    description: 'The reason why a stream ends.',
     values: {
       Expired: { description: 'The credential has expired.' },
-      Revoked: { description: 'The credential no longer counts.' },
-      Restarting: { description: 'The service restarts, or what the display may see has changed.' },
+      Revoked: { description: 'The credential is no longer valid.' },
+      Restarting: { description: 'The service restarts, or the rights of the display have changed.' },
     } as const,
   });
   const ended = builder.objectRef<displays.DisplayEnded>('DisplayEnded').implement({
-    description: 'The last frame of a stream that ends before its reader wants it to.',
+    description: 'The last frame of a stream that the server ends.',
     fields: (t) => ({
-      reason: t.expose('reason', { type: reason, description: 'Why it ends.' }),
+      reason: t.expose('reason', { type: reason, description: 'The reason.' }),
       serverTime: t.field({
         type: 'DateTime',
         description: "The server's clock.",
@@ -41,13 +41,13 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
       }),
       retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
         nullable: true,
-        description: 'After how many seconds to subscribe again; null: not with this credential.',
+        description: 'Seconds to wait before subscribing again; null: the credential is no longer valid.',
       }),
     }),
   });
   const types = { snapshot, heartbeat, ended };
   return builder.unionType('DisplayFrame', {
-    description: 'What a stream of a room says.',
+    description: 'A frame of the stream of a room.',
     types: Object.values(types),
     resolveType: ({ kind }) => types[kind],
   });
@@ -73,7 +73,7 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
       args: { resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the room.' }) },
       complexity: 100,
       description:
-        'A room as it is now, for today and two days more; a display sees its own rooms, as far as its privacy allows.',
+        'A room in its present state, with its plan for today and two more days; a display sees its own rooms, within its level of privacy.',
       resolve: (_root, { resourceId }, { context, viewer }) => {
         displays.hear(context, viewer);
         return displays.readSnapshot(context, viewer, resourceId);
@@ -83,8 +83,7 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
       type: [snapshot],
       args: { locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }) },
       complexity: { field: 1_000, multiplier: 10 },
-      description:
-        'The active rooms of a location in order of their names, each as `display` has it; a display sees its own.',
+      description: 'The active rooms of a location by name, each as in `display`; a display sees its own.',
       resolve: (_root, { locationId }, { context, viewer }) => {
         displays.hear(context, viewer);
         return displays.readLocation(context, viewer, locationId);
@@ -107,11 +106,11 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
       type: frame,
       args: {
         resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the room.' }),
-        after: t.arg.string({ description: 'The `cursor` of the snapshot that is shown.' }),
+        after: t.arg.string({ description: 'The `cursor` of the snapshot that is shown now.' }),
       },
       extensions,
       description:
-        'A snapshot at once, or a heartbeat when `after` is the cursor of the present one; then a snapshot whenever the room looks different, and a heartbeat every 30 seconds. Who reads slowly gets the latest. The last frame says why the stream ends.',
+        'First a snapshot, or a heartbeat if `after` is the cursor of the present one; then a snapshot whenever the room looks different, and a heartbeat every 30 seconds. A slow reader gets only the latest. The last frame says why the stream ends.',
       subscribe: (_root, { resourceId, after }, call) =>
         follow(call, (context) => displays.watchRoom(context, call.viewer, resourceId, after)),
       resolve: resolveFrame,
@@ -121,7 +120,7 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
       args: { locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }) },
       extensions,
       description:
-        'The same of all rooms of a location, with one heartbeat for all. A room that is retired is sent once more, as it is then; one that comes is sent from then on.',
+        'The same for all rooms of a location, with one heartbeat for all. A retired room is sent once more in its last state; a new room is sent from then on.',
       subscribe: (_root, { locationId }, call) =>
         follow(call, (context) => displays.watchLocation(context, call.viewer, locationId)),
       resolve: resolveFrame,

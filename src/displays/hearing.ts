@@ -39,7 +39,7 @@ function openEar({ db, log, notifications }: Context) {
       // The displays will call again.
       log.warn(
         { err: error.message, displays: some.size },
-        'the times when displays were last heard from could not be stored',
+        'the times at which displays were last heard from could not be stored',
       );
     });
   }
@@ -111,7 +111,7 @@ class HeardSource<T> implements Latest<T> {
 
 /**
  * Wraps the source of a stream for a display. Taking frames counts as calling, unless the device reports its health: after a
- * power cut the server's operating system goes on taking frames for it for a quarter of an hour.
+ * power cut the server's operating system continues to accept frames for it for a quarter of an hour.
  */
 export const hearReader = <T>(context: Context, viewer: Viewer, source: Latest<T>): Latest<T> =>
   viewer.display ? new HeardSource(context, viewer, source) : source;
@@ -165,7 +165,8 @@ export async function findSilent(db: Database, log: Log): Promise<number> {
       and person.mandator_id = display.mandator_id and person.id = display.person_id
       and mandator.id = display.mandator_id
     returning display.id, person.name, mandator.code as mandator`.execute(db);
-  if (rows.length > 0) log.warn({ count: rows.length, displays: rows.slice(0, mostNamed) }, 'displays are silent');
+  if (rows.length > 0)
+    log.warn({ count: rows.length, displays: rows.slice(0, mostNamed) }, 'displays have become silent');
   return rows.length;
 }
 
@@ -192,7 +193,7 @@ const countDisplays = async (db: Database, silentOnly: boolean) => {
 export const displayFigures = {
   roomgate_displays: { help: 'Paired displays', read: (db: Database) => countDisplays(db, false) },
   roomgate_displays_silent: {
-    help: 'Paired displays that have not called though they should have',
+    help: 'Paired displays that are silent',
     read: (db: Database) => countDisplays(db, true),
   },
 };

@@ -109,11 +109,9 @@ async function checkAsked(db: Database, mandator: string, { resourceId, location
         .executeTakeFirst()
     : undefined;
   if (!found)
-    throw new NotFound(
-      'There is no such tenant; its code is the first part of the address of a sign: correct it there.',
-    );
+    throw new NotFound('There is no such tenant; correct its code, which is the first part of the path of a sign.');
   const refuse = (field: string, code: string, what: string) => {
-    const text = `there is no ${what} of this id in use; it is the last part of the address of a sign: correct it there`;
+    const text = `there is no active ${what} with this id; correct it: it is the last part of the path of a sign`;
     return InvalidInput.of(memberFault(field, code, text));
   };
   if (!found.hasResource) throw refuse('ResourceId', 'UnknownResource', 'resource');
@@ -222,7 +220,7 @@ async function takePairing(
     .returning(['token_hash as tokenHash', 'resource_id as resourceId'])
     .executeTakeFirst();
   if (taken) return taken;
-  const text = `no device shows this code; a code counts for ${codeMinutes} minutes and once: read the one that is on its screen now`;
+  const text = `no device shows this code; a code is valid once, for ${codeMinutes} minutes: enter the one that is on the screen now`;
   throw InvalidInput.of(memberFault('Code', 'UnknownCode', text));
 }
 

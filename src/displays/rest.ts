@@ -17,10 +17,10 @@ const polledSnapshot = z
   .object({
     ...wire.displaySnapshot.shape,
     NextPollSeconds: z.int().min(shortestPoll).max(longestPoll).meta({
-      description: 'After how many seconds to ask again: soon after `NextChangeAt`, in 5 minutes at most.',
+      description: 'Seconds until the next call: soon after `NextChangeAt`, and at most 5 minutes.',
     }),
   })
-  .meta({ id: 'PolledSnapshot', description: 'All that a sign knows of its room, for signs that poll.' });
+  .meta({ id: 'PolledSnapshot', description: 'Everything that a sign shows of its room, for signs that poll.' });
 
 function secondsToPoll({ serverTime, nextChangeAt }: displays.RoomSnapshot): number {
   const wait = Math.ceil(((nextChangeAt ?? Number.POSITIVE_INFINITY) - serverTime) / 1_000);
@@ -34,7 +34,7 @@ export const routes: Route[] = [
     path: `${path}/:resourceId/snapshot`,
     summary: 'Read what a sign shows',
     description:
-      'A room as it is now, with its plan for today and two days more, for electronic paper and other signs that poll; the `display` subscription of GraphQL says the same as it changes. A display reads its own rooms, as far as its privacy allows. The ETag is the `Cursor`: with `If-None-Match` the answer is 304 as long as the room looks the same, whatever `ServerTime` would say.',
+      'A room in its present state, with its plan for today and two more days, for electronic paper and other signs that poll; the GraphQL subscription `display` streams the same. A display reads its own rooms, within its level of privacy. The ETag is the `Cursor`: with `If-None-Match` the answer is 304 as long as the room looks the same, whatever `ServerTime` is.',
     params: z.object({ resourceId: id('resource', 'The Id of the room.') }),
     answers: {
       200: {
@@ -60,7 +60,7 @@ export const routes: Route[] = [
 /** For /metrics. */
 export const figures = (context: Context) => ({
   roomgate_display_rooms_watched: {
-    help: 'Rooms that door signs and boards of this process watch now',
+    help: 'Rooms that door signs and boards watch through this process',
     read: () => displays.figuresOf(context).watched,
   },
   roomgate_display_reads_total: {
@@ -68,7 +68,7 @@ export const figures = (context: Context) => ({
     read: () => displays.figuresOf(context).statements,
   },
   roomgate_display_rooms_read_total: {
-    help: 'Rooms whose plans those statements were to read',
+    help: 'Rooms that those statements were to read',
     read: () => displays.figuresOf(context).roomsRead,
   },
 });

@@ -11,7 +11,7 @@ export const mostResources = 100;
 /** @throws InvalidInput */
 export function checkSomeRoom(resourceIds: readonly number[], locationId: number | null): void {
   if (resourceIds.length > 0 || locationId !== null) return;
-  const text = 'a display shows at least one room; name rooms, or a location for all of its rooms';
+  const text = 'a display must show at least one room; name rooms, or a location for all of its rooms';
   throw InvalidInput.of(memberFault('ResourceIds', 'MissingField', text));
 }
 

@@ -18,12 +18,12 @@ const roomStatuses = [
 export const roomStatus = z.enum(roomStatuses).meta({
   id: 'RoomStatus',
   description:
-    'Whether a room can be used now: free, free for fifteen minutes more at most, taken, waiting for a check-in, taken for ten minutes more at most, outside of its opening hours, or blocked or retired.',
+    'Whether a room can be used now: free; free, but for at most fifteen more minutes; taken; waiting for a check-in; taken, but for at most ten more minutes; outside of its opening hours; blocked or retired.',
 });
 export const slotChangeKind = z.enum(slotChangeKinds).meta({
   id: 'SlotChangeKind',
   description:
-    'What became of a lesson: cancelled, moved to this room, moved to another one, at another time, or with other teachers.',
+    'How a lesson has changed: cancelled, moved to this room, moved to another room, at another time, or with other teachers.',
 });
 
 /** More slots than three days can hold. */
@@ -32,119 +32,114 @@ const maybeNames = (description: string) => z.array(z.string().max(200)).max(1_0
 
 export const slotChange = z
   .object({
-    Kind: slotChangeKind.meta({ description: 'What became of it; of several the weightiest.' }),
-    RoomBefore: maybeText(200, 'Where it was to be; null where that is where it is.'),
-    RoomNow: maybeText(200, 'Where it is now; null where that is where it was to be.'),
-    StartBefore: maybeInstant('When it was to begin; null where it begins and ends as it was to.'),
-    EndBefore: maybeInstant('When it was to end; null where it begins and ends as it was to.'),
+    Kind: slotChangeKind.meta({ description: 'The kind of change; of several, the weightiest.' }),
+    RoomBefore: maybeText(200, 'The planned room; null if it has not changed.'),
+    RoomNow: maybeText(200, 'The present room; null if it has not changed.'),
+    StartBefore: maybeInstant('The planned start; null if start and end have not changed.'),
+    EndBefore: maybeInstant('The planned end; null if start and end have not changed.'),
     StartNow: maybeInstant(
-      'Of one that has moved away: when it begins there; null where that is when it was to begin here.',
+      'For a lesson that has moved away: its start in the other room; null if it has not changed.',
     ),
-    EndNow: maybeInstant('Of one that has moved away: when it ends there; null where that is when it was to end here.'),
-    TeachersBefore: maybeNames('Who was to teach; null where that has not changed, and where it is not to be shown.'),
+    EndNow: maybeInstant('For a lesson that has moved away: its end in the other room; null if it has not changed.'),
+    TeachersBefore: maybeNames('The planned teachers; null if they have not changed, and if they may not be shown.'),
   })
-  .meta({ id: 'SlotChange', description: 'How a lesson differs from what was first planned.' });
+  .meta({ id: 'SlotChange', description: 'How a lesson differs from the first plan.' });
 
-const hidden = 'null where there is none, and where it is not to be shown.';
+const hidden = 'null if there is none, and if it may not be shown.';
 
 export const displaySlot = z
   .object({
     BookingId: id('booking', 'The id of the booking.'),
     Version: positive('Its version.'),
-    Kind: bookingKind.meta({ description: 'What it is.' }),
-    Occupies: flag('Whether it keeps others out; a lesson that is cancelled or has moved away is shown and does not.'),
-    IsTentative: flag('Whether it is not yet certain, also because it waits for approval.'),
+    Kind: bookingKind.meta({ description: 'The kind.' }),
+    Occupies: flag('Whether it occupies the room; a lesson that is cancelled or has moved away does not.'),
+    IsTentative: flag('Whether it is tentative, for example because it waits for approval.'),
     IsRequested: flag('Whether it waits for approval.'),
-    From: instant('From when it occupies the room, setup included.'),
-    To: instant('Until when it occupies the room, teardown included.'),
+    From: instant('When it begins to occupy the room, setup included.'),
+    To: instant('When it no longer occupies the room, teardown included.'),
     Start: instant('When it begins.'),
     End: instant('When it ends.'),
-    Subject: maybeText(4_000, `What it is about; ${hidden}`),
-    Organizer: maybeText(200, `The name of whom it is for; ${hidden}`),
-    Classes: maybeNames(`Of a lesson: its classes; ${hidden}`),
-    Teachers: maybeNames(`Of a lesson: its teachers; ${hidden}`),
-    CheckIn: checkInRecord.nullable().meta({ description: 'Null where nobody checks in.' }),
+    Subject: maybeText(4_000, `The subject; ${hidden}`),
+    Organizer: maybeText(200, `The name of the person whom it is for; ${hidden}`),
+    Classes: maybeNames(`The classes of a lesson; ${hidden}`),
+    Teachers: maybeNames(`The teachers of a lesson; ${hidden}`),
+    CheckIn: checkInRecord.nullable().meta({ description: 'Null if it needs no check-in.' }),
     Change: slotChange
       .nullable()
-      .meta({ description: 'Of a lesson that is not as it was first planned; null for everything else.' }),
+      .meta({ description: 'For a lesson that differs from the first plan; null otherwise.' }),
   })
-  .meta({ id: 'DisplaySlot', description: 'A line of the plan of a room.' });
+  .meta({ id: 'DisplaySlot', description: 'An entry of the plan of a room.' });
 
 export const zoneOffset = z
   .object({
-    From: instant('From when it counts, until the next one does.'),
+    From: instant('When the offset begins, which lasts until the next one.'),
     OffsetMinutes: z
       .int()
       .min(-1_440)
       .max(1_440)
       .meta({ description: 'By how many minutes local time is ahead of UTC.' }),
   })
-  .meta({ id: 'ZoneOffset', description: 'What the clocks of a zone show.' });
+  .meta({ id: 'ZoneOffset', description: 'An offset of a time zone.' });
 
 export const openStretch = z
   .object({
     Start: instant('When it opens, or the beginning of the plan.'),
     End: instant('When it closes, or the end of the plan.'),
   })
-  .meta({ id: 'OpenStretch', description: 'An unbroken time of being open.' });
+  .meta({ id: 'OpenStretch', description: 'A continuous open time.' });
 
 export const displayResource = z
   .object({
     Id: id('resource', 'The id of the room.'),
     Name: text(200, 'Its name.'),
-    LocationId: id('location', 'The location where it is.'),
+    LocationId: id('location', 'The location of the room.'),
     LocationName: text(200, 'The name of the location.'),
-    Kind: text(50, 'What it is: Room, Hall, Laboratory, …'),
-    Capacity: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .nullable()
-      .meta({ description: 'For how many persons; null where nobody has counted.' }),
-    Equipment: z.array(z.string().max(100)).max(100).meta({ description: 'What is there.' }),
+    Kind: text(50, 'The kind: Room, Hall, Laboratory, …'),
+    Capacity: z.int().min(0).max(1_000_000).nullable().meta({ description: 'For how many persons; null if unknown.' }),
+    Equipment: z.array(z.string().max(100)).max(100).meta({ description: 'The equipment.' }),
     Active: flag('Whether it is in use; false once it is retired.'),
   })
-  .meta({ id: 'DisplayResource', description: 'The room that is shown.' });
+  .meta({ id: 'DisplayResource', description: 'The room of the snapshot.' });
 
 export const displaySnapshot = z
   .object({
-    Cursor: text(64, 'Names this content: the same content has the same one.'),
-    ServerTime: instant("The server's clock, when this was said."),
-    AsOf: instant('Until when all of this was known to be right.'),
-    StaleAfterSeconds: positive('From how many seconds after `AsOf` on its age should be shown.'),
-    TrustUntil: instant('From when on nobody should be told any more that the room is free.'),
-    TimeZone: text(64, 'IANA name of the zone of the location.'),
+    Cursor: text(64, 'Identifies the content: equal content has equal cursors.'),
+    ServerTime: instant("The server's clock when this was sent."),
+    AsOf: instant('The latest instant at which all of this was known to be right.'),
+    StaleAfterSeconds: positive('Seconds after `AsOf` from which on the age of the content should be shown.'),
+    TrustUntil: instant('The instant from which on the room must no longer be shown as free.'),
+    TimeZone: text(64, 'The IANA time zone of the location.'),
     ZoneOffsets: z
       .array(zoneOffset)
       .max(100)
-      .meta({ description: 'What the clocks there show in the time of the plan, in order.' }),
+      .meta({ description: 'The offsets of the time zone during the plan, in order.' }),
     Resource: displayResource,
     Status: roomStatus.meta({ description: 'The state of the room at `ServerTime`.' }),
-    Until: maybeInstant('Until when that state lasts; null where that is not within the plan.'),
+    Until: maybeInstant('When the status ends; null if that is beyond the plan.'),
     Schedule: z
       .array(displaySlot)
       .max(mostSlots)
-      .meta({ description: 'The plan, in the order in which its bookings begin to occupy the room.' }),
+      .meta({ description: 'The bookings, in the order in which they begin to occupy the room.' }),
     Open: z.array(openStretch).max(mostSlots).meta({
-      description: 'When the room is open, in order; all the time where no opening hours are known.',
+      description: 'When the room is open, in order; the whole plan if no opening hours are known.',
     }),
-    Start: instant('The beginning of the plan: that of today, at the location.'),
-    End: instant('The end of the plan: that of the day after tomorrow, at the location.'),
+    Start: instant('The beginning of the plan: the start of today at the location.'),
+    End: instant('The end of the plan: the end of the day after tomorrow at the location.'),
     NextChangeAt: maybeInstant(
-      'Until when the state stays as it is unless the plan changes; null where that is not within the plan.',
+      'The instant up to which the status stays unless the plan changes; null if that is beyond the plan.',
     ),
   })
-  .meta({ id: 'DisplaySnapshot', description: 'All that a sign knows of its room.' });
+  .meta({ id: 'DisplaySnapshot', description: 'Everything that a sign shows of its room.' });
 
 export const displayHeartbeat = z
   .object({
     // Not null on a board: in a union fields of one name must have one type.
-    Cursor: text(64, 'Of the snapshot that is still the present one; empty on a board.'),
+    Cursor: text(64, 'The cursor of the snapshot that is still valid; empty on a board.'),
     ServerTime: instant("The server's clock."),
-    AsOf: instant('Until when what was sent was known to be right.'),
-    TrustUntil: instant('From when on nobody should be told any more that the room is free.'),
+    AsOf: instant('The latest instant at which the content that was sent was known to be right.'),
+    TrustUntil: instant('The instant from which on the room must no longer be shown as free.'),
   })
-  .meta({ id: 'DisplayHeartbeat', description: 'Says that the stream lives.' });
+  .meta({ id: 'DisplayHeartbeat', description: 'A sign that the stream is alive.' });
 
 /** Instants are made texts here, once for all readers. */
 const written = (millis: number) => new Date(millis).toISOString();

@@ -11,17 +11,17 @@ export const addTypes: AddTypes = (builder) => {
       type: typeNamed<Awaited<ReturnType<typeof erasePerson>>>('Person'),
       errors: {
         types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
-        union: { name: 'ErasePersonResult', description: 'The person, erased, or why not.' },
+        union: { name: 'ErasePersonResult', description: 'The erased person, or why the request was refused.' },
       },
       args: {
         id: idArgument(t.arg, 'person', { required: true, description: 'The id of the person.' }),
-        version: t.arg.int({ description: 'The version that was read; any when left out.' }),
+        version: t.arg.int({ description: 'The version that was read; any version if left out.' }),
         alsoKnownAs: t.arg.stringList({
           description: `${erasure.shape.AlsoKnownAs.description}`,
         }),
       },
       description:
-        'Erases what tells who a person is, for good, for Admins; its bookings stay, without the name and address. Again it changes nothing.',
+        'Erases the personal data of a person for good, for Admins; its bookings stay, without the name and address. Repeating it changes nothing.',
       resolve: (_root, { id, version, alsoKnownAs }, call) => {
         const { AlsoKnownAs } = readInput(erasure, { AlsoKnownAs: alsoKnownAs ?? [] });
         return erasePerson(call.context.db, call, id, version == null ? undefined : [version], AlsoKnownAs);

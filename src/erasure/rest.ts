@@ -22,7 +22,7 @@ export const routes: Route[] = [
     path: '/v1.0/persons/:id/erasure',
     summary: 'Erase a person',
     description:
-      'Erases what tells who the person is, for good: name, address, PINs and tokens, which end at once, calendar addresses, and its name among the teachers of lessons. Its bookings stay, without the name and address. `If-Match` may be left out. Again it changes nothing.',
+      'Erases the personal data of the person for good: name, address, PINs and tokens, which end at once, calendar addresses, and its name among the teachers of lessons. Its bookings stay, without the name and address. `If-Match` is optional. Repeating it changes nothing.',
     headers: ['If-Match'],
     params: z.object({ id: id('person', 'The Id of the person.') }),
     body: { schema: erasure, example: { AlsoKnownAs: ['GH'] }, mayBeEmpty: true },
@@ -30,8 +30,8 @@ export const routes: Route[] = [
       200: { description: 'The person, erased.', body: erased.schema, example, headers: ['ETag'] },
     },
     problems: {
-      403: 'Only an Admin manages master data.',
-      409: 'The tenant would have no active Admin, or the person is that of a display.',
+      403: 'Only an Admin may manage master data.',
+      409: 'The tenant would have no active Admin left, or the person is that of a display.',
       412: 'The record has changed since the version of `If-Match`.',
     },
     handle: async ({ db }, call) => {

@@ -14,12 +14,12 @@ import { Unreadable } from '../time/ical-lines.ts';
 import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
 import {
+  auditedMembers,
   columns,
   type HolidayCalendar,
   insertCalendar,
   mostCalendars,
   subjectOf,
-  toldOf,
   updateCalendar,
 } from './stored.ts';
 
@@ -51,7 +51,7 @@ const calendars: HeldKind<HolidayCalendar> = {
   noun: 'holiday calendar',
   one: (db, viewer, id) => calendarsOf(db, viewer).where('id', '=', id),
   subjectOf,
-  toldOf,
+  auditedMembers,
 };
 
 const calendarById = readById<HolidayCalendar>('holiday calendar by id', (from) =>
@@ -79,7 +79,7 @@ function readSent(ics: string): ReadHolidays {
 /** @throws InvalidInput for a text that is no calendar, for both sources and, if one is required, for none */
 function readSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): ReadHolidays | undefined {
   if (ics !== undefined && url !== undefined)
-    throw invalid('Url', 'InvalidValue', 'must not stand beside Ics; send the file or its address');
+    throw invalid('Url', 'InvalidValue', 'cannot be combined with Ics; send either the file or its address');
   if (needed && ics === undefined && url === undefined)
     throw invalid('Ics', 'MissingField', 'is missing; send the text of an .ics file, or its address as Url');
   return ics === undefined ? undefined : readSent(ics);
@@ -104,7 +104,10 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
       most: mostCalendars,
     });
     const made = await insertCalendar(trx, viewer.mandatorId, { ...fields, read });
-    await recordAct(trx, act, 'create holiday calendar', subjectOf(made), { before: null, after: toldOf(made) });
+    await recordAct(trx, act, 'create holiday calendar', subjectOf(made), {
+      before: null,
+      after: auditedMembers(made),
+    });
     return made;
   });
 }

@@ -52,7 +52,7 @@ async function ask({ url, etag }: Due, trusted: readonly string[], signal: Abort
   const answer = await fetchPublic(new URL(url), { headers, signal: patience, most: mostBytes, trusted });
   if (answer.status === 200 || (answer.status === 304 && etag !== null)) return answer;
   const moved = answer.status >= 300 && answer.status < 400 && answer.status !== 304;
-  throw new Failed(`the server answers ${answer.status}${moved ? '; give the address that it leads to' : ''}`);
+  throw new Failed(`the server answers ${answer.status}${moved ? '; give the address that it redirects to' : ''}`);
 }
 
 /** Why a reading failed, for an Admin; quotes nothing of the answer. */
@@ -61,7 +61,7 @@ function reasonOf(error: unknown): string {
   if (error instanceof AnswerTooLarge) return `the answer is larger than ${mostBytes} bytes`;
   if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
   const code = (error as NodeJS.ErrnoException)?.code;
-  return code ? `the server cannot be reached: ${code}` : 'the server did not answer as HTTP servers do';
+  return code ? `the server cannot be reached: ${code}` : 'the server did not send a valid HTTP answer';
 }
 
 async function readOne(

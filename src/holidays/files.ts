@@ -3,7 +3,7 @@ import type { AuditedAct } from '../acts.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { type HolidayReading, type ReadHolidays, readListed } from './reading.ts';
 import { toHoliday, toWrittenHolidays, type WrittenSource } from './schema.ts';
-import { columns, type HolidayCalendar, insertCalendar, subjectOf, toldOf, updateCalendar } from './stored.ts';
+import { auditedMembers, columns, type HolidayCalendar, insertCalendar, subjectOf, updateCalendar } from './stored.ts';
 
 /** Reads the source of each holiday calendar of a tenant: its address, or its holidays if it has none. */
 export async function readSources(db: Database, mandatorId: number): Promise<(calendarId: number) => WrittenSource> {
@@ -33,7 +33,7 @@ const readSource = (source: Partial<WrittenSource>): ReadHolidays | undefined =>
   'Holidays' in source ? readListed((source.Holidays ?? []).map(toHoliday), new Date()) : undefined;
 
 /** The result of reading the holidays that a tenant file lists; undefined if they come from an address, or do not change. */
-export const tellSource = (source: Partial<WrittenSource>): HolidayReading | undefined => readSource(source)?.reading;
+export const readingOf = (source: Partial<WrittenSource>): HolidayReading | undefined => readSource(source)?.reading;
 
 /** A calendar of a tenant file. Without a `source`, it keeps its holidays. */
 export type AppliedCalendar = Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'> & {
@@ -61,7 +61,7 @@ export async function applyCalendars(
     };
     if (id === undefined) {
       const made = await insertCalendar(trx, mandatorId, fields);
-      const record = { before: null, after: toldOf(made) };
+      const record = { before: null, after: auditedMembers(made) };
       acts.push({ action: 'create holiday calendar', subject: subjectOf(made), record });
       continue;
     }
@@ -72,7 +72,7 @@ export async function applyCalendars(
       .select(columns)
       .executeTakeFirstOrThrow();
     const changed = await updateCalendar(trx, mandatorId, found, fields);
-    const record = { before: toldOf(found), after: toldOf(changed) };
+    const record = { before: auditedMembers(found), after: auditedMembers(changed) };
     acts.push({ action: 'change holiday calendar', subject: subjectOf(changed), record });
   }
   return acts;

@@ -33,7 +33,7 @@ export const addTypes: AddTypes = (builder) => {
       type: calendars,
       args: filteredPage(t.arg, calendarFilter),
       complexity: pageCost,
-      description: 'The holiday calendars of the tenant by their ids, for Admins.',
+      description: 'The holiday calendars of the tenant by id, for Admins.',
       resolve: (_root, { filter, ...page }, { context, viewer }) =>
         holidays.listCalendars(context.db, viewer, given(filter), pageOf(holidays.calendarList, page)),
     }),
@@ -41,7 +41,7 @@ export const addTypes: AddTypes = (builder) => {
       type: listed,
       args: filteredPage(t.arg, holidayFilter),
       complexity: pageCost,
-      description: 'The holidays of all calendars by their ids, those that are only shown too.',
+      description: 'The holidays of all calendars by id, including those that are only shown.',
       resolve: (_root, { filter, ...page }, { context, viewer }) =>
         holidays.listHolidays(context.db, viewer, given(filter), pageOf(holidays.holidayList, page)),
     }),
@@ -52,14 +52,14 @@ export const addTypes: AddTypes = (builder) => {
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
-      description: 'Bookings to come that lie on a holiday of the calendar, by their ids; for Admins.',
+      description: 'Future bookings on a holiday of the calendar, by id; for Admins.',
       resolve: (_root, { calendarId, ...page }, { context, viewer }) =>
         holidays.listClosedBookings(context.db, viewer, calendarId, pageOf(holidays.closedBookingList, page)),
     }),
   }));
   const result = (verb: string) => ({
     name: `${verb}HolidayCalendarResult`,
-    description: 'The holiday calendar, or why not.',
+    description: 'The holiday calendar, or why the request was refused.',
   });
   builder.mutationFields((t) => {
     const named = {
@@ -74,10 +74,10 @@ export const addTypes: AddTypes = (builder) => {
           input: t.arg({
             type: bodyType(builder, 'CreateHolidayCalendarInput', wire.newCalendar),
             required: true,
-            description: 'What to make.',
+            description: 'The calendar to create.',
           }),
         },
-        description: 'Makes a holiday calendar from an .ics file or its address, for Admins.',
+        description: 'Creates a holiday calendar from an .ics file or its address, for Admins.',
         resolve: (_root, { input }, call) =>
           holidays.createCalendar(call.context.db, call, input as holidays.NewCalendar),
       }),
@@ -89,7 +89,7 @@ export const addTypes: AddTypes = (builder) => {
           input: t.arg({
             type: bodyType(builder, 'ChangeHolidayCalendarInput', wire.calendarChanges),
             required: true,
-            description: 'What to change.',
+            description: 'The changes.',
           }),
         },
         description: 'Changes a holiday calendar, for Admins.',
@@ -100,7 +100,8 @@ export const addTypes: AddTypes = (builder) => {
         type: calendar,
         errors: { types: [Forbidden, NotFound, PreconditionFailed], union: result('Delete') },
         args: named,
-        description: 'Deletes a holiday calendar, whose holidays then close nothing; answers it as it was. For Admins.',
+        description:
+          'Deletes a holiday calendar, so that its holidays close nothing any more; returns it as it was. For Admins.',
         resolve: (_root, { id, version }, call) => holidays.deleteCalendar(call.context.db, call, id, [version]),
       }),
     };

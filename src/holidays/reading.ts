@@ -71,7 +71,7 @@ function startsOf(event: IcalComponent, start: number, today: number, moved: Rea
 }
 
 /** Counts the events by the reason why they have no effect; undefined stands for those that have one. */
-function tell(events: readonly (UnusedReason | undefined)[], holidays: readonly Holiday[]): HolidayReading {
+function countEvents(events: readonly (UnusedReason | undefined)[], holidays: readonly Holiday[]): HolidayReading {
   const unused = unusedReasons
     .map((reason) => ({ reason, events: events.filter((one) => one === reason).length }))
     .filter((counted) => counted.events > 0);
@@ -87,14 +87,14 @@ const isOver = (holidays: readonly Holiday[], today: Date) => {
 /** The holidays that a tenant file lists, as if they had been read. */
 export const readListed = (holidays: Holiday[], today: Date): ReadHolidays => ({
   holidays,
-  reading: tell(
+  reading: countEvents(
     holidays.map((holiday) => (isOver([holiday], today) ? 'Past' : undefined)),
     holidays,
   ),
 });
 
 /** Why an event is not read as days; undefined if it is. */
-function whyNone(event: IcalComponent, start: number | undefined): UnusedReason | undefined {
+function reasonUnused(event: IcalComponent, start: number | undefined): UnusedReason | undefined {
   if (contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED') return 'Cancelled';
   if (start !== undefined) return undefined;
   return /^\d{8}T\d{6}Z?$/.test(contentOf(event, 'DTSTART')?.trim() ?? '') ? 'TimeOfDay' : 'NoDate';
@@ -117,12 +117,12 @@ export function readHolidays(text: string, today: Date): ReadHolidays {
   if (events.filter((event) => contentOf(event, 'RRULE') !== undefined).length > mostRules)
     throw new Unreadable(`it has more than ${mostRules} events that repeat`);
   const holidays: Holiday[] = [];
-  const told: (UnusedReason | undefined)[] = [];
+  const reasons: (UnusedReason | undefined)[] = [];
   for (const event of events) {
     const start = readDay(contentOf(event, 'DTSTART'));
-    const why = whyNone(event, start);
+    const why = reasonUnused(event, start);
     if (why || start === undefined) {
-      told.push(why);
+      reasons.push(why);
       continue;
     }
     const length = lengthOf(event, start);
@@ -139,10 +139,10 @@ export function readHolidays(text: string, today: Date): ReadHolidays {
       if (holidays.length > mostHolidays) throw new Unreadable(`it has more than ${mostHolidays} holidays`);
     }
     const own = holidays.slice(before);
-    told.push(own.length === 0 ? 'NoDays' : isOver(own, today) ? 'Past' : undefined);
+    reasons.push(own.length === 0 ? 'NoDays' : isOver(own, today) ? 'Past' : undefined);
   }
   return {
     holidays: holidays.sort((one, other) => (one.fromDate < other.fromDate ? -1 : 1)),
-    reading: tell(told, holidays),
+    reading: countEvents(reasons, holidays),
   };
 }

@@ -10,7 +10,7 @@ import * as wire from './wire.ts';
 
 const path = '/v1.0/holiday-calendars';
 const params = z.object({ id: id('holidayCalendar', 'The id of the holiday calendar.') });
-const forAdmins = 'Only an Admin manages holiday calendars.';
+const forAdmins = 'Only an Admin may manage holiday calendars.';
 const conflict = 'Another holiday calendar has this name.';
 
 export const routes: Route[] = [
@@ -21,7 +21,7 @@ export const routes: Route[] = [
     refusals: { read: forAdmins, write: forAdmins },
     filter: wire.calendarFilter,
     list: {
-      description: 'The holiday calendars of the tenant by their ids, with how they were read last. For Admins.',
+      description: 'The holiday calendars of the tenant by id, with the outcome of their last readings. For Admins.',
       of: holidays.calendarList,
       run: holidays.listCalendars,
     },
@@ -29,14 +29,14 @@ export const routes: Route[] = [
     record: { schema: wire.calendarRecord, example: wire.example, of: wire.toCalendarRecord },
     create: {
       description:
-        'From the text of an .ics file, or from its address, which is then read within a minute and every few hours after. Each whole-day event is a holiday.',
+        'From the text of an .ics file, or from its address, which is then read within a minute and every few hours. Each whole-day event is a holiday.',
       conflict,
       schema: wire.newCalendar,
       example: { LocationId: 1, Name: 'Schulferien', Url: wire.example.Url },
       run: holidays.createCalendar,
     },
     change: {
-      description: 'A file that is sent replaces all holidays; an address does so once it has been read.',
+      description: 'A file that is sent replaces all holidays; an address does so once it was read.',
       conflict,
       schema: wire.calendarChanges,
       example: { Closes: false },
@@ -49,7 +49,7 @@ export const routes: Route[] = [
     path: `${path}/:id/bookings`,
     summary: 'List the bookings on holidays of a calendar',
     description:
-      'Bookings to come that lie on a holiday of the calendar, by their ids; not those on dates for which the resource or its location has an exception. For Admins.',
+      'Future bookings on a holiday of the calendar, by id. Dates for which the resource or its location has an exception are left out. For Admins.',
     params,
     query: z.strictObject(paging),
     answers: {
@@ -65,12 +65,12 @@ export const routes: Route[] = [
     method: 'GET',
     path: '/v1.0/holidays',
     summary: 'List holidays',
-    description: 'The holidays of all calendars by their ids, those that are only shown too.',
+    description: 'The holidays of all calendars by id, including those that are only shown.',
     query: z.strictObject({ ...wire.holidayFilter.shape, ...paging }),
     answers: {
       200: pageAnswer('One page of holidays.', listOf(wire.holidayRecord, 'HolidayList'), wire.holidayExample),
     },
-    problems: { 403: 'A display reads the status of its own resources only.' },
+    problems: { 403: 'A display may read only the status of its own resources.' },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;
       const page = readPage(holidays.holidayList, Limit, Cursor);

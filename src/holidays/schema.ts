@@ -15,7 +15,7 @@ export const url = z
     'must be an https address, without a password',
   )
   .meta({
-    description: 'The https address of an .ics file; it must be in the internet, or a server that the operator trusts.',
+    description: 'The https address of an .ics file: a public address, or a server that the operator trusts.',
   });
 
 const date = z.iso.date('must be a date such as 2026-12-24');
@@ -28,7 +28,8 @@ const holiday = z
   .superRefine(({ FromDate, ToDate }, { addIssue }) => {
     const fault = (message: string) => addIssue({ code: 'custom', path: ['ToDate'], message });
     if (ToDate < FromDate) fault('must not be before FromDate');
-    if (readDate(ToDate) - readDate(FromDate) >= longestDays) fault(`must be within ${longestDays} days from FromDate`);
+    if (readDate(ToDate) - readDate(FromDate) >= longestDays)
+      fault(`must be at most ${longestDays} days from FromDate, both included`);
   });
 
 /** A holiday as a tenant file writes it. */

@@ -22,7 +22,7 @@ export {
 } from './calendars.ts';
 export { type ClosedBooking, closedBookingList, listClosedBookings } from './closed-bookings.ts';
 export { hasDueCalendars, readDueCalendars } from './fetching.ts';
-export { applyCalendars, readSources, tellSource } from './files.ts';
+export { applyCalendars, readingOf, readSources } from './files.ts';
 export type { HolidayReading } from './reading.ts';
 export { sourceMembers, type WrittenSource } from './schema.ts';
 export { type HolidayCalendar, mostCalendars, originOf } from './stored.ts';

@@ -69,7 +69,7 @@ export const originOf = (url: string): string => new URL(url).origin;
  * The members of a calendar that the audit records: the server of its address, as the rest may be a secret, and nothing about
  * readings.
  */
-export const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
+export const auditedMembers = ({ name, locationId, closes, url }: HolidayCalendar) => ({
   name,
   locationId,
   closes,

@@ -20,59 +20,62 @@ import { unusedReasons } from './reading.ts';
 import { url } from './schema.ts';
 import type { ClosedBooking, HolidayCalendar, ListedHoliday } from './service.ts';
 
-const told = {
-  locationId: 'The location that it is of; null: all locations.',
-  name: 'Unique in the tenant, in whatever case.',
-  closes: 'Whether its holidays close the location, or are only shown.',
-  url: 'Where its .ics file is read again and again; null where the file was sent.',
+const descriptions = {
+  locationId: 'The location that it applies to; null: all locations.',
+  name: 'Unique in the tenant, regardless of case.',
+  closes: 'Whether its holidays close the location; otherwise they are only shown.',
+  url: 'The address of its .ics file, which is read regularly; null if the file was sent.',
 };
 
 export const unusedReason = z.enum(unusedReasons).meta({
   id: 'UnusedHolidayReason',
   description:
-    'Why an event closes nothing to come: it has no date of the calendar, begins at a time of day, is cancelled, is on no day within ten years, or is over.',
+    'Why an event closes nothing in the future: it has no valid date, has a time of day, is cancelled, falls on no day within ten years, or is over.',
 });
 export const unusedEvents = z
   .object({
-    Reason: unusedReason.meta({ description: 'Why they close nothing to come.' }),
-    Events: count('How many they are.'),
+    Reason: unusedReason.meta({ description: 'Why they close nothing in the future.' }),
+    Events: count('The number of events.'),
   })
-  .meta({ id: 'UnusedHolidayEvents', description: 'Events that close nothing to come.' });
+  .meta({ id: 'UnusedHolidayEvents', description: 'Events that close nothing in the future.' });
 export const holidayReading = z
   .object({
-    Events: count('How many events were read.'),
-    Holidays: count('How many holidays they are, each day of what repeats counted.'),
-    Unused: z.array(unusedEvents).max(unusedReasons.length).meta({ description: 'Those that close nothing to come.' }),
+    Events: count('The number of events in the file.'),
+    Holidays: count('The number of holidays; each repetition counts.'),
+    Unused: z
+      .array(unusedEvents)
+      .max(unusedReasons.length)
+      .meta({ description: 'The events that close nothing in the future.' }),
   })
-  .meta({ id: 'HolidayReading', description: 'What was read of the file of a holiday calendar.' });
+  .meta({ id: 'HolidayReading', description: 'The outcome of reading the file of a holiday calendar.' });
 
 export const calendarRecord = z
   .object({
     Id: id('holidayCalendar', 'The id of the holiday calendar.'),
-    LocationId: maybeId('location', told.locationId),
-    Name: text(200, told.name),
-    Closes: flag(told.closes),
-    Url: maybeText(2_000, told.url),
-    ReadAt: maybeInstant('When it was read successfully last; null: not yet.'),
+    LocationId: maybeId('location', descriptions.locationId),
+    Name: text(200, descriptions.name),
+    Closes: flag(descriptions.closes),
+    Url: maybeText(2_000, descriptions.url),
+    ReadAt: maybeInstant('When it was last read successfully; null: not yet.'),
     Fault: maybeText(
       500,
-      'Why the latest reading failed; its holidays are then those of the last good one. Null: it did not.',
+      'Why the last reading failed; the holidays are then those of the last successful one. Null: it did not fail.',
     ),
-    FaultAt: maybeInstant('When that was.'),
+    FaultAt: maybeInstant('When the last reading failed.'),
     Reading: live(
       holidayReading
         .nullable()
-        .meta({ description: 'What was read then, and what of it closes nothing. Null: not yet.' }),
+        .meta({ description: 'The outcome of the last successful reading. Null: there was none yet.' }),
     ),
-    Version: positive('Counts the changes of the record; its ETag.'),
+    Version: positive('Increases with each change of the record; its ETag.'),
   })
-  .meta({ id: 'HolidayCalendar', description: 'Holidays of a location or of all, from an .ics file.' });
+  .meta({ id: 'HolidayCalendar', description: 'Holidays of one location or of all, from an .ics file.' });
 
 const mostIcs = 500_000;
 const sent = {
-  LocationId: sentId('location').nullable().meta({ description: told.locationId }),
-  Name: sentText(200).meta({ description: told.name }),
-  Closes: flag(told.closes),
+  LocationId: sentId('location').nullable().meta({ description: descriptions.locationId }),
+  Name: sentText(200).meta({ description: descriptions.name }),
+  Closes: flag(descriptions.closes),
   Ics: z
     .string()
     .max(mostIcs, `must have at most ${mostIcs} characters`)
@@ -87,46 +90,46 @@ export const newCalendar = z
     Ics: sent.Ics.optional(),
     Url: sent.Url.optional(),
   })
-  .meta({ id: 'NewHolidayCalendar', description: 'A holiday calendar to be made: with the file, or its address.' });
+  .meta({ id: 'NewHolidayCalendar', description: 'A holiday calendar to create: with the file, or its address.' });
 export const calendarChanges = z
   .strictObject(sent)
   .partial()
-  .meta({ id: 'HolidayCalendarChanges', description: 'What to change; a file replaces all holidays.' });
+  .meta({ id: 'HolidayCalendarChanges', description: 'Changes; a file replaces all holidays.' });
 
 export const holidayRecord = z
   .object({
-    Id: id('holiday', 'Names it until its calendar is read again.'),
-    CalendarId: id('holidayCalendar', 'The calendar that it is of.'),
-    LocationId: maybeId('location', told.locationId),
-    Name: text(200, 'What it is called.'),
+    Id: id('holiday', 'The id; valid until its calendar is read again.'),
+    CalendarId: id('holidayCalendar', 'The calendar of the holiday.'),
+    LocationId: maybeId('location', descriptions.locationId),
+    Name: text(200, 'The name.'),
     FromDate: z.iso.date().meta({ description: 'The first local date.' }),
     ToDate: z.iso.date().meta({ description: 'The last local date.' }),
-    Closes: flag('Whether it closes the location, unless that or the resource has an exception for the date.'),
+    Closes: flag('Whether it closes the location, unless the location or the resource has an exception for the date.'),
   })
-  .meta({ id: 'Holiday', description: 'A holiday of a location, or of all.' });
+  .meta({ id: 'Holiday', description: 'A holiday of one location or of all.' });
 
 export const closedBooking = z
   .object({
     BookingId: id('booking', 'The id of the booking.'),
     ResourceId: id('resource', 'The id of its resource.'),
     ResourceName: text(200, 'The name of its resource.'),
-    Subject: maybeText(500, 'What it is about.'),
+    Subject: maybeText(500, 'The subject of the booking.'),
     Start: instant('When it starts.'),
     End: instant('When it ends.'),
-    Holiday: text(200, 'The holiday on which it lies.'),
+    Holiday: text(200, 'The holiday of that day.'),
   })
-  .meta({ id: 'BookingInHoliday', description: 'A booking to come that lies on a holiday.' });
+  .meta({ id: 'BookingInHoliday', description: 'A future booking on a holiday.' });
 
 export const calendarFilter = z.strictObject({
-  LocationId: parameters.id('location', 'Only those of this location alone.').optional(),
+  LocationId: parameters.id('location', 'Only calendars of exactly this location.').optional(),
 });
 const localDate = (description: string) =>
   z.iso.date('must be a date such as 2026-12-24').optional().meta({ description });
 export const holidayFilter = z.strictObject({
-  LocationId: parameters.id('location', 'Only those of this location, also those of all.').optional(),
-  CalendarId: parameters.id('holidayCalendar', 'Only those of this calendar.').optional(),
-  From: localDate('Only those that end on this local date or later.'),
-  To: localDate('Only those that begin on this local date or before.'),
+  LocationId: parameters.id('location', 'Only holidays of this location, including those of all locations.').optional(),
+  CalendarId: parameters.id('holidayCalendar', 'Only holidays of this calendar.').optional(),
+  From: localDate('Only holidays that end on this local date or later.'),
+  To: localDate('Only holidays that begin on this local date or earlier.'),
 });
 
 const toRecord = recordOf(calendarRecord);

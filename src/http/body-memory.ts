@@ -48,7 +48,7 @@ function checkRoom(sender: BodySender, bytes: number, largest: number): void {
   for (const kind of ['own', 'group'] as const)
     if (heldBy(kind, sender[kind]) + bytes > most[kind] * largest)
       throw new LimitExceeded(
-        `Bodies of this ${sender[kind].name} that are still arriving hold ${most[kind] * largest} bytes already; send this one when one of them has been answered.`,
+        `Bodies of this ${sender[kind].name} that have not fully arrived already take ${most[kind] * largest} bytes; send this one when one of them has been answered.`,
         retryAfter,
       );
   const share = most.share * largest;
@@ -56,7 +56,7 @@ function checkRoom(sender: BodySender, bytes: number, largest: number): void {
   const beyondShares = [...held.group.values()].reduce((sum, group) => sum + Math.max(0, group - share), 0);
   if (beyondShares + bytes > most.all * largest)
     throw new Unavailable(
-      'Bodies that are still arriving hold all the memory that there is for them; send the same request again.',
+      'Bodies that have not fully arrived take all the memory reserved for them; send the same request again.',
     );
 }
 

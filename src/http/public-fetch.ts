@@ -46,7 +46,7 @@ const lookupPublic: LookupFunction = (hostname, options, callback) =>
   dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, '');
     if (!addresses.every(({ address }) => isPublic(address)))
-      return callback(new NotPublic(`${hostname} leads to an address that is not of the internet`), '');
+      return callback(new NotPublic(`${hostname} resolves to an address that is not public`), '');
     const [first] = addresses;
     return options.all ? callback(null, addresses) : callback(null, first!.address, first!.family);
   });
@@ -63,9 +63,9 @@ type Trusting = { most: number; trusted: readonly string[]; kept?: Agent | undef
  */
 export function checkPublic(address: URL, trusted: readonly string[]): void {
   if (trusted.includes(address.origin)) return;
-  if (address.protocol !== 'https:') throw new NotPublic(`${address.origin} is no https address`);
+  if (address.protocol !== 'https:') throw new NotPublic(`${address.origin} is not an https address`);
   const host = address.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && !isPublic(host)) throw new NotPublic(`${host} is not an address of the internet`);
+  if (isIP(host) !== 0 && !isPublic(host)) throw new NotPublic(`${host} is not a public address`);
 }
 
 /**

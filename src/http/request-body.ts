@@ -56,7 +56,7 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
         else
           onSlow(
             new RequestTimeout(
-              `The body comes too slowly: after ${bytes} bytes it was given up. Send it without pauses of ${BodySeconds} seconds, at ${BodyBytesPerSecond} bytes a second or more; gzip makes it shorter.`,
+              `The body arrives too slowly and was given up after ${bytes} bytes. Send it without pauses of ${BodySeconds} seconds, at ${BodyBytesPerSecond} bytes a second or more; gzip makes it smaller.`,
             ),
           );
       });

@@ -170,7 +170,7 @@ async function readAtMost(
 
 async function inflate(bytes: Buffer, coding: string, most: number, tooLarge: () => AnswerTooLarge): Promise<Buffer> {
   const unpack = inflating.get(coding);
-  if (!unpack) throw new Error(`the answer is compressed as ${coding.slice(0, 40)}, which was not asked for`);
+  if (!unpack) throw new Error(`the answer is compressed as ${coding.slice(0, 40)}, which was not requested`);
   try {
     return await unpack(bytes, { maxOutputLength: most });
   } catch (error) {

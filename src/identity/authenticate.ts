@@ -50,7 +50,7 @@ function identify(identity: Identity, credentials: Credentials): Promise<Viewer>
   }
   const refuse = (what: string) => new NotAuthenticated(`${what}; ${howToSignIn(config)}`);
   const [headers, pins] = [[authorization ?? []].flat(), [apiKey ?? []].flat()];
-  if (headers.length > 1 || pins.length > 1) throw refuse('A call carries one credential');
+  if (headers.length > 1 || pins.length > 1) throw refuse('A call may carry only one credential');
   if ((headers[0] ?? '').length + (pins[0] ?? '').length > longestHeader) throw refuse('The credential is too long');
   const [header, pin] = chooseCredential(schemes, headers[0] ?? '', pins[0] ?? '');
   if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not accepted here');
@@ -59,7 +59,7 @@ function identify(identity: Identity, credentials: Credentials): Promise<Viewer>
   // Displays need no identity provider, so every mode takes their tokens.
   if (token && isDisplayToken(token)) return viewerOfDisplay(identity, token, address);
   if (header && !schemes.includes('Bearer')) throw refuse('There is no identity provider here');
-  if (!token) throw refuse(schemes.includes('Bearer') ? 'This needs one bearer token' : 'This needs a PIN');
+  if (!token) throw refuse(schemes.includes('Bearer') ? 'This needs a single bearer token' : 'This needs a PIN');
   return viewerOfToken(identity, token, address);
 }
 

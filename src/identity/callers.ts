@@ -47,7 +47,7 @@ export async function readHolder(
     .select([...viewerColumns, 'pin.id as pinId', 'pin.expires_at as pinExpiresAt'])
     .$narrowType<Pick<Viewer, 'role'>>()
     .executeTakeFirst();
-  if (!row) throw new NotAuthenticated(`The PIN of this call no longer counts; ${howToSignIn(config)}`);
+  if (!row) throw new NotAuthenticated(`The PIN of this call is no longer valid; ${howToSignIn(config)}`);
   const { pinExpiresAt, ...viewer } = row;
   const isPinFirst = pinExpiresAt !== null && pinExpiresAt < expiresAt;
   return { ...viewer, display: null, credential, expiresAt: isPinFirst ? pinExpiresAt : expiresAt };
@@ -65,7 +65,7 @@ export async function readPerson(
     .executeTakeFirst();
   if (!row)
     throw new NotAuthenticated(
-      'The token is good, but nobody of its tenant has its e-mail address: add the person to the tenant file and run "roomgate apply FILE".',
+      'The token is valid, but no person of its tenant has its e-mail address: add the person to the tenant file and run "roomgate apply FILE".',
     );
   return { ...row, pinId: null, display: null, credential, expiresAt };
 }
@@ -82,7 +82,7 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
     .executeTakeFirst();
   if (!row)
     throw new NotFound(
-      `There is no tenant ${mandator} with an active Admin; make them with "roomgate apply FILE", or give a PIN where the command takes one.`,
+      `There is no tenant ${mandator} with an active Admin; create them with "roomgate apply FILE", or give a PIN if the command accepts one.`,
     );
   return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
 }

@@ -10,13 +10,13 @@ type HolderOptions = { mandator: string; person?: string };
 export const addCommands: AddCommands = (program, action) => {
   const pin = program.command('pin').description('the PINs (API keys) of persons');
   const forPerson = (name: string) =>
-    pin.command(name).addOption(tenantOption()).option('--person <email>', 'the person; the first Admin when left out');
+    pin.command(name).addOption(tenantOption()).option('--person <email>', 'the person; the first Admin if left out');
   const example = (call: string) =>
     `Example:\n  $ roomgate pin ${call} --mandator demo --person stundenplan@demo.example`;
 
   forPerson('create')
-    .description('make a PIN and print it, once')
-    .option('--label <text>', 'what it is for')
+    .description('create a PIN and print it, only this once')
+    .option('--label <text>', 'what the PIN is for')
     .addHelpText('after', example('create'))
     .action(
       action(
@@ -27,8 +27,8 @@ export const addCommands: AddCommands = (program, action) => {
           const whyNot = await whyPinsDoNotCount(db, mandatorId);
           const lines = [
             `PIN of ${email}: ${made.pin}`,
-            `It is shown this once. Its id, to revoke it, is ${made.pinId}.`,
-            ...(whyNot ? [`It does not count yet: ${whyNot}`] : []),
+            `It is shown only this once. Its id, to revoke it, is ${made.pinId}.`,
+            ...(whyNot ? [`It is not valid yet: ${whyNot}`] : []),
           ];
           print(lines.join('\n'), {
             Pin: made.pin,
@@ -42,7 +42,7 @@ export const addCommands: AddCommands = (program, action) => {
     );
 
   forPerson('list')
-    .description('list PINs, revoked ones too')
+    .description('list PINs, including revoked ones')
     .addHelpText('after', example('list'))
     .action(
       action(async ({ context, print }, options: HolderOptions) => {

@@ -35,8 +35,9 @@ export type TokenRequest = {
 /** Checks everything but the PIN. @throws OAuthError */
 export function checkRequest(clients: readonly Client[], request: TokenRequest): { clientId: string; apiKey: string } {
   const { clientId, apiKey, scope = apiScope } = request;
-  if (!request.grantType) throw new OAuthError('invalid_request', 'grant_type is missing; it is apikey.');
-  if (request.grantType !== grantType) throw new OAuthError('unsupported_grant_type', 'The only grant_type is apikey.');
+  if (!request.grantType) throw new OAuthError('invalid_request', 'grant_type is missing; it must be apikey.');
+  if (request.grantType !== grantType)
+    throw new OAuthError('unsupported_grant_type', 'The only supported grant_type is apikey.');
   if (!clientId) throw new OAuthError('invalid_request', 'client_id is missing.');
   const client = clients.find(({ ClientId }) => ClientId === clientId);
   if (!client?.Enabled || !isSecretRight(client, request.clientSecret))
@@ -45,8 +46,11 @@ export function checkRequest(clients: readonly Client[], request: TokenRequest):
     throw new OAuthError('unauthorized_client', 'This client may not use the grant_type apikey.');
   const asked = scope.split(' ').filter(Boolean);
   if (!client.AllowedScopes.includes(apiScope) || asked.length === 0 || asked.some((name) => name !== apiScope))
-    throw new OAuthError('invalid_scope', 'The only scope is service_api, and the client must be allowed it.');
-  if (!apiKey) throw new OAuthError('invalid_request', 'apikey is missing; it is the PIN of the person.');
+    throw new OAuthError(
+      'invalid_scope',
+      'The only supported scope is service_api, and the client must be allowed to use it.',
+    );
+  if (!apiKey) throw new OAuthError('invalid_request', 'apikey is missing; it must be the PIN of the person.');
   return { clientId, apiKey };
 }
 

@@ -8,8 +8,8 @@ const limits = ['RateLimit', 'RateLimit-Policy'] as const;
 
 /** Answers that every call about a session may get. */
 const problems: Record<number, string> = {
-  403: 'The call does not come from the page of the console itself: `X-Roomgate-Console`, the origin or the type of the body is wrong.',
-  404: 'This cannot be the name of a tenant, or the session belongs to another one.',
+  403: "The call does not come from the console's own page: `X-Roomgate-Console`, the origin or the type of the body is wrong.",
+  404: 'No tenant can have this name, or the session belongs to another tenant.',
   503: 'The database does not answer; send the same request again after `Retry-After`.',
 };
 
@@ -33,17 +33,17 @@ const parameters = [
     name: 'X-Roomgate-Console',
     in: 'header' as const,
     required: true,
-    description: 'Which no form and no page of another site can send.',
+    description: 'A header that no form and no page of another site can send.',
     schema: { type: 'string' as const, enum: ['1'] },
   },
 ];
-const tooMany = 'A limit is reached; `Retry-After` says when to go on.';
+const tooMany = 'A limit is exceeded; `Retry-After` says when to repeat the request.';
 
 const getSession: ZodOpenApiOperationObject = {
   operationId: 'getSession',
-  summary: 'Tell who is signed in',
+  summary: 'Read who is signed in',
   description:
-    'Of the session whose cookie comes with the call. It counts as a use: a page that is only watched calls it.',
+    'The session of the cookie. The call counts as a use, so a page that is only watched calls it to keep its session.',
   tags: ['Console'],
   security: [{ Session: [] }],
   parameters,
@@ -58,7 +58,7 @@ const postSession: ZodOpenApiOperationObject = {
   operationId: 'postSession',
   summary: 'Sign in by PIN',
   description:
-    'Begins a session, whose id comes as a cookie that no script can read. A session that the browser has had ends.',
+    'Begins a session, whose id is set as a cookie that no script can read. An earlier session of the browser ends.',
   tags: ['Console'],
   security: [],
   parameters,
@@ -68,9 +68,9 @@ const postSession: ZodOpenApiOperationObject = {
   },
   responses: answers({
     201: plainAnswer('The session.', sessionRecord, sessionExample, 'Vary', 'Cache-Control', ...limits, 'Set-Cookie'),
-    400: 'The body is no JSON.',
-    401: 'The PIN is not valid, or is one of another tenant; or PINs are not accepted here.',
-    408: 'The body comes too slowly.',
+    400: 'The body is not JSON.',
+    401: 'The PIN is not valid, or belongs to another tenant; or PINs are not accepted here.',
+    408: 'The body arrives too slowly.',
     413: 'The body is larger than 4 KiB.',
     415: 'The body is not in UTF-8, plain or as gzip.',
     422: 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.',
@@ -82,7 +82,7 @@ const deleteSession: ZodOpenApiOperationObject = {
   operationId: 'deleteSession',
   summary: 'Sign out',
   description:
-    'Ends the session on the server: its cookie is worthless, its streams and WebSockets are closed. Again, or without a session, it answers the same. A session at an outside identity provider goes on.',
+    'Ends the session on the server: its cookie is no longer valid, and its streams and WebSockets are closed. Repeating it, or calling it without a session, changes nothing. A session at an outside identity provider continues.',
   tags: ['Console'],
   security: [],
   parameters,
@@ -93,8 +93,8 @@ const deleteSession: ZodOpenApiOperationObject = {
 
 const getOptions: ZodOpenApiOperationObject = {
   operationId: 'getSessionOptions',
-  summary: 'Tell how people sign in',
-  description: 'Alike for tenants that there are and are not.',
+  summary: 'Read how people sign in',
+  description: 'The answer is the same for existing and unknown tenants.',
   tags: ['Console'],
   security: [],
   parameters: parameterRefs('mandator', 'X-JsonPropertyFormat', 'X-Request-Id'),
@@ -105,29 +105,29 @@ const getOptions: ZodOpenApiOperationObject = {
       { Pin: true, Provider: { Name: 'login.example.org', Start: 'session/start' } },
       'Cache-Control',
     ),
-    404: problemAnswer(404, 'This cannot be the name of a tenant.', commonHeaders),
+    404: problemAnswer(404, 'No tenant can have this name.', commonHeaders),
     500: fault,
   },
 };
 
 const location = (example: string) => ({
   Location: {
-    description: 'Where the browser goes on.',
+    description: 'The next address for the browser.',
     schema: { type: 'string' as const, maxLength: 8_000 },
     example,
   },
 });
-const noProvider = problemAnswer(404, 'Nobody signs in at an outside provider here.', commonHeaders);
+const noProvider = problemAnswer(404, 'Sign-in at an outside provider is not available here.', commonHeaders);
 const ofBrowser = { tags: ['Console'], security: [], parameters: parameterRefs('mandator', 'X-Request-Id') };
 const common = [...limits, 'X-Request-Id', 'Cache-Control', 'Set-Cookie'] as const;
 const onFailure =
-  'A failure ends at the console too, with `fault` (`SignInDenied`, `SignInExpired`, `PersonUnknown`, `ProviderUnavailable`, `ProviderRefused`, `LimitExceeded`, `Unavailable`) and `trace` in the query.';
+  'A failure redirects to the console too, with `fault` (`SignInDenied`, `SignInExpired`, `PersonUnknown`, `ProviderUnavailable`, `ProviderRefused`, `LimitExceeded`, `Unavailable`) and `trace` in the query.';
 
 const startSignIn: ZodOpenApiOperationObject = {
   ...ofBrowser,
   operationId: 'startSignIn',
   summary: 'Go to the outside provider',
-  description: `Where a browser begins to sign in: authorization code flow with PKCE. ${onFailure}`,
+  description: `The start of a sign-in in a browser: authorization code flow with PKCE. ${onFailure}`,
   responses: {
     303: {
       description: 'To the provider.',
@@ -142,7 +142,7 @@ const finishSignIn: ZodOpenApiOperationObject = {
   ...ofBrowser,
   operationId: 'finishSignIn',
   summary: 'Come back from the outside provider',
-  description: `The redirect address that is registered at the provider. It begins a session of the person that the provider names. ${onFailure}`,
+  description: `The redirect address that is registered at the provider. It begins a session for the person whom the provider names. ${onFailure}`,
   responses: {
     303: { description: 'To the console.', headers: { ...headerRefs(...common), ...location('../console') } },
     404: noProvider,

@@ -68,7 +68,7 @@ function findStranger(request: IncomingMessage, config: Settings, isUpgrade: boo
 /** @throws Forbidden for a request from any page but the console */
 export function checkOwnPage(request: IncomingMessage, config: Settings): void {
   const fault = findStranger(request, config, false);
-  if (fault !== undefined) throw new Forbidden(`This is for the console's own page: ${fault}.`);
+  if (fault !== undefined) throw new Forbidden(`This is only for the console's own page: ${fault}.`);
 }
 
 /** The session that a request brings, valid or not; undefined without a cookie of ours. */
@@ -81,7 +81,7 @@ export function sessionOf(
   if (ids.length === 0) return undefined;
   const fault = findStranger(request, config, isUpgrade);
   if (fault !== undefined)
-    return { fault: `The cookie of a session counts for the console's own page alone: ${fault}.` };
+    return { fault: `The cookie of a session is accepted only from the console's own page: ${fault}.` };
   // Of two, one may have been planted by another site of the domain.
   const [id = ''] = new Set(ids).size === 1 ? ids : [];
   return { id: sessionIdForm.test(id) ? id : '' };

@@ -99,7 +99,7 @@ export function openDevices(context: Context): (token: string, ip: string) => Pr
   async function refuse(hash: Buffer, isKnown: boolean, ip: string): Promise<NotAuthenticated> {
     if (!isKnown && (await isPairing(hash)))
       return new NotAuthenticated(
-        'The display is not paired yet: let an Admin confirm the code on its screen, for example with "roomgate display pair CODE".',
+        'The display is not paired yet: have an Admin confirm the code on its screen, for example with "roomgate display pair CODE".',
       );
     if (!isKnown) countWrong(ip);
     return new NotAuthenticated(

@@ -99,7 +99,7 @@ export function openProvider({ config: settings, log }: Context) {
   function unavailable(error: unknown): Unavailable {
     const { message, cause } = error as Error;
     log.warn({ err: message, cause: cause && String(cause), provider: Authority }, 'identity provider failed');
-    return new Unavailable('The identity provider does not answer as it should; send the same request again.');
+    return new Unavailable('The identity provider does not answer correctly; send the same request again.');
   }
 
   async function ask(): Promise<Metadata> {
@@ -179,7 +179,7 @@ export function openProvider({ config: settings, log }: Context) {
     const names = namesIn(claims, settings);
     if (!names)
       throw new NotAuthenticated(
-        `The token does not say who calls: let the provider put the mandator into its claim ${TenantClaim} and the person's e-mail address into ${EmailClaim}.`,
+        `The token does not name the caller: the provider must put the mandator into its claim ${TenantClaim} and the person's e-mail address into ${EmailClaim}.`,
       );
     return { ...names, expiresAt: new Date(exp * 1_000) };
   }

@@ -30,12 +30,12 @@ export const addTypes: AddTypes = (builder) => {
     }),
   );
   const created = builder.objectRef<{ pin: string; record: Pin }>('PinCreated').implement({
-    description: 'A PIN that was made.',
+    description: 'A PIN that was created.',
     fields: (t) => ({
       pin: t.exposeString('pin', {
-        description: 'The PIN. It is told this once and can never be read again.',
+        description: 'The PIN. It is shown only this once.',
       }),
-      record: t.field({ type: pin, description: 'What is kept of it.', resolve: ({ record }) => record }),
+      record: t.field({ type: pin, description: 'The stored record.', resolve: ({ record }) => record }),
     }),
   });
   builder.queryField('pins', (t) =>
@@ -43,11 +43,11 @@ export const addTypes: AddTypes = (builder) => {
       type: pins,
       nullable: true,
       args: {
-        personId: idArgument(t.arg, 'person', { required: true, description: 'The person who holds them.' }),
+        personId: idArgument(t.arg, 'person', { required: true, description: 'The person to whom they belong.' }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
-      description: 'The PINs of a person, oldest first, for Admins; null when this tenant has no person of that id.',
+      description: 'The PINs of a person, oldest first, for Admins; null if the tenant has no person with this id.',
       resolve: (_root, { personId, ...page }, { context, viewer }) =>
         listPinsOf(context.db, viewer, personId, pageOf(pinList, page)).catch((error: unknown) => {
           if (error instanceof NotFound) return null;
@@ -60,23 +60,26 @@ export const addTypes: AddTypes = (builder) => {
       type: created,
       errors: {
         types: [Conflict, Forbidden, InvalidInput, NotFound],
-        union: { name: 'CreatePinResult', description: 'The PIN, or why not.' },
+        union: { name: 'CreatePinResult', description: 'The PIN, or why the request was refused.' },
       },
       args: {
-        personId: idArgument(t.arg, 'person', { required: true, description: 'The active person who shall hold it.' }),
-        label: t.arg.string({ description: 'What it is for.', validate: judgedBy(newPin.shape.Label) }),
+        personId: idArgument(t.arg, 'person', {
+          required: true,
+          description: 'The active person to whom the PIN belongs.',
+        }),
+        label: t.arg.string({ description: 'What the PIN is for.', validate: judgedBy(newPin.shape.Label) }),
         expiresAt: t.arg({
           type: 'DateTime',
-          description: 'When it ends by itself; never when left out.',
+          description: 'When it expires; never if left out.',
           validate: judgedBy(newPin.shape.ExpiresAt),
         }),
         idempotencyKey: t.arg.string({
           description:
-            'Sent again within 24 hours it makes no second PIN, and is a ConflictProblem: a PIN is told once.',
+            'Repeated within 24 hours, the call creates no second PIN but returns a ConflictProblem, as a PIN is shown only once.',
           validate: { schema: keySchema },
         }),
       },
-      description: 'Makes a PIN for a person, for Admins.',
+      description: 'Creates a PIN for a person, for Admins.',
       resolve: (_root, { personId, label, expiresAt, idempotencyKey }, call) =>
         createPinFor(call.context, call, personId, {
           label: label ?? null,
@@ -88,10 +91,10 @@ export const addTypes: AddTypes = (builder) => {
       type: pin,
       errors: {
         types: [Forbidden, NotFound],
-        union: { name: 'RevokePinResult', description: 'The PIN, revoked, or why not.' },
+        union: { name: 'RevokePinResult', description: 'The revoked PIN, or why the request was refused.' },
       },
       args: { id: idArgument(t.arg, 'pin', { required: true, description: 'The PinId.' }) },
-      description: 'Ends a PIN, its tokens and its streams, for Admins; again is no error.',
+      description: 'Revokes a PIN, with its tokens and its streams, for Admins; repeating it changes nothing.',
       resolve: (_root, { id }, call) => revokePinOf(call.context.db, call, id),
     }),
   }));

@@ -10,8 +10,8 @@ const names = z.array(z.string().max(100)).max(20);
 const tokenRequest = z.object({
   grant_type: z.enum(['apikey']),
   scope: z.enum(['service_api']).optional(),
-  client_id: z.string().min(1).max(200).optional().meta({ description: 'Required unless it comes by Basic.' }),
-  client_secret: z.string().max(500).optional().meta({ description: 'Where the client needs one.' }),
+  client_id: z.string().min(1).max(200).optional().meta({ description: 'Required unless it is sent by HTTP Basic.' }),
+  client_secret: z.string().max(500).optional().meta({ description: 'Required if the client needs one.' }),
   apikey: z.string().min(1).max(200).meta({ description: 'The PIN of the person.', format: 'password' }),
 });
 
@@ -78,7 +78,7 @@ const requestToken: ZodOpenApiOperationObject = {
   operationId: 'requestToken',
   summary: 'Exchange a PIN for a token',
   description:
-    'An OAuth 2.0 token endpoint with the grant type `apikey`. The client names itself in the form or by HTTP Basic. There is no refresh token: the PIN is the lasting credential. It also stands below each tenant (`/{mandator}/connect/token`), for proxies that find a tenant by its path. Not there where an outside identity provider issues the tokens.',
+    'An OAuth 2.0 token endpoint with the grant type `apikey`. The client identifies itself in the form or by HTTP Basic. There is no refresh token: the PIN is the lasting credential. The endpoint is also available below each tenant (`/{mandator}/connect/token`), for proxies that route by the tenant in the path. It does not exist if an outside identity provider issues the tokens.',
   tags: ['Identity'],
   security: [],
   parameters: parameterRefs('X-Request-Id'),
@@ -126,9 +126,9 @@ const requestToken: ZodOpenApiOperationObject = {
       'RateLimit-Policy',
     ),
     408: refusal(
-      'The form comes too slowly.',
+      'The form arrives too slowly.',
       'invalid_request',
-      'The body comes too slowly: after 0 bytes it was given up.',
+      'The body arrives too slowly and was given up after 0 bytes.',
       'RateLimit',
       'RateLimit-Policy',
     ),
@@ -159,7 +159,7 @@ const requestToken: ZodOpenApiOperationObject = {
 
 const getConfiguration = plainGet({
   operationId: 'getProviderConfiguration',
-  summary: 'Tell what the identity provider can do',
+  summary: 'Read the metadata of the identity provider',
   description: 'OpenID Connect discovery, so that standard clients find the token endpoint and the keys.',
   tags: ['Identity'],
   responses: {
@@ -186,7 +186,8 @@ const getConfiguration = plainGet({
 const getKeys = plainGet({
   operationId: 'getKeys',
   summary: 'List the public keys that tokens are signed with',
-  description: 'A JSON Web Key Set (RFC 7517). A new key signs at once, so do not keep it for longer than it says.',
+  description:
+    'A JSON Web Key Set (RFC 7517). A new key signs at once, so do not cache the set for longer than its headers say.',
   tags: ['Identity'],
   responses: {
     200: plainAnswer(

@@ -73,14 +73,14 @@ const findings: Record<PepperVerdict, Finding> = {
   undecided: {
     check,
     level: 'ok',
-    text: 'this database has no Pepper yet: the next start decides which one it is',
+    text: 'this database has no Pepper yet: the next start will set it',
   },
   wrong: {
     check,
     level: 'fault',
-    text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
+    text: 'the Pepper does not match the secrets of this database: no PIN, token, display, calendar feed or callback of a mail server is valid',
     remedy:
-      'Set Pepper to that of the installation which the database comes from; if it is lost, see docs/recovery.md#when-the-pepper-is-lost.',
+      'Set Pepper to that of the installation from which the database comes; if it is lost, see docs/recovery.md#when-the-pepper-is-lost.',
   },
 };
 

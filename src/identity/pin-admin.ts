@@ -68,10 +68,10 @@ export async function createPinFor(
       idempotencyKey,
       ['create PIN', personId, label, expiresAt],
       (id) =>
-        `This Idempotency-Key has made the PIN of PinId ${id}, which is told only once; if it was lost, revoke it and make another under a new key.`,
+        `This Idempotency-Key has already created the PIN with the PinId ${id}, which is shown only once; if it was lost, revoke it and create another with a new key.`,
     );
     if (!(await getPersonById(trx, viewer, personId)).active)
-      throw new Conflict('The person is not active: a PIN would not count.');
+      throw new Conflict('The person is not active, so a PIN would not be valid.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), {
       mandatorId,
       personId,

@@ -66,7 +66,7 @@ export async function createPin(
 ): Promise<{ pin: string; pinId: number; personId: number }> {
   const { mandatorId, personId, label = null, expiresAt = null, pin = makePin() } = options;
   if (normalizePin(pin).length < leastFixedPin)
-    throw new InvalidInput(`A fixed PIN needs at least ${leastFixedPin} characters besides spaces and dashes.`);
+    throw new InvalidInput(`A fixed PIN must have at least ${leastFixedPin} characters besides spaces and dashes.`);
   const row = await db
     .insertInto('pin')
     .values({
@@ -80,7 +80,7 @@ export async function createPin(
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
       if (isReferred(error)) throw new NotFound(`There is no person ${personId} in this tenant.`);
-      if (isDuplicate(error)) throw new Conflict('This PIN is in use already; choose another.');
+      if (isDuplicate(error)) throw new Conflict('This PIN is already in use; choose another one.');
       throw error;
     });
   return { pin, pinId: row.id, personId };
@@ -147,7 +147,7 @@ export async function whyPinsDoNotCount(db: Database, mandatorId: number): Promi
     .executeTakeFirstOrThrow();
   return doCount
     ? undefined
-    : `PINs do not sign in people of the tenant ${code}; "roomgate parameter set --mandator ${code} PinAuthenticationAllowed true" lets them.`;
+    : `PINs are not accepted for the tenant ${code}; "roomgate parameter set --mandator ${code} PinAuthenticationAllowed true" allows them.`;
 }
 
 /** All valid PINs, with their person and tenant. */

@@ -64,7 +64,7 @@ export function identityRoutes(identity: Identity): Router {
   for (const path of tokenPaths) router.post(path, answerToken);
   router.all(tokenPaths, (_request, response) => {
     response.set('Allow', 'POST');
-    throw new OAuthError('invalid_request', 'Tokens are asked for by POST.', 405);
+    throw new OAuthError('invalid_request', 'Request tokens with POST.', 405);
   });
   router.use(tokenPaths, writeOAuthError);
 
@@ -100,7 +100,7 @@ function readRequest(request: Request, form: ReadonlyMap<string, string>): Token
   const basic = readBasic(request.get('authorization'));
   const [id, secret] = [form.get('client_id'), form.get('client_secret')];
   if (basic && (secret || (id && id !== basic.id)))
-    throw new OAuthError('invalid_request', 'The client names itself twice: use the header or the body.');
+    throw new OAuthError('invalid_request', 'The client identifies itself twice: use the header or the body.');
   return {
     grantType: form.get('grant_type'),
     scope: form.get('scope'),
@@ -165,14 +165,14 @@ function asOAuthError(error: unknown): OAuthError | undefined {
 
 const pinPath = '/v1.0/persons/:id/pins';
 const personId = id('person', 'The Id of the person.');
-const forAdmins = { 403: 'Only an Admin manages PINs.' };
+const forAdmins = { 403: 'Only an Admin may manage PINs.' };
 
 export const routes: Route[] = [
   route({
     method: 'GET',
     path: pinPath,
     summary: 'List the PINs of a person',
-    description: 'Oldest first, revoked and expired ones too; never the PINs themselves.',
+    description: 'Oldest first, including revoked and expired ones; the PINs themselves are not shown.',
     params: z.object({ id: personId }),
     query: z.strictObject(paging),
     answers: {
@@ -187,14 +187,14 @@ export const routes: Route[] = [
     path: pinPath,
     summary: 'Make a PIN',
     description:
-      'Makes a PIN for an active person. The answer alone tells it, and must not be stored. With an `Idempotency-Key` a request that is sent again makes no second PIN, but is answered 409 with the PinId of the first: a PIN is told once.',
+      'Creates a PIN for an active person. Only this answer contains it; it must not be cached. A request that is repeated with an `Idempotency-Key` creates no second PIN, but is answered 409 with the PinId of the first.',
     headers: ['Idempotency-Key'],
     params: z.object({ id: personId }),
     body: { schema: newPin, example: examples.new },
     answers: { 201: { description: 'The PIN.', body: createdPin, example: examples.created } },
     problems: {
       ...forAdmins,
-      409: 'The person is not active, or the `Idempotency-Key` has made a PIN or is doing so.',
+      409: 'The person is not active, or the `Idempotency-Key` has already created a PIN or is still doing so.',
     },
     handle: async (context, call) => {
       const { Label, ExpiresAt } = call.body;
@@ -211,10 +211,10 @@ export const routes: Route[] = [
     method: 'DELETE',
     path: `${pinPath}/:pinId`,
     summary: 'Revoke a PIN',
-    description: 'Its tokens are refused at once and its streams end. Again it answers the same.',
+    description: 'Its tokens are refused at once and its streams end. Repeating it changes nothing.',
     params: z.object({ id: personId, pinId: id('pin', 'The PinId.') }),
     answers: {
-      200: { description: 'The PIN, revoked.', body: pinRecord, example: examples.revoked },
+      200: { description: 'The revoked PIN.', body: pinRecord, example: examples.revoked },
     },
     problems: forAdmins,
     handle: async ({ db }, call) => ({

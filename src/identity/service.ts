@@ -183,7 +183,7 @@ export function viewerOfPin(identity: Identity, pin: string, ip: string): Promis
   return viewerBy(identity, `${hash.toString('base64')} ${address}`, async () => {
     const { holder, throttledFor } = await exchange(pin, headerClient, address);
     if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
-    if (!holder) throw new NotAuthenticated('The PIN is not valid; make one with "roomgate pin create".');
+    if (!holder) throw new NotAuthenticated('The PIN is not valid; create one with "roomgate pin create".');
     const shown = { credential: `pin:${holder.pinId}`, expiresAt: farFuture };
     return { provenUntil: Number.POSITIVE_INFINITY, read: () => readHolder(context, holder, shown) };
   });
@@ -206,7 +206,7 @@ export async function issueToken(
   const { holder, throttledFor } = await exchange(apiKey, clientId, normalizeAddress(request.address));
   if (throttledFor !== undefined) throw new OAuthError('slow_down', tooManyWrong(throttledFor), 429, throttledFor);
   if (!holder || (wanted !== undefined && holder.mandator !== wanted))
-    throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
+    throw new OAuthError('invalid_grant', 'The PIN is not valid; create one with "roomgate pin create".');
   const accessToken = await keys.sign({ ...holder, clientId });
   context.log.info({ clientId, ...holder }, 'token issued');
   return { accessToken, expiresIn: tokenLifetimeSeconds };
@@ -240,11 +240,12 @@ export async function signInByPin(
   mandator: string,
   { pin, ip }: { pin: string; ip: string },
 ): Promise<BegunSession> {
-  if (!takesPins(identity.context.config)) throw new NotAuthenticated('PINs are not accepted here; sign in otherwise.');
+  if (!takesPins(identity.context.config))
+    throw new NotAuthenticated('PINs are not accepted here; sign in in another way.');
   const { holder, throttledFor } = await identity.exchange(pin, consoleClient, normalizeAddress(ip));
   if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
   if (holder?.mandator !== mandator.toLowerCase())
-    throw new NotAuthenticated('The PIN is not valid here; ask an Admin for one, or look at its spelling.');
+    throw new NotAuthenticated('The PIN is not valid here; ask an Admin for one, or check its spelling.');
   const { mandatorId } = await readHolder(identity.context, holder, { credential: 'console', expiresAt: farFuture });
   return await openSession(identity, { mandatorId, personId: holder.personId, pinId: holder.pinId });
 }
@@ -262,7 +263,7 @@ export async function signInByProvider(
   const code = mandator.toLowerCase();
   const { names, before } = await identity.signIns.finish(code, answer);
   try {
-    if (names.tenant.toLowerCase() !== code) throw new NotAuthenticated(`The person is of ${names.tenant}.`);
+    if (names.tenant.toLowerCase() !== code) throw new NotAuthenticated(`The person belongs to ${names.tenant}.`);
     const assertion = { ...names, expiresAt: farFuture };
     const { mandatorId, personId } = await readPerson(identity.context, 'console', assertion);
     return { ...(await openSession(identity, { mandatorId, personId, pinId: null })), before };

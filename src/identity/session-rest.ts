@@ -65,7 +65,7 @@ export function sessionRoutes(identity: Identity): Router {
   /** Guards the routes that a browser takes to the provider and back. */
   const toPage: RequestHandler = (request, response, next) => {
     if (waysToSignIn(identity).provider === undefined)
-      throw new NotFound('Nobody signs in at an outside provider here; sign in at the console by PIN.');
+      throw new NotFound('Sign-in at an outside provider is not available here; sign in at the console by PIN.');
     limitSignIns(request, response, next);
   };
 

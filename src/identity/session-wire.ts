@@ -10,19 +10,19 @@ export const newSession = z
 
 export const sessionRecord = z
   .object({
-    Mandator: text(64, 'The short name of the tenant.'),
+    Mandator: text(64, 'The code of the tenant.'),
     TenantName: text(200, 'Its name for people.'),
     Person: z
       .object({
         Id: id('person', 'The id of the person.'),
         Name: text(200, 'The name.'),
         Email: text(320, 'The e-mail address.'),
-        TimeZone: text(64, 'IANA zone of the person.'),
+        TimeZone: text(64, 'The IANA time zone of the person.'),
         Role: z.enum(['Admin', 'Importer', 'User', 'Display']),
       })
-      .meta({ description: 'Who has signed in.' }),
+      .meta({ description: 'The person who has signed in.' }),
     SignedInBy: z.enum(['Pin', 'Provider']),
-    EndsAt: instant('When the session ends, however much it is used.'),
+    EndsAt: instant('When the session ends, even if it is used.'),
     IdleMinutes: z.int().min(1).max(10_080).meta({ description: 'Minutes without a call after which it ends.' }),
   })
   .meta({ id: 'Session', description: 'The session of a browser.' });
@@ -53,13 +53,16 @@ export const sessionOptions = z
     Pin: z.boolean().meta({ description: 'Whether people sign in by PIN.' }),
     Provider: z
       .object({
-        Name: text(253, 'How the provider is called.'),
-        Start: z.string().max(2_000).meta({ description: 'Where a browser goes to sign in there, below the tenant.' }),
+        Name: text(253, 'The name of the provider.'),
+        Start: z
+          .string()
+          .max(2_000)
+          .meta({ description: 'The address at which a browser begins to sign in there, below the tenant.' }),
       })
       .nullable()
-      .meta({ description: 'The outside identity provider; null where nobody signs in by one.' }),
+      .meta({ description: 'The outside identity provider; null if people cannot sign in there.' }),
   })
-  .meta({ id: 'SessionOptions', description: 'How people sign in to the console.' });
+  .meta({ id: 'SessionOptions', description: 'The ways to sign in to the console.' });
 
 export const sessionExample: z.input<typeof sessionRecord> = {
   Mandator: 'demo',

@@ -55,7 +55,7 @@ function unsealKey(pepper: string, kid: string, sealed: Buffer): Buffer {
     return unseal(pepper, purpose, kid, sealed);
   } catch {
     throw new Error(
-      `signing_key ${kid} was made with another Pepper: set that Pepper again, or delete the row to end all tokens`,
+      `signing_key ${kid} was encrypted with another Pepper: set that Pepper again, or delete the row to end all tokens`,
     );
   }
 }

@@ -6,32 +6,32 @@ import type { Pin } from './pins.ts';
 export const pinRecord = z
   .object({
     PinId: id('pin', 'The id of the PIN.'),
-    PersonId: id('person', 'The person who holds it.'),
-    Label: maybeText(200, 'What it is for.'),
-    CreatedAt: instant('When it was made.'),
-    ExpiresAt: maybeInstant('When it ends by itself; null for never.'),
-    RevokedAt: maybeInstant('When it was ended; null while it counts.'),
-    LastUsedAt: maybeInstant('When it was last exchanged or sent.'),
+    PersonId: id('person', 'The person to whom it belongs.'),
+    Label: maybeText(200, 'What the PIN is for.'),
+    CreatedAt: instant('When it was created.'),
+    ExpiresAt: maybeInstant('When it expires; null: never.'),
+    RevokedAt: maybeInstant('When it was revoked; null while it is valid.'),
+    LastUsedAt: maybeInstant('When it was last exchanged for a token or sent.'),
   })
   .meta({ id: 'Pin', description: 'A PIN, without the PIN itself.' });
 
 export const newPin = z
   .strictObject({
-    Label: sentText(200).nullable().default(null).meta({ description: 'What it is for.' }),
+    Label: sentText(200).nullable().default(null).meta({ description: 'What the PIN is for.' }),
     ExpiresAt: sentInstant()
       .refine((at) => at.getTime() > Date.now(), 'must be in the future')
       .nullable()
       .default(null)
-      .meta({ description: 'When it ends by itself; null for never.' }),
+      .meta({ description: 'When it expires; null: never.' }),
   })
-  .meta({ id: 'NewPin', description: 'A PIN to be made.' });
+  .meta({ id: 'NewPin', description: 'A PIN to create.' });
 
 export const createdPin = z
   .object({
-    Pin: text(40, 'The PIN. It is told this once and can never be read again.'),
+    Pin: text(40, 'The PIN. It is shown only this once.'),
     ...pinRecord.shape,
   })
-  .meta({ id: 'CreatedPin', description: 'A PIN that was made.' });
+  .meta({ id: 'CreatedPin', description: 'A PIN that was created.' });
 
 export const toPinRecord = recordOf(pinRecord);
 

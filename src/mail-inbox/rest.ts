@@ -86,7 +86,7 @@ export function openCallback(context: Context): MailCallback {
         label: 'verdict',
       },
       roomgate_mail_notification_statements_total: figure(
-        'Statements that have recorded them, each all that had arrived meanwhile',
+        'Statements that have recorded them, each for all notifications that had arrived by then',
         'statements',
       ),
       roomgate_mail_posts_failed_total: figure(

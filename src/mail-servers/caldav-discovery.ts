@@ -64,7 +64,7 @@ async function findEntrance(place: Place): Promise<DavResource> {
   }
   throw new ServerFault(
     'Unreachable',
-    `${origin} does not tell where calendars are; give their Url with {mailbox} or {user} in it.`,
+    `${origin} does not say where its calendars are; give their Url with {mailbox} or {user} in it.`,
   );
 }
 
@@ -87,7 +87,7 @@ async function findHome(place: Place): Promise<string> {
   if (home !== undefined && home !== ownHome) return home;
   throw new ServerFault(
     'Unreachable',
-    `${origin} ${room ? 'does not tell where the calendars are of' : 'knows nobody of the address'} ${mailbox}; ${room ? 'give' : 'is it right? Otherwise give'} the Url with {mailbox} or {user} in it.`,
+    `${origin} ${room ? 'does not say where the calendars are of' : 'does not know the address'} ${mailbox}; ${room ? 'give' : 'is it right? Otherwise give'} the Url with {mailbox} or {user} in it.`,
   );
 }
 
@@ -160,6 +160,6 @@ export async function findCalendar(
   const { origin } = new URL(settings.Url);
   throw new ServerFault(
     'Unreachable',
-    `${origin} has ${calendars.length === 0 ? 'no calendar' : `${calendars.length} calendars`} of ${mailbox}; give the Url of the one that is meant, with {mailbox} or {user} in it.`,
+    `${origin} has ${calendars.length === 0 ? 'no calendar' : `${calendars.length} calendars`} of ${mailbox}; give the Url of the right one, with {mailbox} or {user} in it.`,
   );
 }

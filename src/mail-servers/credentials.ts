@@ -102,7 +102,7 @@ function openEndpoint(endpoint: URL, clientId: string, auth: oidc.ClientAuth): o
 
 function takeToken(answer: oidc.TokenEndpointResponse, endpoint: URL): Token {
   if (!/^[\x21-\x7e]+$/.test(answer.access_token))
-    throw new ServerFault('Unreadable', `${endpoint.origin} gives a token that cannot be sent.`);
+    throw new ServerFault('Unreadable', `${endpoint.origin} returns a token that cannot be sent.`);
   const seconds = answer.expires_in;
   const life = seconds === undefined ? fallbackLifeMs : seconds * 1_000;
   return {
@@ -115,7 +115,7 @@ function tokenFault(error: unknown, origin: string): ServerFault {
   if (error instanceof oidc.ResponseBodyError) {
     const { status, response, error: code, error_description: text = '' } = error;
     if (status === 429 || status >= 500) return faultOf(status, response.headers, origin, code);
-    const said = `${origin} gives no token: ${quote(`${code} ${text}`)}`;
+    const said = `${origin} returns no token: ${quote(`${code} ${text}`)}`;
     if (status === 401 || code === 'invalid_client') return new AccountRefused(said);
     return new ServerFault('AccessLost', said);
   }
@@ -124,5 +124,5 @@ function tokenFault(error: unknown, origin: string): ServerFault {
   if (!(error instanceof oidc.ClientError)) return networkFault(error, origin);
   // Without a code of its own, the error only wraps that of the request.
   if (error.code === undefined || error.code === 'OAUTH_TIMEOUT') return networkFault(cause, origin);
-  return new ServerFault('Unreadable', `${origin} gives no token: ${quote(error.message)}`);
+  return new ServerFault('Unreadable', `${origin} returns no token: ${quote(error.message)}`);
 }

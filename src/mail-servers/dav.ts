@@ -63,7 +63,7 @@ function pathOf(href: string, address: string): string {
   const url = URL.parse(href, address);
   const { origin } = new URL(address);
   if (url?.origin !== origin)
-    throw new ServerFault('Unreadable', `${origin} names a resource of another server, which is not followed.`);
+    throw new ServerFault('Unreadable', `${origin} refers to a resource of another server, which is not followed.`);
   return url.pathname;
 }
 
@@ -99,7 +99,7 @@ export function readResources(answer: ServerAnswer): DavResources {
     if (status >= 300) throw faultOf(status, headers, origin);
     throw new ServerFault(
       'Unreadable',
-      `${origin} answers ${status} as if it were no calendar server; is the Url of the settings right?`,
+      `${origin} answers ${status}, which no calendar server does; is the Url of the settings right?`,
     );
   }
   const root = readAnswer(answer);

@@ -134,7 +134,7 @@ function readItem(found: FoundItem): ReadItem {
   const zone = (name: string) => childOf(found.element, types, name)?.attributes.get('Id');
   const [start, end] = [readInstant(text('Start')), readInstant(text('End'))];
   if (isMaster(found)) return { unreadable: 'The server does not list the occurrences of this series.' };
-  if (!start || !end) return { unreadable: 'The start or the end of an item is no date.' };
+  if (!start || !end) return { unreadable: 'The start or the end of an item is not a date.' };
   return {
     item: {
       id: boundId(found.id),

@@ -181,7 +181,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
       const isLast = textOf(response, messages, 'IncludesLastItemInRange') !== 'false';
       if (next === '') throw new ServerFault('Unreadable', `${origin} answers without a SyncState.`);
       if (next.length > longestState) throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
-      if (!isLast && next === state) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+      if (!isLast && next === state) throw new ServerFault('Unreadable', `${origin} reports changes without an end.`);
       return { state: next, isLast, changes: readChanges(childOf(response, messages, 'Changes'), origin) };
     },
   };

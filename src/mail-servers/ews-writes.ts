@@ -75,7 +75,7 @@ const operations = {
 export function openEwsWrites(call: CallEws, view: EwsView, origin: string): NonNullable<Connector['writes']> {
   /** @throws ServerFault for a refusal that concerns more than this item */
   function outcomeOf(write: Write, response: XmlElement | undefined): WriteOutcome {
-    if (!response) throw new ServerFault('Unreadable', `${origin} sends fewer responses than it was asked for.`);
+    if (!response) throw new ServerFault('Unreadable', `${origin} sends fewer responses than requested.`);
     const code = codeOf(response);
     if (code === 'NoError') {
       if (write.do === 'Remove') return { is: 'Done', at: null };

@@ -65,7 +65,8 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
           }
         }
         const { state, isLast, changes } = await view.sync(mailbox, place.state, signal);
-        if (place.rounds === mostRounds) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+        if (place.rounds === mostRounds)
+          throw new ServerFault('Unreadable', `${origin} reports changes without an end.`);
         const isView = place.views > 0;
         const taken = place.hasChanged ? null : await takeChanges(mailbox, changes, { known, isView }, signal);
         place = { ...place, state, rounds: place.rounds + 1, hasChanged: taken === null };

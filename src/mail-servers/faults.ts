@@ -75,6 +75,6 @@ export function networkFault(error: unknown, origin: string, what = ''): ServerF
   if (error instanceof AnswerTooLarge) return new ServerFault('TooLarge', `${error.message}.`);
   const { name, message, code } = error as NodeJS.ErrnoException;
   if (name === 'TimeoutError' || name === 'AbortError')
-    return new TimedOut(`${origin} has not answered in time${what && `: ${what}`}.`);
+    return new TimedOut(`${origin} did not answer in time${what && `: ${what}`}.`);
   return new ServerFault('Unreachable', `${origin} cannot be reached: ${code ?? quote(message)}`);
 }

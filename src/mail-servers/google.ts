@@ -51,7 +51,7 @@ export function openGoogle(settings: MailServerSettings, log: Log): Connector {
           return;
         }
         if (list.nextPageToken === place.page || place.pages === mostPages)
-          throw new ServerFault('TooLarge', `${api.origin} names pages without an end.`);
+          throw new ServerFault('TooLarge', `${api.origin} refers to further pages without an end.`);
         place = { ...place, page: list.nextPageToken, pages: place.pages + 1 };
         yield { ...told, isLast: false, cursor: JSON.stringify(place) };
       }

@@ -179,14 +179,14 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
         const answer = await readPage({ ...question, address, pageSize }, signal);
         pageSize = answer.pageSize;
         const { page } = answer;
-        if (!page && pages > 0) throw new ServerFault('Unreadable', `${origin} names a page that does not exist.`);
+        if (!page && pages > 0) throw new ServerFault('Unreadable', `${origin} refers to a page that does not exist.`);
         if (!page || !take(page.value)) return page;
         const next = page['@odata.nextLink'];
         if (!next) return page;
         if (seen.has(next)) break;
         address = next;
       }
-      throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
+      throw new ServerFault('TooLarge', `${origin} refers to further pages without an end.`);
     },
   };
 }

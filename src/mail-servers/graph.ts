@@ -163,7 +163,7 @@ async function* readChanges(
     if (next === null && told === null)
       throw new ServerFault('Unreadable', `${origin} sends neither a nextLink nor a deltaLink.`);
     if (next !== null && (seen.has(next) || place.pages + 1 === mostPages))
-      throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
+      throw new ServerFault('TooLarge', `${origin} refers to further pages without an end.`);
     const some = (ids: string[]) => [...new Set(ids)].slice(0, mostSeries + 1);
     place = {
       ...place,
@@ -181,7 +181,7 @@ async function* readChanges(
 
 function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFault {
   if (isCursor) return new ServerFault('StateLost', `${origin} no longer knows the cursor.`);
-  if (isLater) return new ServerFault('Unreadable', `${origin} names a page that does not exist.`);
+  if (isLater) return new ServerFault('Unreadable', `${origin} refers to a page that does not exist.`);
   return new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
 }
 
@@ -192,7 +192,7 @@ function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 
   const removed = new Set<string>();
   for (const event of events) {
     const stub = readStub(event);
-    if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    if (!stub) throw new ServerFault('Unreadable', `${origin} reports an event without an id.`);
     const { id } = stub;
     singles.delete(id);
     removed.delete(id);
@@ -246,7 +246,7 @@ async function readSeries(
 function readEvents(values: readonly unknown[], origin: string, seriesMasterId?: string): ReadOfGroup[] {
   return values.flatMap((event) => {
     const stub = readStub(event);
-    if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    if (!stub) throw new ServerFault('Unreadable', `${origin} reports an event without an id.`);
     if (stub.type === 'seriesMaster') return [];
     return readEvent(event, seriesMasterId === undefined ? stub : { ...stub, seriesMasterId });
   });

@@ -57,7 +57,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   function pinned(address: string, from: URL): URL {
     const url = URL.parse(address, from);
     if (url?.origin !== base.origin || url.username || url.password)
-      throw new ServerFault('Unreadable', `${base.origin} names a URL of another server, which is not followed.`);
+      throw new ServerFault('Unreadable', `${base.origin} refers to a URL of another server, which is not followed.`);
     return url;
   }
 

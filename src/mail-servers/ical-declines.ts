@@ -33,7 +33,7 @@ const replaced = ['PARTSTAT', 'RSVP', 'SCHEDULE-STATUS', 'SCHEDULE-FORCE-SEND'];
 
 function declinedLine(line: string): string {
   const [, name, head = '', value] = attendeeForm.exec(line) ?? [];
-  if (name === undefined) throw new Unreadable('its ATTENDEE is not written as iCalendar');
+  if (name === undefined) throw new Unreadable('its ATTENDEE is not valid iCalendar');
   const others = [...head.matchAll(parameterForm)].filter(([, key]) => !replaced.includes(key!.toUpperCase()));
   return `${name};PARTSTAT=DECLINED${others.map(([text]) => text).join('')}${value}`;
 }

@@ -42,13 +42,14 @@ export async function splitFeed(text: string): Promise<IcalFeed> {
   let minutes: number | null = null;
 
   function begin(name: string): void {
-    if (open.length === 0 && name !== 'VCALENDAR') throw new Unreadable('it is no iCalendar');
-    if (open.length === deepest) throw new Unreadable(`its components are deeper than ${deepest} levels`);
+    if (open.length === 0 && name !== 'VCALENDAR') throw new Unreadable('it is not iCalendar');
+    if (open.length === deepest) throw new Unreadable(`its components are nested deeper than ${deepest} levels`);
     open.push(name);
     if (open.length === 2 && (name === 'VEVENT' || name === 'VTIMEZONE')) part = { lines: [], uid: null };
   }
   function end(name: string): void {
-    if (open.pop() !== name) throw new Unreadable('its components are not closed as they were opened');
+    if (open.pop() !== name)
+      throw new Unreadable('its components are not closed in the order in which they were opened');
     if (open.length === 0) calendars += 1;
     if (open.length !== 1 || !part) return;
     if (name === 'VTIMEZONE') zones.push(part.lines.join('\r\n'));
@@ -70,7 +71,7 @@ export async function splitFeed(text: string): Promise<IcalFeed> {
     if (lines % 500 === 0) await nextSlice();
     const [, verb, name = ''] = /^(BEGIN|END):\s*([\w-]{1,64})\s*$/i.exec(line) ?? [];
     if (verb?.toUpperCase() === 'BEGIN') begin(name.toUpperCase());
-    else if (open.length === 0 && line.trim() !== '') throw new Unreadable('it is no iCalendar');
+    else if (open.length === 0 && line.trim() !== '') throw new Unreadable('it is not iCalendar');
     part?.lines.push(line);
     if (verb?.toUpperCase() === 'END') {
       end(name.toUpperCase());
@@ -83,7 +84,7 @@ export async function splitFeed(text: string): Promise<IcalFeed> {
       if (asked !== null) minutes = Math.max(minutes ?? 0, asked);
     }
   }
-  if (open.length > 0) throw new Unreadable('it ends before its components do');
+  if (open.length > 0) throw new Unreadable('it ends inside a component');
   if (calendars === 0) throw new Unreadable('it is empty');
   const objects = new Map<string, string>();
   for (const [uid, own] of events) objects.set(uid, wrap(own));

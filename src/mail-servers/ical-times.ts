@@ -28,7 +28,7 @@ export type IcalSpan = { start: number; end: number };
 export function readMoment({ name, parameters, value }: IcalProperty, zones: IcalZones): IcalMoment {
   if (parameters.get('VALUE')?.toUpperCase() === 'DATE' || /^\d{8}$/.test(value))
     return { wall: readWall(value.slice(0, 8)), zone: null, isFloating: false };
-  if (!/^\d{8}T\d{6}Z?$/.test(value)) throw new Unreadable(`its ${name} is no time`);
+  if (!/^\d{8}T\d{6}Z?$/.test(value)) throw new Unreadable(`its ${name} is not a time`);
   if (value.endsWith('Z')) return { wall: readWall(value.slice(0, -1)), zone: utc, isFloating: false };
   const tzid = parameters.get('TZID') ?? null;
   return { wall: readWall(value), zone: zones(tzid), isFloating: tzid === null };
@@ -41,7 +41,7 @@ export function instantOf({ wall, zone }: IcalMoment): number {
 
 function getDuration(text: string): IcalLength {
   const length = readDuration(text);
-  if (!length) throw new Unreadable('its DURATION is not one');
+  if (!length) throw new Unreadable('its DURATION is not a duration');
   return length;
 }
 
@@ -50,7 +50,8 @@ export function readLength(component: IcalComponent, start: IcalMoment, zones: I
   const end = propertyOf(component, 'DTEND');
   if (end) {
     const moment = readMoment(end, zones);
-    if ((moment.zone === null) !== (start.zone === null)) throw new Unreadable('it begins or ends with a date alone');
+    if ((moment.zone === null) !== (start.zone === null))
+      throw new Unreadable('only one of its start and end has a time');
     if (moment.zone === null) return { days: (moment.wall - start.wall) / dayLength, exact: 0 };
     return { days: 0, exact: instantOf(moment) - instantOf(start) };
   }
@@ -178,7 +179,7 @@ export function listOccurrences(
   to: Wall,
 ): IcalOccurrence[] {
   if (start.wall < firstYear) throw new Unreadable('its series begins before 1900');
-  if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not understood');
+  if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not supported');
   const rules = propertiesOf(component, 'RRULE').map(({ value }) => readRule(value));
   if (rules.length > 1) throw new Unreadable('it has more than one rule');
   const occurrences = new Map<number, IcalOccurrence>();

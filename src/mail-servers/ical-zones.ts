@@ -77,7 +77,7 @@ function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
 /** Reads the local time `20261201T093000`, or the midnight of `20261201`. */
 export function readWall(text: string): Wall {
   const wall = findWall(text);
-  if (wall === null) throw new Unreadable('it has a date that is not in the calendar');
+  if (wall === null) throw new Unreadable('it has a date that does not exist');
   return wall;
 }
 
@@ -137,8 +137,7 @@ export function readZones(
       (definition && defineZone(definition, window)) ??
       findWindowsZone(name) ??
       (/^tzone:\/\/Microsoft\/Utc$/i.test(name) ? utc : undefined);
-    if (!found)
-      throw new Unreadable(`it has times in the zone ${JSON.stringify(tzid.slice(0, 60))}, which is not known`);
+    if (!found) throw new Unreadable(`it has times in the unknown zone ${JSON.stringify(tzid.slice(0, 60))}`);
     return found;
   }
   return (tzid) => {

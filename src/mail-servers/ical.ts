@@ -204,7 +204,7 @@ function makeItem(id: string, { event, occurrence, span, isDate }: Part, mailbox
 /** @throws Unreadable for years beyond those of ISO dates and of the database */
 function dateOf(instant: number): Date {
   if (!(instant > Date.UTC(0, 0) - 2_000 * 366 * dayLength && instant < Date.UTC(9999, 0)))
-    throw new Unreadable('it lasts beyond the calendar');
+    throw new Unreadable('it lasts beyond the supported years');
   return new Date(instant);
 }
 

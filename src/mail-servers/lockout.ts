@@ -32,7 +32,7 @@ export function openLockout({
     const again = new Date(until);
     const when = again.toISOString().replace(/\.\d+Z$/, 'Z');
     return new AccountRefused(
-      `${said}; are ${named} of MailServer right? Nothing is asked as this account before ${when}.`,
+      `${said}; are ${named} of MailServer right? The account is not used again before ${when}.`,
       again,
     );
   }

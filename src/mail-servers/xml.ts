@@ -150,7 +150,7 @@ export function readXml(bytes: Buffer, most: number): XmlElement {
 }
 
 function checkEncoding({ encoding = 'utf-8' }: { encoding?: string }): void {
-  if (encoding.toLowerCase() !== 'utf-8') throw new XmlFault('The XML says that it is not in UTF-8.');
+  if (encoding.toLowerCase() !== 'utf-8') throw new XmlFault('The XML declares another encoding than UTF-8.');
 }
 
 type Attribute = { prefix: string; local: string; uri: string; value: string };

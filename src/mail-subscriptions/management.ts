@@ -72,7 +72,7 @@ async function disableUnwanted(db: Database, config: Config): Promise<void> {
       where server.mandator_id = moved.mandator_id and server.kind = moved.kind and calendar.retired_at is null
         and (moved.calendar_id is null or (calendar.id = moved.calendar_id and calendar.mailbox = moved.mailbox
           and server.server_url = moved.server_url)))`,
-    text: 'The settings do not ask for it any more.',
+    text: 'It is no longer in the settings.',
   });
 }
 
@@ -141,14 +141,14 @@ async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: Mai
       ...failed,
       from: ['Provisioning'],
       which: isDue,
-      text: 'The service ended while it asked for it.',
+      text: 'The service ended while it requested the subscription.',
     });
     const unheard = await move(trx, {
       ...failed,
       from: ['AwaitingFirstPush'],
       which: sql`${isDue} and heartbeat_minutes is not null and seen_at is null`,
       text: sql`'No push received: the mail server has agreed to send notifications to ' || callback_url ||
-        ', and none has come within two minutes. Look at its proxy for outgoing requests, whether it trusts the certificate there, and the firewalls between.'`,
+        ', but none came within two minutes. Check its proxy for outgoing requests, whether it trusts the certificate there, and the firewalls in between.'`,
     });
     const silent = await move(trx, {
       ...dead,
@@ -173,7 +173,7 @@ async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: Mai
       from: ['Suspect'],
       which: sql`${isDue} and heartbeat_minutes is null and calendar_id is not null
         and state_since <= now() - interval '20 minutes'`,
-      text: 'No notification has arrived since a change that was not pushed.',
+      text: 'No notification has arrived for a change that was found by polling.',
     });
     const isUnasked = sql`(heartbeat_minutes is not null or calendar_id is null)`;
     await lookLater(trx, mandatorId, sql`${isLive('one')} and state <> 'Provisioning' and ${isDue} and ${isUnasked}`);
@@ -240,7 +240,7 @@ async function endLeftOver(
     } catch (error) {
       if (hasAnswered(error)) turn.answered();
       if (signal.aborted) return;
-      log.debug({ mandator, ...storedFault(error) }, 'a mail subscription that was replaced was not ended');
+      log.debug({ mandator, ...storedFault(error) }, 'a mail subscription that was replaced could not be ended');
     }
   }
 }

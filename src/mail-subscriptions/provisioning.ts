@@ -179,7 +179,11 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
     else if (turn.isCutShort() && !signal.aborted) return await withdraw(work, attempt);
     if (!signal.aborted && !(error instanceof ServerFault))
       log.error({ err: (error as Error).stack }, 'the request for a mail subscription failed');
-    const interrupted = { fault: null, text: 'The service was stopped while it asked for it.', retryAt: null };
+    const interrupted = {
+      fault: null,
+      text: 'The service was stopped while it requested the subscription.',
+      retryAt: null,
+    };
     return await failAttempt(work, log, attempt, signal.aborted ? interrupted : storedFault(error));
   }
   turn.answered();

@@ -41,7 +41,7 @@ function judge(
   if (reachOf(new URL(Url)) === 'this machine') return undefined;
   const place = reachOf(callback);
   const cloud = clouds[Kind];
-  const remedy = `Set ${setting} to an https URL that the mail server reaches.`;
+  const remedy = `Set ${setting} to an https URL that the mail server can reach.`;
   if (place === 'this machine')
     return {
       level: 'fault',
@@ -49,11 +49,11 @@ function judge(
       remedy,
     };
   if (place === 'a private network' && cloud)
-    return { level: 'fault', text: `is in a private network, which ${cloud} does not reach`, remedy };
+    return { level: 'fault', text: `is in a private network, which ${cloud} cannot reach`, remedy };
   if (callback.protocol !== 'https:')
     return {
       level: cloud ? 'fault' : 'warning',
-      text: `is not an https URL: what is sent there can be read in transit, and ${cloud ?? 'Microsoft 365'} does not accept it`,
+      text: `is not an https URL: notifications could be read in transit, and ${cloud ?? 'Microsoft 365'} does not accept it`,
       remedy,
     };
   return undefined;
@@ -63,15 +63,15 @@ const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
 
 /** Probes the callback URL with a GET, which a correct set-up answers 405. */
 async function probe(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
-  const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
+  const remedy = `Publish the path ${callback.pathname} on the proxy, and check there what happens to a GET.`;
   try {
     const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerWithinMs) }, mostBytes);
     const isOurs = answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
     if (isOurs) return { level: 'ok', text: 'answers' };
-    return { level: 'fault', text: `does not lead here: GET answers ${answer.status}`, remedy };
+    return { level: 'fault', text: `does not lead here: a GET is answered ${answer.status}`, remedy };
   } catch (error) {
     if (error instanceof AnswerTooLarge)
-      return { level: 'fault', text: 'does not lead here: GET is answered with a long page', remedy };
+      return { level: 'fault', text: 'does not lead here: a GET is answered with a long page', remedy };
     const { name } = error as Error;
     const code = name === 'TimeoutError' ? name : ((error as NodeJS.ErrnoException).code ?? name);
     if (certificateFault.test(code))
@@ -79,11 +79,11 @@ async function probe(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'ch
         level: clouds[kind] ? 'fault' : 'warning',
         text: `has a certificate that is not trusted here (${code})`,
         remedy:
-          'Give the proxy a certificate of an authority that the mail server trusts; name one of your own to this machine by NODE_EXTRA_CA_CERTS.',
+          'Give the proxy a certificate of an authority that the mail server trusts; if it is your own authority, make it known to this machine with NODE_EXTRA_CA_CERTS.',
       };
     return {
       level: 'warning',
-      text: `does not answer from here (${code}); mail servers may reach it nevertheless`,
+      text: `does not answer from here (${code}); mail servers may still reach it`,
       remedy,
     };
   }

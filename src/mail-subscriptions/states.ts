@@ -132,7 +132,7 @@ export async function replaceOlder(db: Database | Transaction, mandatorId: numbe
       select from mail_subscription as newer
       where newer.mandator_id = moved.mandator_id and newer.calendar_id = moved.calendar_id and newer.id > moved.id
         and newer.state = 'Active')`,
-    text: 'A newer one has taken its place.',
+    text: 'A newer one has replaced it.',
   });
 }
 
@@ -151,6 +151,6 @@ export async function doubtSubscription(
     from: ['Active'],
     to: 'Suspect',
     which: sql`calendar_id = ${calendarId} and state_since < ${changedAt}`,
-    text: 'A reading has found a change that should have been pushed before.',
+    text: 'A reading has found a change that should have been pushed.',
   });
 }

@@ -129,8 +129,8 @@ async function readPlan(db: Database, config: Config): Promise<CalendarPlan> {
 }
 
 function whyNot(named: number, active: number): { why: string; remedy: string } {
-  if (named === 0) return { why: 'is no resource', remedy: 'Correct ResourceName or LocationName.' };
-  if (active === 0) return { why: 'is not active', remedy: 'Set the resource to active, or take its calendar out.' };
+  if (named === 0) return { why: 'is not a resource', remedy: 'Correct ResourceName or LocationName.' };
+  if (active === 0) return { why: 'is not active', remedy: 'Set the resource to active, or remove its calendar.' };
   return { why: `is ${active} resources`, remedy: 'Say which one with LocationName.' };
 }
 
@@ -179,7 +179,7 @@ export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly S
   let told = new Set<string>();
   return (faults) => {
     for (const { text, remedy } of faults)
-      if (!told.has(text)) log.warn({ fault: text, remedy }, 'wrong setting of a mail server');
+      if (!told.has(text)) log.warn({ fault: text, remedy }, 'invalid setting of a mail server');
     told = new Set(faults.map(({ text }) => text));
   };
 }

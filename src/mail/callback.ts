@@ -24,7 +24,7 @@ export async function openCallback(
     );
   if (server.Kind === 'ICalendar')
     throw new Conflict(
-      `The calendars of ${code} are published at addresses (ICalendar): they are read every few minutes, and nothing is sent.`,
+      `The calendars of ${code} are published at addresses (ICalendar): they are read every few minutes, and no notifications are sent.`,
     );
   if (server.Kind !== 'CalDav') return { kind: server.Kind, url: callbackUrl(config, code) };
   const find = () => findTenantWideCallback(db, config, { mandatorId, mandator: code });

@@ -19,7 +19,7 @@ type Options = { mandator?: string };
 
 const none = (mandator: string | undefined) =>
   new CommandFailed(
-    `No calendar${mandator === undefined ? '' : ` of ${mandator}`} is read: set MailServer, give resources a Mailbox, and see that a worker runs.`,
+    `No calendar${mandator === undefined ? '' : ` of ${mandator}`} is read: set MailServer, give resources a Mailbox, and check that a worker runs.`,
   );
 
 const toConflictRecord = ({ uid, subject, start, end, reason, bookingId, decline }: MailConflict) => ({
@@ -142,7 +142,7 @@ function findWaiting(calendar: CalendarStatus): Waiting | undefined {
   if (fault?.kind === 'AccessLost' && faultUntil)
     return { calendar, until: faultUntil, why: 'the mail server has refused the account (401)' };
   return fault?.kind === 'Throttled' && nextReadAt.getTime() > Date.now()
-    ? { calendar, until: nextReadAt, why: 'the mail server has asked to be left alone' }
+    ? { calendar, until: nextReadAt, why: 'the mail server has asked for a pause' }
     : undefined;
 }
 
@@ -168,9 +168,9 @@ export const addCommands: AddCommands = (program, action) => {
   group
     .command('list')
     .description(
-      'how each calendar is doing: push, readings, conflicts, what was declined and what is not written (with --json each of them), unreadable items, faults',
+      'the state of each calendar: push, readings, conflicts, declined and unwritten items (with --json each of them), unreadable items, faults',
     )
-    .option('--mandator <code>', 'the tenant; all when left out')
+    .option('--mandator <code>', 'the tenant; all if left out')
     .addHelpText('after', example('list --mandator demo'))
     .action(
       action(async (cli, options: Options) => {
@@ -197,8 +197,8 @@ export const addCommands: AddCommands = (program, action) => {
           const { kind, url } = await openCallback(context, options.mandator);
           const text =
             kind === 'CalDav'
-              ? `${url}\nWhoever has this URL can have calendars read, and nothing more. It does not change.`
-              : `${url}\nNo action is needed: the service gives it to the mail server itself, with a secret for each calendar.`;
+              ? `${url}\nWhoever has this URL can cause calendars to be read, and nothing else. It does not change.`
+              : `${url}\nNo action is needed: the service passes it to the mail server itself, with a secret for each calendar.`;
           print(text, { Kind: kind, Url: url, GivenByService: kind !== 'CalDav' });
         },
         { makesSecrets: true },
@@ -208,11 +208,11 @@ export const addCommands: AddCommands = (program, action) => {
   group
     .command('read')
     .description(
-      'have calendars read now, also those that wait after a fault, and what could not be written tried again',
+      'have calendars read now, including those that wait after a fault, and retry what could not be written',
     )
-    .option('--mandator <code>', 'the tenant; all when left out')
-    .option('--mailbox <address>', 'only this one')
-    .option('--whole', 'all of it, and not only what has changed')
+    .option('--mandator <code>', 'the tenant; all if left out')
+    .option('--mailbox <address>', 'only this calendar')
+    .option('--whole', 'the whole calendar, not only what has changed')
     .addHelpText('after', example('read --mandator demo --mailbox aula@demo.example --whole'))
     .action(
       action(async (cli, options: Options & { mailbox?: string; whole?: true }) => {
@@ -224,7 +224,7 @@ export const addCommands: AddCommands = (program, action) => {
         const count = calendars.length;
         if (count === 0 && mailbox !== undefined)
           throw new CommandFailed(
-            `No calendar has the mailbox ${mailbox}; "roomgate mail list" names those that are read.`,
+            `No calendar has the mailbox ${mailbox}; "roomgate mail list" lists those that are read.`,
           );
         if (count === 0) throw none(options.mandator);
         for (const [mandatorId, some] of Map.groupBy(calendars, (calendar) => calendar.mandatorId))

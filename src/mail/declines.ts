@@ -107,7 +107,7 @@ async function decline(
   const { changeKey } = found.item;
   const taken = await claim(work, calendar, item, changeKey);
   if (taken === undefined && item.isTelling) await forgetAttempt(work, calendar, item);
-  if (taken === 'TooOften') await refused('It was declined several times a day, and is accepted again.');
+  if (taken === 'TooOften') await refused('It was declined several times a day, and was accepted again each time.');
   if (typeof taken !== 'object') return false;
   const outcome = await contain(() => found.decline(commentOf(taken, calendar.timeZone), signal));
   turn.answered();

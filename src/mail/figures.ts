@@ -31,7 +31,7 @@ const countItems = (db: Database, which: RawBuilder<unknown>) =>
 
 export const mailFigures = {
   roomgate_mail_calendars: {
-    help: 'Calendars on mail servers, by why the last reading of them failed',
+    help: 'Calendars on mail servers, by the fault of their last reading',
     label: 'fault',
     read: (db: Database) =>
       countBy(
@@ -42,7 +42,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_subscriptions: {
-    help: 'Calendars on mail servers, by the state of the subscription that is active, or else the newest',
+    help: 'Calendars on mail servers, by the state of their active or else newest subscription',
     label: 'state',
     read: (db: Database) =>
       countBy(
@@ -78,7 +78,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_subscriptions_expiring: {
-    help: 'Calendars whose subscription ends within 24 hours though it was to be renewed',
+    help: 'Calendars whose subscription ends within 24 hours although it should have been renewed',
     read: (db: Database) =>
       readNumber(
         db,
@@ -87,7 +87,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_subscriptions_silent_seconds: {
-    help: 'The longest time since anything was heard from a subscription that sends regular heartbeats',
+    help: 'The longest time without a message of a subscription that sends regular heartbeats',
     read: (db: Database) =>
       readNumber(
         db,
@@ -96,11 +96,11 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_conflicts: {
-    help: 'Items on mail servers that are not over and have no booking because something is in the way',
+    help: 'Items on mail servers that are not over and have no booking because their room is taken',
     read: (db: Database) => countItems(db, sql`item.state = 'Conflict' and upper(item.occupied) > now()`),
   },
   roomgate_mail_declined_items: {
-    help: 'Items on mail servers whose room was taken, by what their organizers were told; of the items that are still stored',
+    help: 'Items on mail servers whose room was taken, by what their organizers were told; only items that are still stored',
     label: 'state',
     read: (db: Database) =>
       countBy(
@@ -114,7 +114,7 @@ export const mailFigures = {
     read: (db: Database) => countItems(db, sql`item.state = 'Unreadable'`),
   },
   roomgate_mail_written_items: {
-    help: 'Items that are written from here into calendars of mail servers and are not over, by their state',
+    help: 'Items that were written into calendars of mail servers and are not over, by their state',
     label: 'state',
     read: (db: Database) =>
       countBy(
@@ -124,7 +124,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_writes: {
-    help: 'Writes into calendars of mail servers that were done, edits there that were put back, and edits that were taken over',
+    help: 'Items that were written into calendars of mail servers, changes there that were reverted, and changes there that their bookings followed',
     label: 'what',
     read: (db: Database) =>
       countBy(
@@ -137,7 +137,7 @@ export const mailFigures = {
       ),
   },
   roomgate_mail_echoes: {
-    help: 'Bookings that were made from items that were written from here: always 0',
+    help: 'Bookings that were made from items that roomgate itself had written: always 0',
     read: (db: Database) =>
       readNumber(
         db,

@@ -34,7 +34,7 @@ type Read<Row> = (db: Context['db'], viewer: Viewer, id: number) => Promise<Row[
 const listed = <Row>(type: ObjectRef<Types, Row>, read: Read<Row>, which: string) => ({
   type: [type] as [typeof type],
   complexity: { field: 10, multiplier: 10 },
-  description: `${which}; of all calendars together ${most.together}.`,
+  description: `${which}; for all calendars together at most ${most.together}.`,
   resolve: ({ id }: CalendarStatus, _args: object, { context, viewer }: GraphqlCall) => read(context.db, viewer, id),
 });
 
@@ -45,13 +45,13 @@ function addChange(builder: Builder) {
     values: statusValues.state,
   });
   const change = builder.objectRef<StateChange>('MailSubscriptionChange').implement({
-    description: 'A change in the life of a subscription.',
+    description: 'A state change of a subscription.',
     fields: (t) => ({
       subscriptionId: idField(t, 'mailAttempt', ({ subscriptionId }) => subscriptionId, {
         description: 'The attempt to get a subscription that this belongs to.',
       }),
-      from: t.expose('from', { type: state, nullable: true, description: 'Null: it was made.' }),
-      to: t.expose('to', { type: state, description: 'What it became.' }),
+      from: t.expose('from', { type: state, nullable: true, description: 'Null: it was created.' }),
+      to: t.expose('to', { type: state, description: 'The new state.' }),
       text: t.exposeString('text', { nullable: true, description: 'Why.' }),
       at: t.expose('at', { type: 'DateTime', description: 'When.' }),
     }),
@@ -85,7 +85,7 @@ function addSubscription(builder: Builder) {
   const { state, change } = addChange(builder);
   return builder.objectRef<CalendarStatus>('MailSubscription').implement({
     ...nodeOf('mailSubscription', ({ context, viewer }, id) => findCalendar(context.db, viewer, id)),
-    description: 'How the calendar of a room on the mail server is doing.',
+    description: 'The status of the calendar of a room on the mail server.',
     fields: (t) => ({
       ...idFields(t, 'mailSubscription', ({ id }) => id, 'The id of the calendar.'),
       resource: t.field({
@@ -93,13 +93,13 @@ function addSubscription(builder: Builder) {
         description: 'The room.',
         resolve: (calendar, _args, { context, viewer }) => getRoom(context.db, viewer, calendar),
       }),
-      mailbox: t.exposeString('mailbox', { description: 'The address of the room there.' }),
+      mailbox: t.exposeString('mailbox', { description: 'The address of the room on the mail server.' }),
       kind: t.expose('kind', { type: kind, description: 'The protocol of the mail server.' }),
       state: t.expose('state', {
         type: state,
         nullable: true,
         description:
-          'The state of the subscription that pushes, or else of the newest one; null if there has been none yet.',
+          'The state of the active subscription, or else of the newest one; null if there has been none yet.',
       }),
       stateSince: t.expose('stateSince', {
         type: 'DateTime',
@@ -117,14 +117,14 @@ function addSubscription(builder: Builder) {
       pushWorksSince: t.field({
         type: 'DateTime',
         nullable: true,
-        description: 'Since when; null while it does not.',
+        description: 'Since when; null if it does not.',
         resolve: (calendar) => (pushWorks(calendar) ? calendar.stateSince : null),
       }),
       lastPushAt: t.expose('lastPushAt', {
         type: 'DateTime',
         nullable: true,
         description:
-          'When the mail server was last heard from, with CalDav about any calendar of the tenant; null for never.',
+          'When the mail server was last heard from, with CalDav for any calendar of the tenant; null: never.',
       }),
       expiresAt: t.expose('expiresAt', {
         type: 'DateTime',
@@ -134,7 +134,7 @@ function addSubscription(builder: Builder) {
       lastReadAt: t.expose('lastReadAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'When the calendar was last read to its end; null for never.',
+        description: 'When the calendar was last read to its end; null: never.',
       }),
       nextReadAt: t.expose('nextReadAt', {
         type: 'DateTime',
@@ -142,19 +142,19 @@ function addSubscription(builder: Builder) {
       }),
       foundByPush: t.exposeInt('foundByPush', { description: 'Changes that were found after a notification.' }),
       foundByPoll: t.exposeInt('foundByPoll', {
-        description: 'Changes that were found by polling alone: many of them mean that push does not work.',
+        description: 'Changes that were found only by polling: many of them mean that push does not work.',
       }),
       fault: t.expose('fault', {
         type: fault,
         nullable: true,
-        description: 'Why the last reading failed; null when it went well.',
+        description: 'Why the last reading failed; null if it succeeded.',
       }),
       conflictCount: t.exposeInt('conflictCount', {
-        description: 'Items that are not over and have no booking because something is in the way.',
+        description: 'Items that are not over and have no booking because their room is taken.',
       }),
       conflicts: t.field(listed(conflict, listConflictsOf, `The first ${most.conflicts} of them`)),
       declinedCount: t.exposeInt('declinedCount', {
-        description: 'Items that are not over and were declined on the mail server because something was in the way.',
+        description: 'Items that are not over and were declined on the mail server because their room was taken.',
       }),
       declined: t.field(listed(conflict, listDeclinedOf, `The first ${most.conflicts} of them`)),
       unreadableCount: t.exposeInt('unreadableCount', {
@@ -163,10 +163,10 @@ function addSubscription(builder: Builder) {
       unreadable: t.field(listed(unreadable, listUnreadableOf, `The newest ${most.unreadable} of them`)),
       writingFault: t.exposeString('writingFault', {
         nullable: true,
-        description: 'Why the calendar cannot be written, as long as that lasts.',
+        description: 'Why the calendar cannot be written at the moment.',
       }),
       unwrittenCount: t.exposeInt('unwrittenCount', {
-        description: 'Items that are not over and do not stand in the calendar as they are booked.',
+        description: 'Items that are not over and are not in the calendar as they are booked.',
       }),
       unwritten: t.field(listed(unwritten, listUnwrittenOf, `The first ${most.unwritten} of them`)),
       history: t.field(
@@ -186,13 +186,13 @@ function addReading(builder: Builder, subscription: SubscriptionType): void {
         types: [Forbidden, LimitExceeded, NotFound],
         union: {
           name: 'ReadMailSubscriptionResult',
-          description: 'The calendar before it is read, or why it is not.',
+          description: 'The calendar before it is read, or why the request was refused.',
         },
       },
       args: {
         id: idArgument(t.arg, 'mailSubscription', { required: true, description: 'The id of the calendar.' }),
       },
-      description: `Has a worker read a calendar at once, also one that waits after a fault, except Throttled ones, and try again what could not be written there; ${mostReadingsPerMinute} times a minute at most. For Admins.`,
+      description: `Has a worker read a calendar at once, also one that waits after a fault other than Throttled, and retry what could not be written; at most ${mostReadingsPerMinute} times a minute. For Admins.`,
       resolve: (_root, { id }, call) => readCalendarNow(call.context, call, id),
     }),
   );
@@ -219,7 +219,7 @@ export const addTypes: AddTypes = (builder) => {
       type: subscription,
       nullable: true,
       complexity: { field: 20, multiplier: 1 },
-      description: 'How its calendar on the mail server is doing, for Admins; null if it has none.',
+      description: 'The status of its calendar on the mail server, for Admins; null if it has none.',
       resolve: async ({ id }, _args, { context, viewer }) => (await findCalendarOf(context.db, viewer, id)) ?? null,
     }),
   );
@@ -228,7 +228,7 @@ export const addTypes: AddTypes = (builder) => {
       type: [subscription],
       complexity: { field: 1_000, multiplier: 10 },
       description:
-        'How the calendars of the tenant on its mail server are doing, by the names of their rooms; none without one. For Admins.',
+        "The status of the tenant's calendars on its mail server, by the names of their rooms; empty without a mail server. For Admins.",
       resolve: (_root, _args, { context, viewer }) => overseeCalendars(context.db, viewer),
     }),
   );

@@ -19,30 +19,30 @@ const fewChanges = 5;
 const olderThan = (at: Date | null, milliseconds: number) => at !== null && Date.now() - at.getTime() > milliseconds;
 
 const toGrant: Record<ServerKind, string> = {
-  Ews: 'See that the mailbox exists, give the account of MailServer the RBAC role ApplicationImpersonation for it, and see that its password is right and EWS is enabled.',
+  Ews: 'Check that the mailbox exists, that the account of MailServer has the RBAC role ApplicationImpersonation for it, that its password is right and that EWS is enabled.',
   Graph:
-    'See that the mailbox exists, grant the application Calendars.Read for it (an application permission), and see that its ClientSecret has not expired.',
-  CalDav: 'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
+    'Check that the mailbox exists, that the application has Calendars.Read for it (an application permission), and that its ClientSecret has not expired.',
+  CalDav: 'Check that the calendar exists, that the account of MailServer may read it, and that its password is right.',
   Google:
-    'See that the calendar exists and is shared with the service account of MailServer (ACL: make changes to events), and that its key was not revoked.',
-  ICalendar: 'See that the calendar is published at the Url of Calendars, and to whom.',
+    'Check that the calendar exists, that it is shared with the service account of MailServer (ACL: make changes to events), and that its key was not revoked.',
+  ICalendar: 'Check that the calendar is published at the Url of Calendars, and for whom.',
 };
 /** Mentions the command, as the pauses after faults grow to hours. */
-const again = 'It is tried again by itself, at once with "roomgate mail read".';
+const again = 'It is retried automatically, or at once with "roomgate mail read".';
 const refused =
-  'Correct the account in MailServer and restart the workers, which then try at once. Otherwise they try by themselves after that time; "roomgate mail read" does not shorten it.';
+  'Correct the account in MailServer and restart the workers, which then retry at once. Otherwise they retry after that time; "roomgate mail read" does not shorten it.';
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
-  Unreachable: `See that Url of MailServer is right, the mail server runs, and this machine reaches it. ${again}`,
-  Throttled: 'Nothing is to be done at once; if it stays, raise the limits of this account on the mail server.',
-  StateLost: 'It is read anew by itself; if it stays, look into the log.',
-  Unreadable: 'See that Url of MailServer leads to the mail server and to nothing before it, such as a login page.',
-  TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
+  Unreachable: `Check that Url of MailServer is right, that the mail server runs, and that this machine reaches it. ${again}`,
+  Throttled: 'No action is needed at first; if this persists, raise the limits of this account on the mail server.',
+  StateLost: 'It is read again from the beginning automatically; if this persists, look into the log.',
+  Unreadable: 'Check that Url of MailServer leads to the mail server itself, and not to a login page or the like.',
+  TooLarge: 'Lower PastDays and FutureDays of MailServer, or remove items from the calendar.',
 };
 
 /** Remedies for an Unreachable server that has answered: the network is not the cause. */
 const answered = {
   wrongAddress: `The mail server answers, but not for this calendar: correct Url of MailServer, or the Mailbox of the room. ${again}`,
-  failure: `The mail server answers that it fails: look into its log. ${again}`,
+  failure: `The mail server answers with a failure: look into its log. ${again}`,
 };
 
 function remedyOf({ kind, fault, faultUntil }: CalendarStatus): string {
@@ -52,7 +52,7 @@ function remedyOf({ kind, fault, faultUntil }: CalendarStatus): string {
   return fault.status >= 500 ? answered.failure : answered.wrongAddress;
 }
 
-const whatKills = `The log of the worker tells what ended it ("uncaught", or the kernel: out of memory). Take what was put into this calendar last out of it. ${again}`;
+const whatKills = `The log of the worker shows what ended it ("uncaught", or the kernel: out of memory). Remove what was last added to this calendar. ${again}`;
 
 function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   const { fault, lastReadAt, dirtySince, deaths, reading } = calendar;
@@ -68,23 +68,23 @@ function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
   if (reading && olderThan(dirtySince, 5 * minute))
     return {
       level: 'warning',
-      text: `has been read since ${since(new Date(reading.since))} and is not at its end, with ${reading.items} items so far`,
-      remedy: 'Nothing needs to be done: reading a large calendar from a slow mail server takes time.',
+      text: `is still being read: the reading began at ${since(new Date(reading.since))} and has ${reading.items} items so far`,
+      remedy: 'No action is needed: reading a large calendar from a slow mail server takes time.',
     };
   if (olderThan(dirtySince, 5 * minute))
     return {
       level: 'warning',
       text: `changes since ${since(dirtySince)} have not been read`,
-      remedy: 'See that a worker runs (Role=All or Role=Worker), and look into its log.',
+      remedy: 'Check that a worker runs (Role=All or Role=Worker), and look into its log.',
     };
   return undefined;
 }
 
 const noPush: Record<ServerKind, string> = {
-  Ews: 'See that Exchange reaches the callback URL: proxy of EWS (web.config), certificate, firewall; its event log has ids 6 and 7 of MSExchange Web Services.',
-  Graph: 'See that Microsoft 365 reaches the callback URL: public name, certificate, firewall.',
-  CalDav: 'Let the mail server send its changes to the URL of "roomgate mail callback".',
-  Google: 'See that Google reaches the callback URL: public name, https with a certificate that is valid, firewall.',
+  Ews: 'Check that Exchange can reach the callback URL: proxy of EWS (web.config), certificate, firewall; its event log has ids 6 and 7 of MSExchange Web Services.',
+  Graph: 'Check that Microsoft 365 can reach the callback URL: public name, certificate, firewall.',
+  CalDav: 'Have the mail server send its changes to the URL of "roomgate mail callback".',
+  Google: 'Check that Google can reach the callback URL: public name, https with a valid certificate, firewall.',
   ICalendar: '',
 };
 
@@ -102,10 +102,10 @@ function pushTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
     const why = state === null ? '' : ` (${state} since ${since(stateSince)}${reason})`;
     return {
       level: 'warning',
-      text: isNew ? `has no push yet${why}` : `push does not work${why}; changes are found by asking`,
+      text: isNew ? `has no push yet${why}` : `push does not work${why}; changes are found by polling`,
       remedy:
         isNew && kind !== 'CalDav'
-          ? 'It is asked for by itself; a worker must run.'
+          ? 'It is requested automatically; a worker must run.'
           : [noPush[kind], ...(state === 'Failed' ? [again] : [])].join(' '),
     };
   }
@@ -165,7 +165,7 @@ function summarise(kind: ServerKind, calendars: readonly CalendarStatus[]): stri
     instants.length === 0
       ? 'none was read yet'
       : `${unread > 0 ? `${unread} never read, the others` : 'all'} read since ${since(new Date(Math.min(...instants)))}`,
-    `changes by push ${sum(({ foundByPush }) => foundByPush)}, by asking ${sum(({ foundByPoll }) => foundByPoll)}`,
+    `changes by push ${sum(({ foundByPush }) => foundByPush)}, by polling ${sum(({ foundByPoll }) => foundByPoll)}`,
   ].join(', ');
 }
 
@@ -197,7 +197,7 @@ function examineTenant(
     check: 'Calendar',
     level,
     text: `${mandator}: ${more} more have problems`,
-    remedy: '"roomgate mail list" names them.',
+    remedy: '"roomgate mail list" lists them.',
   };
   return [{ check: 'Mail', level, text }, ...told, ...(more > 0 ? [rest] : [])];
 }
@@ -212,9 +212,9 @@ function examineUnset(
     .map(([mandator, { length }]) => ({
       check: 'Mail',
       level: 'warning',
-      text: `${mandator}: ${length} ${length === 1 ? 'calendar is' : 'calendars are'} kept for a mail server that is not set here`,
+      text: `${mandator}: ${length} ${length === 1 ? 'calendar is' : 'calendars are'} stored for a mail server that is not set here`,
       remedy:
-        'The settings of the worker are others than those of this shell: run the doctor with the same variables and the same appsettings.json. If MailServer was taken away on purpose, a worker must run to retire them.',
+        'The worker has other settings than this shell: run the doctor with the same variables and the same appsettings.json. If MailServer was removed on purpose, run a worker, which then retires the calendars.',
     }));
 }
 

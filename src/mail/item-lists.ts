@@ -44,7 +44,7 @@ export type UnreadableItem = {
   since: Date;
 };
 
-/** An item that does not stand in the calendar as it is booked: it was changed there too often, or the mail server refuses it or fails at it. */
+/** An item that is not in the calendar as it is booked: it was changed there too often, or the mail server refuses it or fails at it. */
 export type UnwrittenItem = {
   calendarId: number;
   bookingId: number;
@@ -60,7 +60,7 @@ export type UnwrittenItem = {
 /** The most entries of each list: for one calendar, and for all of them `together`. */
 export const most = { conflicts: 100, unreadable: 100, unwritten: 100, changes: 20, together: 10_000 };
 
-/** Whether the row `row` of mail_writing is of an item that does not stand in the calendar as it is booked. */
+/** Whether the row `row` of mail_writing is of an item that is not in the calendar as it is booked. */
 export const isUnwritten = sql<boolean>`row.state in ('Conflict', 'Failed') and row.ends_at > now()`;
 
 /** The calendar of a list. */
@@ -145,7 +145,7 @@ export async function listUnreadable(db: Database, calendars: readonly AskedCale
   return rows;
 }
 
-/** Lists the items of each calendar that do not stand in it as they are booked, the earliest first. */
+/** Lists the items of each calendar that are not in it as they are booked, the earliest first. */
 async function listUnwritten(db: Database, calendars: readonly AskedCalendar[]): Promise<UnwrittenItem[]> {
   const { rows } = await sql<UnwrittenItem>`
     select item.calendar_id as "calendarId", item.booking_id::float8 as "bookingId", item.starts_at as start,

@@ -15,8 +15,8 @@ function conflictTrouble({ conflictCount }: CalendarStatus): CalendarTrouble | u
   if (conflictCount === 0) return undefined;
   return {
     level: 'warning',
-    text: `${conflictCount} ${conflictCount === 1 ? 'item is' : 'items are'} not booked, as something is in the way`,
-    remedy: '"roomgate mail list --json" names them; they are booked as soon as the room is free.',
+    text: `${conflictCount} ${conflictCount === 1 ? 'item is' : 'items are'} not booked, because the room is taken`,
+    remedy: '"roomgate mail list --json" lists them; they are booked as soon as the room is free.',
   };
 }
 
@@ -31,9 +31,9 @@ function unreadableTrouble(
   const more = count - named.length;
   return {
     level: 'warning',
-    text: `${count} ${count === 1 ? 'item is' : 'items are'} not booked, as ${count === 1 ? 'it' : 'they'} cannot be read: ${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`,
+    text: `${count} ${count === 1 ? 'item is' : 'items are'} not booked, because ${count === 1 ? 'it' : 'they'} cannot be read: ${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`,
     remedy:
-      '"roomgate mail list" names them. Change or delete them in the calendar; what can be read again is booked by itself.',
+      '"roomgate mail list" lists them. Change or delete them in the calendar; items that become readable are booked automatically.',
   };
 }
 
@@ -43,7 +43,7 @@ function untoldTrouble({ untoldCount: count, untoldReason }: CalendarStatus): Ca
     level: 'warning',
     text: `${count} of them ${count === 1 ? 'is' : 'are'} not declined there: ${untoldReason}`,
     remedy:
-      'Tell their organizers; "roomgate mail list --json" names the items. Or set DeclineConflicts of the resource to false.',
+      'Tell their organizers; "roomgate mail list --json" lists the items. Or set DeclineConflicts of the resource to false.',
   };
 }
 
@@ -57,14 +57,14 @@ export function writingTrouble({
       level: 'warning',
       text: `cannot be written: ${writingFault}`,
       remedy:
-        'Set CalendarWriting of the resource to Off and DeclineConflicts to false, or let the account of MailServer write into it where docs/mail-servers.md says that such calendars are written. It is tried again by itself.',
+        'Set CalendarWriting of the resource to Off and DeclineConflicts to false, or allow the account of MailServer to write into the calendar, if docs/mail-servers.md says that its kind can be written. It is retried automatically.',
     };
   if (unwrittenCount === 0) return undefined;
   return {
     level: 'warning',
-    text: `${unwrittenCount} ${unwrittenCount === 1 ? 'item is' : 'items are'} not as it was written: ${unwrittenReason}`,
+    text: `${unwrittenCount} ${unwrittenCount === 1 ? 'item is not' : 'items are not'} in the calendar as written: ${unwrittenReason}`,
     remedy:
-      'Ask who changes it there to change the booking instead; "roomgate mail list --json" names them. It is tried again by itself.',
+      'Ask those who change them there to change the booking instead; "roomgate mail list --json" lists the items. It is retried automatically.',
   };
 }
 

@@ -6,11 +6,11 @@ import { type Decline, type MailConflict, statusValues, type UnreadableItem, typ
 function addDecline(builder: Builder) {
   const state = builder.enumType('MailDeclineState', {
     description:
-      'It waits to be declined; its organizer was told; nobody has invited the room; the mail server has no means; it refuses.',
+      'It waits to be declined; its organizer was told; nobody has invited the room; the mail server cannot decline; the mail server refuses.',
     values: statusValues.declineStates,
   });
   return builder.objectRef<Decline>('MailDecline').implement({
-    description: 'What the organizer of a conflict was told by the mail server.',
+    description: 'What the mail server told the organizer of a conflict.',
     fields: (t) => ({
       state: t.expose('state', { type: state, description: 'Whether it was declined there.' }),
       at: t.expose('at', { type: 'DateTime', nullable: true, description: 'Since when; null while it waits.' }),
@@ -22,9 +22,9 @@ function addDecline(builder: Builder) {
 export function addConflict(builder: Builder) {
   const decline = addDecline(builder);
   return builder.objectRef<MailConflict>('MailConflict').implement({
-    description: 'An item of the mail server that has no booking, because its room is taken.',
+    description: 'An item of the mail server that has no booking because its room is taken.',
     fields: (t) => ({
-      subject: t.exposeString('subject', { nullable: true, description: 'What it is about.' }),
+      subject: t.exposeString('subject', { nullable: true, description: 'The subject.' }),
       start: t.expose('start', { type: 'DateTime', description: 'When it begins.' }),
       end: t.expose('end', { type: 'DateTime', description: 'When it ends.' }),
       uid: t.exposeString('uid', {
@@ -42,12 +42,12 @@ export function addConflict(builder: Builder) {
       }),
       bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, {
         nullable: true,
-        description: 'The booking that is in the way; null when the room has just become free.',
+        description: 'The booking in the way; null if the room has become free.',
       }),
       decline: t.expose('decline', {
         type: decline,
         nullable: true,
-        description: 'What its organizer was told; null where conflicts are not declined.',
+        description: 'What its organizer was told; null if conflicts are not declined.',
       }),
     }),
   });
@@ -55,11 +55,11 @@ export function addConflict(builder: Builder) {
 
 export function addUnreadable(builder: Builder) {
   return builder.objectRef<UnreadableItem>('MailUnreadableItem').implement({
-    description: 'An item of the mail server that has no booking, because it cannot be read.',
+    description: 'An item of the mail server that has no booking because it cannot be read.',
     fields: (t) => ({
       uid: t.exposeString('uid', {
         nullable: true,
-        description: 'Its UID (RFC 5545); null where that cannot be read either.',
+        description: 'Its UID (RFC 5545); null if that cannot be read either.',
       }),
       itemId: t.exposeString('itemId', { description: 'Its id on the mail server.' }),
       reason: t.exposeString('reason', { nullable: true, description: 'Why it cannot be read.' }),
@@ -70,20 +70,20 @@ export function addUnreadable(builder: Builder) {
 
 export function addUnwritten(builder: Builder) {
   const cause = builder.enumType('MailUnwrittenCause', {
-    description: 'Somebody changes or deletes it there again and again, or the mail server refuses it or fails at it.',
+    description: 'It is changed or deleted there again and again, the mail server refuses it, or requests for it fail.',
     values: statusValues.cause,
   });
   return builder.objectRef<UnwrittenItem>('MailUnwrittenItem').implement({
-    description: 'A booking that does not stand in the calendar on the mail server as it is booked.',
+    description: 'A booking whose item is not in the calendar as it is booked.',
     fields: (t) => ({
-      bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, { description: 'What is booked.' }),
+      bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, { description: 'The booking.' }),
       start: t.expose('start', {
         type: 'DateTime',
         description: 'When its item begins; it is written from setup to teardown.',
       }),
       end: t.expose('end', { type: 'DateTime', description: 'When its item ends.' }),
-      cause: t.expose('cause', { type: cause, description: 'Why it is not written.' }),
-      reason: t.exposeString('reason', { description: 'Why, for people.' }),
+      cause: t.expose('cause', { type: cause, description: 'The reason.' }),
+      reason: t.exposeString('reason', { description: 'The reason, for people.' }),
       nextTryAt: t.expose('nextTryAt', { type: 'DateTime', description: 'When it is tried again.' }),
     }),
   });

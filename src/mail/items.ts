@@ -97,7 +97,7 @@ function passOver(
 ): Pick<MailItem, 'state' | 'reason'> | undefined {
   if (item.isCancelled) return { state: 'Gone', reason: 'It is cancelled.' };
   if (item.response === 'Declined') return { state: 'Gone', reason: 'The room has declined it.' };
-  if (ownOf(item, mandatorUid)) return { state: 'PassedOver', reason: 'It is a booking of our own.' };
+  if (ownOf(item, mandatorUid)) return { state: 'PassedOver', reason: 'It is one of our own bookings.' };
   const fault = faultOf(instants);
   if (fault !== undefined) return { state: 'Unreadable', reason: fault };
   if (item.shownAs === 'Free') return { state: 'PassedOver', reason: 'It is shown as free.' };

@@ -43,7 +43,7 @@ export function believe(
   if (lacking.length > fewItems && lacking.length * 2 > alive.length)
     throw new ServerFault(
       'Unreadable',
-      `It lacks ${lacking.length} of the ${alive.length} items that it had, so nothing is changed; "roomgate mail read --whole" takes it as it is.`,
+      `It lacks ${lacking.length} of its previous ${alive.length} items, so nothing is changed; "roomgate mail read --whole" accepts it as it is.`,
     );
   const before = new Set(missingItems);
   const missing = new Set(lacking.map(({ id }) => id).filter((id) => !before.has(id)));

@@ -15,7 +15,7 @@ import { calendarRecord, example, toCalendarRecord } from './wire.ts';
 
 const path = '/v1.0/mail-subscriptions';
 const params = z.object({ id: id('mailSubscription', 'The id of the calendar.') });
-const forAdmins = { 403: 'Only an Admin sees how the calendars of the mail server are doing.' };
+const forAdmins = { 403: 'Only an Admin may see the status of the calendars on the mail server.' };
 /** As many as a tenant may have resources. */
 const mostCalendars = 10_000;
 
@@ -30,7 +30,7 @@ export const routes: Route[] = [
     path,
     summary: 'List the calendars on the mail server',
     description:
-      'How the calendars of the tenant on its mail server are doing, by the names of their rooms, all on one page: when each was last read, why it could not be read, which of its items have no booking, and which bookings are missing in it. Empty without a mail server. For Admins.',
+      "The status of the tenant's calendars on its mail server, by the names of their rooms, all on one page: when each was last read, why it could not be read, which of its items have no booking, and which bookings are missing in it. Empty without a mail server. For Admins.",
     answers: {
       200: pageAnswer('The calendars.', listOf(calendarRecord, 'MailSubscriptionList', mostCalendars), example),
     },
@@ -43,7 +43,7 @@ export const routes: Route[] = [
   route({
     method: 'GET',
     path: `${path}/:id`,
-    summary: 'Read how a calendar on the mail server is doing',
+    summary: 'Read the status of a calendar on the mail server',
     params,
     answers: { 200: { description: 'The calendar.', body: calendarRecord, example, headers: ['ETag'] } },
     problems: forAdmins,
@@ -55,8 +55,8 @@ export const routes: Route[] = [
   route({
     method: 'POST',
     path: `${path}/:id/read`,
-    summary: 'Read a calendar on the mail server now',
-    description: `Has a worker read it at once, also one that waits after a fault, except Throttled ones, whose time the mail server has set, and try again what could not be written there. ${mostReadingsPerMinute} times a minute at most. For Admins.`,
+    summary: 'Have a calendar on the mail server read now',
+    description: `Has a worker read it at once, also if it waits after a fault other than Throttled, and retry what could not be written. At most ${mostReadingsPerMinute} times a minute. For Admins.`,
     params,
     answers: {
       200: { description: 'It is about to be read: `LastReadAt` changes once it is.', body: calendarRecord, example },

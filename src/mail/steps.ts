@@ -92,7 +92,7 @@ export async function readStep(
 
 type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'unchanged' | 'isSlice' | 'restarts'>;
 
-/** Keeps a step that is not the last. The reading goes on soon, or after the pause of its fault. @throws Overtaken */
+/** Keeps a step that is not the last. The reading continues soon, or after the pause of its fault. @throws Overtaken */
 export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<void> {
   const { mandatorId, id, marks, dirtyBy, continuation } = calendar;
   const { window, pages, isAnew, fault } = step;

@@ -186,7 +186,7 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   if (!(step.fault instanceof ServerFault) && isOutage(step.fault)) throw step.fault;
   if (step.fault === undefined || hasAnswered(step.fault)) turn.answered();
   if (step.fault instanceof ServerFault && step.fault.fault === 'Throttled') turn.throttled();
-  // Pages that came before the turn ended are kept; the next turn goes on from there.
+  // Pages that came before the turn ended are kept; the next turn continues from there.
   if (turn.signal.aborted && step.pages.length > 0) delete step.fault;
   else if (turn.isCutShort() && !isComplete(step))
     return await putOff(work, { mandatorId: calendar.mandatorId, calendarId: calendar.id }, cutAgainMs * jitter());

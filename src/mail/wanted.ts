@@ -1,4 +1,4 @@
-/** The calendars that are written, and the bookings that should stand in them. */
+/** The calendars that are written, and the bookings that should be in them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
@@ -67,7 +67,7 @@ export async function listToWrite(db: Database): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** A booking that should stand in the calendar, and what is needed to change it. */
+/** A booking that should be in the calendar, and what is needed to change it. */
 export type WantedBooking = WantedItem & FollowingBooking;
 
 /** The bookings that occupy the room in the coming days. */

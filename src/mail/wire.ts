@@ -7,59 +7,59 @@ const decline = z
   .object({
     State: z.enum(statusValues.declineStates).meta({
       description:
-        'It waits to be declined; its organizer was told; nobody has invited the room; the mail server has no means; it refuses.',
+        'It waits to be declined; its organizer was told; nobody has invited the room; the mail server cannot decline; the mail server refuses.',
     }),
     At: maybeInstant('Since when; null while it waits.'),
     Reason: maybeText(500, 'Why its organizer was not told.'),
   })
-  .meta({ id: 'MailDecline', description: 'What the organizer of a conflict was told by the mail server.' });
+  .meta({ id: 'MailDecline', description: 'What the mail server told the organizer of a conflict.' });
 
 const conflict = z
   .object({
-    Subject: maybeText(4_000, 'What it is about.'),
+    Subject: maybeText(4_000, 'The subject.'),
     Start: instant('When it begins.'),
     End: instant('When it ends.'),
     Uid: maybeText(2_000, 'Its UID (RFC 5545), which the occurrences of a series share.'),
     Reason: maybeText(500, 'Why it is not booked.'),
     OrganizerName: maybeText(500, 'Its organizer as the mail server names them, for private items too.'),
     OrganizerEmail: maybeText(500, 'Their mail address.'),
-    BookingId: maybeId('booking', 'The booking that is in the way; null when the room has just become free.'),
+    BookingId: maybeId('booking', 'The booking in the way; null if the room has become free.'),
     Decline: decline
       .nullable()
-      .meta({ description: 'What its organizer was told; null where conflicts are not declined.' }),
+      .meta({ description: 'What its organizer was told; null if conflicts are not declined.' }),
   })
   .meta({
     id: 'MailConflict',
-    description: 'An item of the mail server that has no booking, because its room is taken.',
+    description: 'An item of the mail server that has no booking because its room is taken.',
   });
 
 const unreadable = z
   .object({
-    Uid: maybeText(2_000, 'Its UID (RFC 5545); null where that cannot be read either.'),
+    Uid: maybeText(2_000, 'Its UID (RFC 5545); null if that cannot be read either.'),
     ItemId: text(2_000, 'Its id on the mail server.'),
     Reason: maybeText(500, 'Why it cannot be read.'),
     Since: instant('Since when.'),
   })
   .meta({
     id: 'MailUnreadableItem',
-    description: 'An item of the mail server that has no booking, because it cannot be read.',
+    description: 'An item of the mail server that has no booking because it cannot be read.',
   });
 
 const unwritten = z
   .object({
-    BookingId: id('booking', 'What is booked.'),
+    BookingId: id('booking', 'The booking.'),
     Start: instant('When its item begins; it is written from setup to teardown.'),
     End: instant('When its item ends.'),
     Cause: z.enum(statusValues.cause).meta({
       description:
-        'Somebody changes or deletes it there again and again, or the mail server refuses it or fails at it.',
+        'It is changed or deleted there again and again, the mail server refuses it, or requests for it fail.',
     }),
-    Reason: text(500, 'Why, for people.'),
+    Reason: text(500, 'The reason, for people.'),
     NextTryAt: instant('When it is tried again.'),
   })
   .meta({
     id: 'MailUnwrittenItem',
-    description: 'A booking that does not stand in the calendar on the mail server as it is booked.',
+    description: 'A booking whose item is not in the calendar as it is booked.',
   });
 
 const fault = z
@@ -74,47 +74,52 @@ export const calendarRecord = z
     Id: id('mailSubscription', 'The id of the calendar.'),
     ResourceId: id('resource', 'The room.'),
     ResourceName: text(200, 'Its name.'),
-    Mailbox: text(500, 'The address of the room there.'),
+    Mailbox: text(500, 'The address of the room on the mail server.'),
     Kind: z.enum(statusValues.kind).meta({ description: 'The protocol of the mail server.' }),
     State: z.enum(statusValues.state).nullable().meta({
-      description:
-        'The state of the subscription that pushes, or else of the newest one; null if there has been none yet.',
+      description: 'The state of the active subscription, or else of the newest one; null if there has been none yet.',
     }),
     StateSince: maybeInstant('Since when it is in this state.'),
     StateText: maybeText(1_000, 'The last failure of the subscription.'),
     PushWorks: flag('Whether the mail server pushes changes; otherwise they are found by polling.'),
-    LastPushAt: maybeInstant('When the mail server was last heard from; null for never.'),
+    LastPushAt: maybeInstant('When the mail server was last heard from; null: never.'),
     ExpiresAt: maybeInstant('When the subscription ends unless it is renewed; null if it does not end.'),
-    LastReadAt: maybeInstant('When the calendar was last read to its end; null for never.'),
+    LastReadAt: maybeInstant('When the calendar was last read to its end; null: never.'),
     NextReadAt: instant('When it is read next, unless a notification comes before.'),
     FoundByPush: count('Changes that were found after a notification.'),
-    FoundByPoll: count('Changes that were found by polling alone: many of them mean that push does not work.'),
-    Fault: fault.nullable().meta({ description: 'Why the last reading failed; null when it went well.' }),
-    ConflictCount: count('Items that are not over and have no booking because something is in the way.'),
+    FoundByPoll: count('Changes that were found only by polling: many of them mean that push does not work.'),
+    Fault: fault.nullable().meta({ description: 'Why the last reading failed; null if it succeeded.' }),
+    ConflictCount: count('Items that are not over and have no booking because their room is taken.'),
     Conflicts: z
       .array(conflict)
       .max(most.conflicts)
-      .meta({ description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.` }),
-    DeclinedCount: count(
-      'Items that are not over and were declined on the mail server because something was in the way.',
-    ),
+      .meta({
+        description: `The first ${most.conflicts} of them; for all calendars together at most ${most.together}.`,
+      }),
+    DeclinedCount: count('Items that are not over and were declined on the mail server because their room was taken.'),
     Declined: z
       .array(conflict)
       .max(most.conflicts)
-      .meta({ description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.` }),
+      .meta({
+        description: `The first ${most.conflicts} of them; for all calendars together at most ${most.together}.`,
+      }),
     UnreadableCount: count('Items that have no booking because they cannot be read.'),
     Unreadable: z
       .array(unreadable)
       .max(most.unreadable)
-      .meta({ description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.` }),
-    WritingFault: maybeText(500, 'Why the calendar cannot be written, as long as that lasts.'),
-    UnwrittenCount: count('Items that are not over and do not stand in the calendar as they are booked.'),
+      .meta({
+        description: `The newest ${most.unreadable} of them; for all calendars together at most ${most.together}.`,
+      }),
+    WritingFault: maybeText(500, 'Why the calendar cannot be written at the moment.'),
+    UnwrittenCount: count('Items that are not over and are not in the calendar as they are booked.'),
     Unwritten: z
       .array(unwritten)
       .max(most.unwritten)
-      .meta({ description: `The first ${most.unwritten} of them; of all calendars together ${most.together}.` }),
+      .meta({
+        description: `The first ${most.unwritten} of them; for all calendars together at most ${most.together}.`,
+      }),
   })
-  .meta({ id: 'MailSubscription', description: 'How the calendar of a room on the mail server is doing.' });
+  .meta({ id: 'MailSubscription', description: 'The status of the calendar of a room on the mail server.' });
 
 const [ofDecline, ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = [
   recordOf(decline),

@@ -1,5 +1,5 @@
 /**
- * Writes bookings into the calendars of their rooms. The bookings say which items should stand there, the rows of mail_writing
+ * Writes bookings into the calendars of their rooms. The bookings say which items should be there, the rows of mail_writing
  * which do; a job writes the difference. A row becomes Writing or Deleting before the mail server is asked, so if the worker
  * dies, the next job looks up the outcome first.
  */

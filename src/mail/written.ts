@@ -1,4 +1,4 @@
-/** Compares the items that stand in a calendar with the bookings that should, and decides what to write. Pure, but for the dice of pauses. */
+/** Compares the items in a calendar with the bookings that should be there, and decides what to write. Pure, except for random pauses. */
 import { createHash } from 'node:crypto';
 import { backOff } from '../flow/retry.ts';
 import { cutText, type RemoteItem, type Write, type WriteOutcome, type WrittenItem } from '../mail-servers/service.ts';
@@ -18,7 +18,7 @@ const busy = 'Belegt';
 
 export type WritingMode = 'Off' | 'Busy' | 'Full';
 
-/** A booking that should stand in the calendar, from its setup to its teardown. */
+/** A booking that should be in the calendar, from its setup to its teardown. */
 export type WantedItem = {
   bookingId: number;
   start: Date;
@@ -122,7 +122,7 @@ const nowhere = { nativeId: null, changeKey: null, told: false };
 const fresh = { putBacks: 0, putBacksSince: null, generation: 1, lostGenerations: [], failures: 0, ...nowhere };
 const settled = { notBefore: null, reason: null };
 
-/** The row of an item that stands in the calendar but is unknown here, for example after a restore; it is then looked up. */
+/** The row of an item that is in the calendar but unknown here, for example after a restore; it is then looked up. */
 export const strayRow = (mark: Pick<WrittenRow, 'bookingId' | 'generation'>, item: RemoteItem): WrittenRow => ({
   ...fresh,
   ...settled,
@@ -138,7 +138,7 @@ export const strayRow = (mark: Pick<WrittenRow, 'bookingId' | 'generation'>, ite
 export const isInDoubt = ({ state }: Pick<WrittenRow, 'state'>): boolean =>
   state === 'Doubtful' || state === 'Overruled';
 
-/** Whether it is unknown what stands in the calendar. */
+/** Whether the content of the calendar is unknown. */
 export const isUnsettled = (row: WrittenRow): boolean =>
   row.state === 'Writing' || row.state === 'Deleting' || isInDoubt(row);
 
@@ -289,7 +289,7 @@ export function settle(
   }
   if (row.state === 'Writing' && row.nativeId === null)
     return { ...(mayDouble ? adopt(row, row.generation + 1) : row), state: 'Absent' };
-  // If the item was never known to stand there, nobody has deleted it.
+  // If the item was never known to be there, nobody has deleted it.
   const isTaken = row.state === 'Overruled' || (row.state !== 'Deleting' && row.nativeId !== null);
   return wanted && isTaken ? putBack(without(row), now) : without(row);
 }

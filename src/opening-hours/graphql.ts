@@ -31,14 +31,14 @@ type Records = ReturnType<typeof addRecords>;
 const whenArguments = (t: ArgBuilder<Types>) => ({
   from: t({
     type: 'Date',
-    description: 'The first local date; today in the zone used when left out.',
+    description: 'The first local date; by default today, in the zone used.',
   }),
   to: t({
     type: 'Date',
-    description: 'The last local date, at most the 366th; six days after `from` when left out.',
+    description: 'The last local date, at most 366 days in all; by default six days after `from`.',
   }),
   timezoneLocationId: idArgument(t, 'location', {
-    description: 'The location whose time zone is used, instead of that of the person who asks.',
+    description: "The location whose time zone is used instead of the caller's.",
   }),
 });
 
@@ -48,7 +48,7 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
       type: ofResource,
       args: whenArguments(t.arg),
       complexity: { field: 50, multiplier: 1 },
-      description: 'When it is open, in clock times of the zone of the person who asks, and in UTC.',
+      description: "When it is open, computed with the clocks of the caller's time zone, in UTC.",
       resolve: async ({ id }, when, { context, viewer }) =>
         wire.toResourceHours(await hours.getHoursOf(context.db, viewer, id, given(when))),
     }),
@@ -65,28 +65,28 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
         },
         // The whole answer is computed, whichever members the query selects.
         complexity: 500,
-        description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
+        description: 'When the resources of a location are open: clock times, converted to UTC.',
         resolve: async (_root, { locationId, ...when }, { context, viewer }) =>
           wire.toOpeningHours(await hours.listForLocation(context.db, viewer, locationId, given(when))),
       }),
       openingRules: t.field({
         type: ownRules,
         args: { resourceId },
-        description: 'The weekly hours that a resource has itself; for Admins.',
+        description: 'The weekly hours of the resource itself; for Admins.',
         resolve: async (_root, { resourceId }, { context, viewer }) =>
           wire.toOwnRules(await hours.getRules(context.db, viewer, { resourceId })),
       }),
       openingExceptions: t.field({
         type: ownExceptions,
         args: { resourceId },
-        description: 'The dates on which a resource itself has other hours; for Admins.',
+        description: 'The dates on which the resource itself has other hours; for Admins.',
         resolve: async (_root, { resourceId }, { context, viewer }) =>
           wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, { resourceId })),
       }),
       locationOpeningRules: t.field({
         type: ownRules,
         args: { locationId },
-        description: 'The weekly hours of a location, for resources that have none themselves; for Admins.',
+        description: 'The weekly hours of a location, for resources without their own; for Admins.',
         resolve: async (_root, { locationId }, { context, viewer }) =>
           wire.toOwnRules(await hours.getRules(context.db, viewer, { locationId })),
       }),
@@ -112,7 +112,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
   );
   const problems = [InvalidInput, NotFound, Forbidden, PreconditionFailed];
   builder.mutationFields((t) => {
-    const version = t.arg.int({ required: true, description: 'The version that the change is meant for.' });
+    const version = t.arg.int({ required: true, description: 'The version that was read.' });
     const ofResource = {
       resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }),
       version,
@@ -124,18 +124,18 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
     const rules = t.arg({
       type: [rule],
       required: true,
-      description: 'All rules of it.',
+      description: 'All rules of the list.',
       validate: judgedBy(wire.rulesBody.shape.Items),
     });
     const exceptions = t.arg({
       type: [exception],
       required: true,
-      description: 'All exceptions of it.',
+      description: 'All exceptions of the list.',
       validate: judgedBy(wire.exceptionsBody.shape.Items),
     });
     const result = (list: string) => ({
       types: problems,
-      union: { name: `Set${list}Result`, description: 'What came of it.' },
+      union: { name: `Set${list}Result`, description: 'The list, or why the request was refused.' },
     });
     type Sent<Item> = { version: number; items: readonly Item[] };
     const setRules = async (

@@ -70,7 +70,7 @@ const ofLocation: Place = {
 };
 
 const replaces =
-  'The list replaces what was there; what a GET answered may be sent back with changes. `If-Match` names the version that the change is meant for.';
+  'The list replaces the stored one; the list of a GET may be sent back with changes. `If-Match` names the version that was read.';
 
 /** The routes by which an Admin reads and replaces one of the two lists of a resource or a location. */
 function ownRoutes<Item, Body extends z.ZodType>(
@@ -106,7 +106,7 @@ function ownRoutes<Item, Body extends z.ZodType>(
         headers: ['ETag' as const],
       },
     },
-    problems: { 403: 'Only an Admin reads and changes the hours of a resource or a location itself.' },
+    problems: { 403: 'Only an Admin may read and change the own hours of a resource or a location.' },
   };
   return [
     route({
@@ -137,12 +137,12 @@ export const routes: Route[] = [
     path: `${path}/all/:locationId`,
     summary: 'Read the opening hours of a location',
     description:
-      'When the resources of a location are open, in UTC. Opening hours are fixed clock times that belong to no zone: they are converted with the clocks of the person who asks, or of the location that `X-timezone-locationId` names. A display is told those of its own rooms.',
+      "When the resources of a location are open, in UTC. Opening hours are clock times without a zone: they are converted with the clocks of the caller's time zone, or of the location that `X-timezone-locationId` names. A display sees only the hours of its own rooms.",
     headers: ['X-timezone-locationId'],
     params: z.object({ locationId: id('location', 'The id of the location.') }),
     query: z.strictObject({
-      From: localDate('The first local date; today in the zone used when left out.'),
-      To: localDate('The last local date, at most the 366th; six days after `From` when left out.'),
+      From: localDate('The first local date; by default today, in the zone used.'),
+      To: localDate('The last local date, at most 366 days in all; by default six days after `From`.'),
     }),
     answers: { 200: { description: 'The opening hours.', body: wire.openingHours, example } },
     handle: async ({ db }, { viewer, params, query, headers }) => {
@@ -160,8 +160,8 @@ export const routes: Route[] = [
       noun: 'rule',
       description:
         place.noun === 'resource'
-          ? 'The weekly hours that a resource has itself; without any, those of its location count.'
-          : 'The weekly hours of a location, which count for its resources that have none themselves.',
+          ? 'The weekly hours of the resource itself; without any, those of its location apply.'
+          : 'The weekly hours of a location, which apply to resources without their own.',
       example: rule,
       record: wire.ownRules,
       toRecord: wire.toOwnRules,
@@ -174,7 +174,7 @@ export const routes: Route[] = [
       noun: 'exception',
       description:
         place.noun === 'resource'
-          ? 'The dates on which a resource has other hours, besides those of its location.'
+          ? 'The dates on which a resource has other hours; the exceptions of its location apply too.'
           : 'The dates on which the resources of a location have other hours.',
       example: exception,
       record: wire.ownExceptions,

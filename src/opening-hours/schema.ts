@@ -25,7 +25,7 @@ export const clocks = {
     .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time from 00:00 to 24:00')
     .meta({
       maxLength: 5,
-      description: 'Local clock time; at or before Opens it is that of the next day.',
+      description: 'Local clock time; at or before Opens, it is on the next day.',
     }),
 };
 export const openingPeriod = z
@@ -33,9 +33,9 @@ export const openingPeriod = z
   .meta({ id: 'OpeningPeriod', description: 'From one local clock time to another.' });
 
 const ownerOf = (noun: 'openingRule' | 'openingException') => ({
-  Id: id(noun, 'Names it until its list is replaced.'),
-  LocationId: id('location', 'The location that it belongs to.'),
-  ResourceId: id('resource', 'The resource that it belongs to; null: to its location.').nullable(),
+  Id: id(noun, 'The id; valid until its list is replaced.'),
+  LocationId: id('location', 'The location of the hours.'),
+  ResourceId: id('resource', 'The resource of the hours; null: they belong to the location.').nullable(),
 });
 export const owner = { rule: ownerOf('openingRule'), exception: ownerOf('openingException') };
 export const ruleFields = {
@@ -46,18 +46,20 @@ export const ruleFields = {
     .refine((days) => new Set(days).size === days.length, 'must name each weekday once')
     .meta({ description: 'The days on which it opens: 1 is Monday, 7 is Sunday.' }),
   ...clocks,
-  ValidFrom: date('The first date on which it counts; null: there is none.').nullable(),
-  ValidTo: date('The last date on which it counts; null: there is none.').nullable(),
+  ValidFrom: date('The first date on which it applies; null: there is none.').nullable(),
+  ValidTo: date('The last date on which it applies; null: there is none.').nullable(),
 };
 export const exceptionFields = {
-  FromDate: date('The first date that it is about.'),
-  ToDate: date('The last date that it is about.'),
-  Closed: z.boolean().meta({ description: 'Closed on its dates; the night before ends at 00:00 of the first.' }),
+  FromDate: date('The first date.'),
+  ToDate: date('The last date.'),
+  Closed: z
+    .boolean()
+    .meta({ description: 'Whether it closes its dates; the previous night then ends at 00:00 of the first.' }),
   Periods: z
     .array(openingPeriod)
     .max(mostPeriods)
-    .meta({ description: 'When it is open on each of its dates, whatever the rules say; none when Closed.' }),
-  Reason: storableText.max(500).meta({ description: 'Why, for people.' }).nullable(),
+    .meta({ description: 'When it is open on each of the dates, whatever the rules say; empty if Closed.' }),
+  Reason: storableText.max(500).meta({ description: 'The reason, for people.' }).nullable(),
 };
 
 /** A date that PostgreSQL and the clients' calendars can represent. */
@@ -123,7 +125,7 @@ export const listOfExceptions = () =>
       checked(z.strictObject(newException.shape), ({ FromDate, ToDate, Closed, Periods }, fault) => {
         if (ToDate < FromDate) fault(['ToDate'], 'must not be before FromDate');
         if (Closed !== (Periods.length === 0))
-          fault(['Periods'], 'must hold at least one period, or none when Closed is true');
+          fault(['Periods'], 'must contain at least one period, or none if Closed is true');
         const always = { days: [0], validFrom: null, validTo: null };
         const repeated = Periods.map(toPeriod).map((period) => ({ ...period, ...always }));
         for (const [index, earlier] of findOverlaps(repeated, FromDate < ToDate ? 1 : week))

@@ -238,8 +238,7 @@ async function readZone(db: Database, viewer: Viewer, locationId: number): Promi
     )
     .select('time_zone')
     .executeTakeFirst();
-  if (!found)
-    throw new Malformed('The location named for the time zone (X-timezone-locationId) is none of this tenant.');
+  if (!found) throw new Malformed('The location of X-timezone-locationId does not exist in this tenant.');
   return found.time_zone;
 }
 

@@ -16,21 +16,21 @@ export const openingException = z
 
 export const intervalSource = z
   .enum(['Weekly', 'Exception'])
-  .meta({ id: 'IntervalSource', description: 'What an interval comes from: a rule or an exception.' });
+  .meta({ id: 'IntervalSource', description: 'The origin of an interval: a rule or an exception.' });
 export const openInterval = z
   .object({
-    LocalDate: date('The date of the zone used on which it starts.'),
+    LocalDate: date('The local date on which it starts, in the zone used.'),
     Opens: clocks.Opens,
     Closes: clocks.Closes,
     Start: z.date().meta({ description: 'When it opens.' }),
     End: z.date().meta({ description: 'When it closes.' }),
-    Source: intervalSource.meta({ description: 'What it comes from.' }),
+    Source: intervalSource.meta({ description: 'Its origin.' }),
     ClockChange: z.boolean().meta({
       description:
-        'The clocks change on its date or while it lasts: opening takes the earlier instant and closing the later, and a time that is skipped is the instant of the change.',
+        'Whether the clocks change on its date or during it: opening is then the earlier instant, closing the later, and a skipped time becomes the instant of the change.',
     }),
   })
-  .meta({ id: 'OpenInterval', description: 'An unbroken time of being open, of one rule or exception.' });
+  .meta({ id: 'OpenInterval', description: 'A continuous open time of one rule or exception.' });
 
 export const resourceHours = z
   .object({
@@ -39,15 +39,15 @@ export const resourceHours = z
     Weekly: z
       .array(openingRule)
       .max(10_000)
-      .meta({ description: 'The rules that count for it: its own, or else those of its location.' }),
+      .meta({ description: 'The rules that apply to it: its own, or else those of its location.' }),
     Exceptions: z.array(openingException).max(10_000).meta({
       description:
-        'Its exceptions and those of its location that touch the dates asked for or the day after, which may cut the last night. The first for a date counts.',
+        'Its exceptions and those of its location that include one of the dates, or the day after, which may end the last night. The first one for a date applies.',
     }),
     Intervals: z
       .array(openInterval)
       .max(100_000)
-      .meta({ description: 'Those that start on the dates asked for, in order of their start.' }),
+      .meta({ description: 'The intervals that start on these dates, in order.' }),
   })
   .meta({ id: 'ResourceHours', description: 'When a resource is open.' });
 
@@ -58,48 +58,48 @@ export const openingHours = z
   .object({
     LocationId: id('location', 'The id of the location.'),
     LocationName: text(200, 'Its name.'),
-    TimeZone: text(64, 'IANA name of the zone whose clocks were used.'),
-    TimeZoneSource: timeZoneSource.meta({ description: 'Whether it is that of the person who asks.' }),
+    TimeZone: text(64, 'The IANA time zone that was used.'),
+    TimeZoneSource: timeZoneSource.meta({ description: "Whether it is the caller's time zone." }),
     From: date('The first date.'),
     To: date('The last date.'),
     Resources: z
       .array(resourceHours)
       .max(100_000)
-      .meta({ description: 'The bookable resources of the location in order of their names.' }),
+      .meta({ description: 'The bookable resources of the location, by name.' }),
   })
   .meta({ id: 'OpeningHours', description: 'When the resources of a location are open.' });
 
 const ownList = <Item extends z.ZodType>(items: Item, most: number, texts: { id: string; description: string }) =>
   z
     .object({
-      LocationId: id('location', 'The id of the location, or that of the resource.'),
-      ResourceId: maybeId('resource', 'The id of the resource; null: the list is that of the location itself.'),
+      LocationId: id('location', 'The id of the location, or of the location of the resource.'),
+      ResourceId: maybeId('resource', 'The id of the resource; null: the list belongs to the location.'),
       Version: z
         .int()
         .min(0)
         .max(2 ** 31 - 1)
-        .meta({ description: 'Changes whenever the list is written.' }),
+        .meta({ description: 'Changes with each change of the list.' }),
       Items: z.array(items).max(most).meta({ description: 'In the order in which they were written.' }),
     })
     .meta(texts);
 export const ownRules = ownList(openingRule, 10_000, {
   id: 'OpeningRuleList',
-  description: 'The rules that a resource or a location has itself.',
+  description: 'The own rules of a resource or a location.',
 });
 export const ownExceptions = ownList(openingException, 10_000, {
   id: 'OpeningExceptionList',
-  description: 'The exceptions that a resource or a location has itself.',
+  description: 'The own exceptions of a resource or a location.',
 });
 
 const bodyOf = <Item extends z.ZodType>(items: Item, description: string) =>
   z.strictObject({ Items: items.meta({ description }) });
 export const rulesBody = bodyOf(
   listOfRules('Items'),
-  'All rules of it; for a resource with none those of its location count.',
+  'All rules of the list; a resource without rules uses those of its location.',
 );
 export const exceptionsBody = bodyOf(
   listOfExceptions(),
-  'All exceptions of it; for a resource those of its location go on to count.',
+  'All exceptions of the list; those of the location apply to its resources too.',
 );
 
 const toPeriodRecord = ({ opens, closes }: Period) => ({ Opens: opens, Closes: closes });

@@ -27,7 +27,7 @@ export const addTypes: AddTypes = (builder) => {
       type: connectionType(builder, problem, problems.problemList),
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'What was reported of rooms at door signs, the latest first; for Admins.',
+      description: 'Reported problems of rooms, the latest first; for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         problems.listProblems(context.db, viewer, given(wanted), pageOf(problems.problemList, page)),
     }),
@@ -37,7 +37,7 @@ export const addTypes: AddTypes = (builder) => {
       type: [problem],
       complexity: { field: 10, multiplier: 10 },
       description:
-        'All open problems of rooms at once, in parts of 200; then those that are reported, settled or opened again, as they are now. After a connection that was lost all again. For Admins.',
+        'First all open problems of rooms, in parts of 200; then each problem that is reported, settled or reopened, in its present state. All open ones again after a lost connection. For Admins.',
       subscribe: (_root, _args, call) =>
         call.streams.open(call, [problems.problemTopic(call.viewer)], (changes, signal) =>
           problems.watchProblems(call.context.db, call.viewer, changes, signal),
@@ -45,7 +45,10 @@ export const addTypes: AddTypes = (builder) => {
       resolve: resolveFrame,
     }),
   );
-  const union = (verb: string) => ({ name: `${verb}RoomProblemResult`, description: 'The problem, or why not.' });
+  const union = (verb: string) => ({
+    name: `${verb}RoomProblemResult`,
+    description: 'The problem, or why the request was refused.',
+  });
   builder.mutationFields((t) => ({
     reportRoomProblem: t.field({
       type: problem,
@@ -54,7 +57,7 @@ export const addTypes: AddTypes = (builder) => {
         input: t.arg({
           type: bodyType(builder, 'ReportRoomProblemInput', wire.newProblem),
           required: true,
-          description: 'What is wrong.',
+          description: 'The problem.',
         }),
       },
       description: 'Reports a problem of a room; for a display, of a room that it shows.',
@@ -69,10 +72,10 @@ export const addTypes: AddTypes = (builder) => {
         input: t.arg({
           type: bodyType(builder, 'ChangeRoomProblemInput', wire.problemChanges),
           required: true,
-          description: 'What to change.',
+          description: 'The changes.',
         }),
       },
-      description: 'Settles a problem of a room, or opens it again; for Admins.',
+      description: 'Settles or reopens a problem of a room; for Admins.',
       resolve: (_root, { id, version, input }, call) =>
         problems.changeProblem(call.context.db, call, id, [version], input),
     }),

@@ -16,7 +16,7 @@ export async function forgetProblems(db: Database, days: number): Promise<void> 
 
 export const problemFigures = {
   roomgate_room_problems_open: {
-    help: 'Problems of rooms that were reported at door signs and are not settled',
+    help: 'Open problems of rooms',
     read: async (db: Database) => {
       const { count } = await db
         .selectFrom('room_problem')

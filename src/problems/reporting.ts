@@ -53,7 +53,7 @@ export async function reportProblem(context: Context, viewer: Viewer, problem: N
 }
 
 const usedKey = () =>
-  InvalidInput.of(memberFault('Key', 'InvalidValue', 'came with another report before; use a new key for each'));
+  InvalidInput.of(memberFault('Key', 'InvalidValue', 'was used for another report before; use a new key for each'));
 
 /** @throws LimitExceeded */
 function checkRate({ rates }: Context, { mandatorId }: Viewer, displayId: number): void {
@@ -72,7 +72,7 @@ async function checkOpen(trx: Transaction, { mandatorId }: Viewer, displayId: nu
     .executeTakeFirstOrThrow();
   if (count >= mostOpen)
     throw new LimitExceeded(
-      `This display has ${mostOpen} open problems; an Admin settles some of them before it reports more.`,
+      `This display already has ${mostOpen} open problems; an Admin must settle some before it can report more.`,
       retryWhenFull,
     );
 }

@@ -10,7 +10,7 @@ import * as wire from './wire.ts';
 
 const path = '/v1.0/room-problems';
 const params = z.object({ id: id('roomProblem', 'The id of the problem.') });
-const forAdmins = { 403: 'Only an Admin sees and settles problems of rooms.' };
+const forAdmins = { 403: 'Only an Admin may see and settle problems of rooms.' };
 
 const answered = (description: string, example: object) => ({
   200: { description, body: wire.problemRecord, example, headers: ['ETag' as const] },
@@ -22,7 +22,7 @@ export const routes: Route[] = [
     path,
     summary: 'List problems of rooms',
     description:
-      'What was reported of rooms at door signs, the latest first; settled problems for `Limits.ProblemDays`. For Admins.',
+      'Problems that were reported at door signs, the latest first; settled ones are kept for `Limits.ProblemDays`. For Admins.',
     query: z.strictObject({ ...wire.problemFilter.shape, ...paging }),
     answers: {
       200: pageAnswer('One page of problems.', listOf(wire.problemRecord, 'RoomProblemList'), wire.example),
@@ -38,7 +38,7 @@ export const routes: Route[] = [
     method: 'POST',
     path,
     summary: 'Report a problem of a room',
-    description: `For a display, of a room that it shows. Sent again with the same \`Key\`, whenever that is, it is stored once. A display has at most ${problems.mostOpen} open problems; then it is answered 429.`,
+    description: `For a display, about a room that it shows. Repeated with the same \`Key\`, however late, the report is stored once. A display may have at most ${problems.mostOpen} open problems; further ones are answered 429.`,
     body: { schema: wire.newProblem, example: wire.newExample },
     answers: {
       201: {
@@ -48,7 +48,7 @@ export const routes: Route[] = [
         headers: ['Location', 'ETag'],
       },
     },
-    problems: { 403: 'Only a paired display reports problems.' },
+    problems: { 403: 'Only a paired display may report problems.' },
     handle: async (context, { viewer, body }) => {
       const made = await problems.reportProblem(context, viewer, toFields(body));
       const location = `${context.config.BaseUrl}/${viewer.mandator}/api${path}/${made.id}`;
@@ -69,7 +69,7 @@ export const routes: Route[] = [
     method: 'PATCH',
     path: `${path}/:id`,
     summary: 'Settle a problem of a room',
-    description: '`Done` settles it, `Open` opens it again; only in the version of `If-Match`.',
+    description: '`Done` settles it, `Open` reopens it; only in the version of `If-Match`.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.problemChanges, example: { State: 'Done' } },

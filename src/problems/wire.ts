@@ -19,14 +19,14 @@ import { longestText, problemKinds, problemStates, type RoomProblem } from './st
 
 export const problemKind = z
   .enum(problemKinds, `must be ${problemKinds.slice(0, -1).join(', ')} or Other`)
-  .meta({ id: 'RoomProblemKind', description: 'What is wrong with a room.' });
+  .meta({ id: 'RoomProblemKind', description: 'The kind of problem.' });
 export const problemState = z
   .enum(problemStates, 'must be Open or Done')
   .meta({ id: 'RoomProblemState', description: 'Whether an Admin has settled it.' });
 
-const told = {
-  Kind: 'What is wrong.',
-  Text: 'In the words of whoever has reported it; null for none.',
+const descriptions = {
+  Kind: 'The kind of problem.',
+  Text: 'A description by the person who reported it; null if there is none.',
   State: 'Whether it is settled.',
 };
 
@@ -37,44 +37,43 @@ export const problemRecord = z
     ResourceName: live(text(200, 'Its name.')),
     DisplayId: id('display', 'The display at which it was reported.'),
     DisplayName: live(text(200, 'Its name.')),
-    Kind: problemKind.meta({ description: told.Kind }),
-    Text: maybeText(longestText, told.Text),
+    Kind: problemKind.meta({ description: descriptions.Kind }),
+    Text: maybeText(longestText, descriptions.Text),
     ReportedAt: instant('When it was reported; a display without network sends it later.'),
-    State: problemState.meta({ description: told.State }),
+    State: problemState.meta({ description: descriptions.State }),
     DoneAt: maybeInstant('When it was settled; null while it is open.'),
-    DoneBy: live(personReference.nullable().meta({ description: 'Who has settled it; null while it is open.' })),
-    Version: positive('Counts the changes of the state; its ETag.'),
+    DoneBy: live(personReference.nullable().meta({ description: 'Who settled it; null while it is open.' })),
+    Version: positive('Increases with each change of the state; its ETag.'),
   })
-  .meta({ id: 'RoomProblem', description: 'What somebody has reported of a room at a door sign.' });
+  .meta({ id: 'RoomProblem', description: 'A problem of a room that somebody has reported at a door sign.' });
 
 export const newProblem = z
   .strictObject({
-    ResourceId: sentId('resource').meta({ description: 'The room, one of those that the display shows.' }),
-    Kind: problemKind.meta({ description: told.Kind }),
-    Text: sentText(longestText).nullable().default(null).meta({ description: told.Text }),
+    ResourceId: sentId('resource').meta({ description: 'The room, which the display must show.' }),
+    Kind: problemKind.meta({ description: descriptions.Kind }),
+    Text: sentText(longestText).nullable().default(null).meta({ description: descriptions.Text }),
     ReportedAt: sentInstant().nullable().default(null).meta({
-      description:
-        'When somebody has reported it, where it is sent later; null for now. What is to come counts as now.',
+      description: 'When it was reported, if it is sent later; null for now. An instant in the future counts as now.',
     }),
     Key: z
       .string()
       .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces')
       .nullable()
       .default(null)
-      .meta({ description: 'Sent again with the same one, whenever that is, it is stored once.' }),
+      .meta({ description: 'A report that is repeated with the same key, however late, is stored once.' }),
   })
-  .meta({ id: 'NewRoomProblem', description: 'What is reported of a room.' });
+  .meta({ id: 'NewRoomProblem', description: 'A report about a room.' });
 
 export const problemChanges = z
-  .strictObject({ State: problemState.meta({ description: told.State }) })
+  .strictObject({ State: problemState.meta({ description: descriptions.State }) })
   .partial()
-  .meta({ id: 'RoomProblemChanges', description: 'What to change.' });
+  .meta({ id: 'RoomProblemChanges', description: 'Changes.' });
 
 export const problemFilter = z.strictObject({
-  State: problemState.optional().meta({ description: 'Only those that are open, or settled.' }),
-  Kind: problemKind.optional().meta({ description: 'Only those of this kind.' }),
-  ResourceId: parameters.id('resource', 'Only those of this room.').optional(),
-  DisplayId: parameters.id('display', 'Only those that were reported at this display.').optional(),
+  State: problemState.optional().meta({ description: 'Only open, or only settled problems.' }),
+  Kind: problemKind.optional().meta({ description: 'Only problems of this kind.' }),
+  ResourceId: parameters.id('resource', 'Only problems of this room.').optional(),
+  DisplayId: parameters.id('display', 'Only problems that were reported at this display.').optional(),
 });
 
 const toRecord = recordOf(problemRecord);

@@ -14,18 +14,23 @@ const entry = z
   .object({
     Product: z.enum(['roomgate']),
     Mandator: z.string().max(64).nullable().meta({ description: 'The tenant of the address; null at the root.' }),
-    Rest: link.meta({ description: 'The root of REST.' }),
+    Rest: link.meta({ description: 'The root URL of REST.' }),
     GraphQL: link.meta({ description: 'GraphQL, for POST and WebSocket.' }),
     Tokens: link
       .nullable()
-      .meta({ description: 'Where a PIN is exchanged for a token, or who issues tokens; null in legacy mode.' }),
-    OpenIdConfiguration: link.nullable().meta({ description: 'Discovery; null where tokens are not issued here.' }),
-    GraphiQL: link.nullable().meta({ description: 'GraphQL for a browser, where it is switched on.' }),
-    Swagger: link.nullable().meta({ description: 'REST for a browser, where it is switched on.' }),
-    ApiDocument: link.nullable().meta({ description: 'The OpenAPI document, where Swagger is switched on.' }),
+      .meta({ description: 'Where a PIN is exchanged for a token, or the issuer of tokens; null in legacy mode.' }),
+    OpenIdConfiguration: link
+      .nullable()
+      .meta({ description: 'The discovery document; null if tokens are not issued here.' }),
+    GraphiQL: link.nullable().meta({ description: 'GraphiQL, if it is enabled.' }),
+    Swagger: link.nullable().meta({ description: 'Swagger UI, if it is enabled.' }),
+    ApiDocument: link.nullable().meta({ description: 'The OpenAPI document, if Swagger is enabled.' }),
     Health: link,
   })
-  .meta({ id: 'Entry', description: 'Where things are; at the root with `{mandator}` in the place of a tenant.' });
+  .meta({
+    id: 'Entry',
+    description: 'The addresses of the service; at the root with `{mandator}` in place of a tenant.',
+  });
 
 export type Entry = z.output<typeof entry>;
 
@@ -95,18 +100,24 @@ const example: Entry = {
 };
 
 const text =
-  'JSON for programs. With `Accept: text/html` a browser is led to the console; at the root, unless there is exactly one tenant, a page asks for its name. It needs no credential.';
+  'JSON for programs. With `Accept: text/html` a browser is redirected to the console; at the root, a page asks for the tenant unless there is exactly one. It needs no credential.';
 
 /** The OpenAPI descriptions. */
 export const entryPaths: PathsAtRoot = () => ({
   '/': {
     get: plainGet({
       operationId: 'getEntry',
-      summary: 'Tell where things are',
+      summary: 'Read the addresses of the service',
       description: text,
       tags: ['Entry'],
       responses: {
-        200: plainAnswer('Where things are.', entry, { ...example, Mandator: null }, 'Cache-Control', 'ETag'),
+        200: plainAnswer(
+          'The addresses of the service.',
+          entry,
+          { ...example, Mandator: null },
+          'Cache-Control',
+          'ETag',
+        ),
       },
     }),
   },
@@ -114,10 +125,10 @@ export const entryPaths: PathsAtRoot = () => ({
     get: {
       ...plainGet({
         operationId: 'getEntryOfTenant',
-        summary: 'Tell where things of a tenant are',
+        summary: 'Read the addresses of the service for a tenant',
         description: text,
         tags: ['Entry'],
-        responses: { 200: plainAnswer('Where things are.', entry, example, 'Cache-Control', 'ETag') },
+        responses: { 200: plainAnswer('The addresses of the service.', entry, example, 'Cache-Control', 'ETag') },
       }),
       parameters: parameterRefs('mandator', 'X-Request-Id'),
     },

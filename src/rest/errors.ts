@@ -110,7 +110,7 @@ export function handleErrors(
     const known = asDomainError(error) ?? asExpressError(error);
     if (known) {
       if (known !== error)
-        log.warn({ requestId, err: String(error?.message) }, 'answered as an error of the caller or the database');
+        log.warn({ requestId, err: String(error?.message) }, 'answered as an error of the caller or of the database');
       writeError(request, response, known, { schemes, membersOf, inOtherForm });
       return;
     }

@@ -134,7 +134,8 @@ export function countNotifications(
             of: `${of} without a valid secret`,
             each: 'address',
             setting: 'Limits__UnknownNotificationsPerMinute',
-            remedy: ' Send them to the whole callback URL of a subscription: with its secret they are counted apart.',
+            remedy:
+              ' Send them to the complete callback URL of a subscription: with its secret they are counted separately.',
           },
           networkOf(sender.address),
         ]
@@ -145,7 +146,8 @@ export function countNotifications(
             of,
             each: 'subscription',
             setting: 'Limits__NotificationsPerMinute',
-            remedy: ' Send the request again then, or have the limit raised; calendars are also read without it.',
+            remedy:
+              ' Repeat the request then, or have the limit raised; calendars are also read without notifications.',
           },
           String(sender.subscriptionId),
         ];

@@ -11,15 +11,15 @@ const readiness = z
       Migrations: health,
       Pepper: health,
       Notifications: health,
-      Worker: health.optional().meta({ description: 'Absent where the process has no worker.' }),
+      Worker: health.optional().meta({ description: 'Absent if the process has no worker.' }),
     }),
   })
   .meta({ id: 'Readiness' });
 
 const getHealth = plainGet({
   operationId: 'getHealth',
-  summary: 'Tell whether the process serves',
-  description: 'Asks nothing else; it answers as long as the process does.',
+  summary: 'Check whether the process serves requests',
+  description: 'It checks nothing else; it answers as long as the process does.',
   tags: ['Health'],
   responses: {
     200: plainAnswer(
@@ -42,9 +42,9 @@ const ready = {
 
 const getReadiness = plainGet({
   operationId: 'getReadiness',
-  summary: 'Tell whether the process can do its work',
+  summary: 'Check whether the process can do its work',
   description:
-    'The database answers and takes writes, its schema is current, its notifications are heard, and the worker runs.',
+    'The database answers and accepts writes, its schema is current, its notifications arrive, and the worker runs.',
   tags: ['Health'],
   responses: {
     200: plainAnswer('It can.', readiness, { Status: 'Healthy', Checks: ready }, 'Cache-Control'),

@@ -15,7 +15,7 @@ const printable = '^[\\x20-\\x7e]+$';
 /** Response headers (contract 2, 6 and 10). */
 export const headers = {
   'X-Request-Id': {
-    description: 'The id of the request, taken over from the request or made; `TraceId` in every problem.',
+    description: 'The id of the request, as sent or generated; `TraceId` in every problem.',
     required: true,
     schema: text(128, { pattern: printable }),
     example: exampleRequestId,
@@ -36,17 +36,17 @@ export const headers = {
     example: '"requests"; q=600; w=60; pk=:ZGVtbyAxNw==:',
   },
   Deprecation: {
-    description: 'When what was called became deprecated (RFC 9745); with the header APIKEY.',
+    description: 'When the called feature became deprecated (RFC 9745); with the header APIKEY.',
     schema: text(20, { pattern: '^@[0-9]+$' }),
     example: '@1795132800',
   },
   Sunset: {
-    description: 'When it will stop to answer, at the earliest (RFC 8594).',
+    description: 'When it will stop working, at the earliest (RFC 8594).',
     schema: text(40),
     example: 'Sat, 01 Jan 2028 00:00:00 GMT',
   },
   Link: {
-    description: 'With `rel="deprecation"`: what is deprecated and what comes in its place.',
+    description: 'With `rel="deprecation"`: what is deprecated and what replaces it.',
     schema: text(1_000),
     example: '<https://roomgate.example/swagger>; rel="deprecation"; type="text/html"',
   },
@@ -61,22 +61,22 @@ export const headers = {
     example: '"5f2a1c"',
   },
   Location: {
-    description: 'The address of what was made.',
+    description: 'The address of the new record.',
     schema: text(2_000, { format: 'uri' }),
     example: 'http://127.0.0.1:8080/demo/api/v2.0/jobs/batches/01a1f8da-707e-77b2-927f-0b8eb9707a33',
   },
   'WWW-Authenticate': {
-    description: 'The credential that is asked for.',
+    description: 'The credential that is required.',
     schema: text(500),
     example: 'Bearer realm="roomgate", error="invalid_token"',
   },
   'Set-Cookie': {
-    description: 'The cookie of the session: `HttpOnly`, and for the paths of the tenant alone.',
+    description: 'The cookie of the session: `HttpOnly`, and only for the paths of the tenant.',
     schema: text(4_000),
     example: 'roomgate_session=3q2-7wAA; Path=/demo/; HttpOnly; SameSite=Strict',
   },
   'Cache-Control': {
-    description: 'Whether and for how long the answer may be kept.',
+    description: 'Whether and for how long the answer may be cached.',
     schema: text(200),
     example: 'no-store',
   },
@@ -115,20 +115,20 @@ export const parameters = {
     name: 'X-JsonPropertyFormat',
     in: 'header' as const,
     description:
-      'With `camel` the first letter of every property name of the answer is lower case; absent, Pascal case.',
+      'With `camel`, the first letter of every property name of the answer is lower case; Pascal case by default.',
     schema: { type: 'string' as const, enum: ['camel'] },
   },
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header' as const,
-    description: 'Printable ASCII that names the request in answer and log; absent, one is made.',
+    description: 'Printable ASCII that identifies the request in answer and log; generated if absent.',
     schema: text(128, { pattern: printable }),
   },
   Prefer: {
     name: 'Prefer',
     in: 'header' as const,
     description:
-      'With `handling=strict` (RFC 7240) a query parameter that the operation does not know is refused with 400 and not ignored; the answer then carries `Preference-Applied`.',
+      'With `handling=strict` (RFC 7240), an unknown query parameter is refused with 400 instead of ignored; the answer then carries `Preference-Applied`.',
     schema: text(200),
     example: 'handling=strict',
   },
@@ -142,21 +142,21 @@ export const parameters = {
     name: 'Idempotency-Key',
     in: 'header' as const,
     description:
-      'Makes sending again safe: for 24 hours the same key with the same body gets the same answer, and nothing is done twice.',
+      'Makes repeating the request safe: for 24 hours the same key with the same body gets the same answer, and nothing is done twice.',
     schema: text(255, { minLength: 1, pattern: '^[\\x21-\\x7e]+$' }),
   },
   'If-Match': {
     name: 'If-Match',
     in: 'header' as const,
     description:
-      'The `ETag` of the record as it was read: the change is made only if nobody has changed it since. `*` stands for any.',
+      'The `ETag` of the record as it was read: the change is made only if the record has not been changed since. `*` stands for any version.',
     schema: text(1_000, { minLength: 1 }),
     example: '"1"',
   },
   'X-timezone-locationId': {
     name: 'X-timezone-locationId',
     in: 'header' as const,
-    description: 'The location whose time zone is used, instead of the zone of the person.',
+    description: "The location whose time zone is used instead of the person's.",
     schema: { type: 'integer' as const, format: 'int32', minimum: 1, maximum: 2_147_483_647 },
   },
 };
@@ -169,10 +169,10 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]) {
 export const problemSchema = (members: z.ZodRawShape) =>
   z
     .object({
-      type: z.string().max(200).meta({ description: 'Always `about:blank`: the kind is told by `Code`.' }),
+      type: z.string().max(200).meta({ description: 'Always `about:blank`: `Code` identifies the kind.' }),
       title: z.string().max(100).meta({ description: 'The name of the status.' }),
       status: z.int().min(400).max(599),
-      detail: z.string().max(20_000).meta({ description: 'What is wrong and what helps, for people.' }),
+      detail: z.string().max(20_000).meta({ description: 'What is wrong and how to fix it, for people.' }),
       instance: z.string().max(4_000).meta({ description: 'The path that was called.' }),
       Code: z
         .enum([...(Object.keys(statusOfCode) as ErrorCode[]), 'InternalError'])
@@ -181,7 +181,7 @@ export const problemSchema = (members: z.ZodRawShape) =>
       Errors: z
         .array(
           z.object({
-            Field: z.string().max(200).nullable().meta({ description: 'The name on the wire.' }),
+            Field: z.string().max(200).nullable().meta({ description: 'The name of the member on the wire.' }),
             Pointer: z
               .string()
               .max(1_000)
@@ -195,7 +195,7 @@ export const problemSchema = (members: z.ZodRawShape) =>
         )
         .max(1_000)
         .optional()
-        .meta({ description: 'The single faults, where there are some.' }),
+        .meta({ description: 'The single faults, if there are any.' }),
       ...members,
     })
     .meta({
@@ -206,26 +206,26 @@ export const problemSchema = (members: z.ZodRawShape) =>
 
 /** Problems that every operation below a tenant may answer. */
 const commonProblems: Record<number, string> = {
-  400: 'A parameter or the body cannot be read, or is not one of this operation.',
+  400: 'A parameter or the body cannot be read, or is not supported by this operation.',
   401: 'There is no valid credential, whether or not the tenant exists.',
-  404: 'There is nothing of that id in this tenant, or the credential belongs to another tenant.',
-  406: '`Accept` allows nothing that can be answered.',
-  429: 'A limit is reached; `Retry-After` says when to go on.',
-  500: 'Something went wrong on the side of the server; quote the `TraceId`.',
-  503: 'Others hold what this needs, too many such requests are under way, or the database does not answer; send the same request again after `Retry-After`.',
+  404: 'The tenant has no such record, or the credential belongs to another tenant.',
+  406: '`Accept` excludes every type that the operation can answer with.',
+  429: 'A limit is exceeded; `Retry-After` says when to repeat the request.',
+  500: 'Something went wrong on the server; quote the `TraceId`.',
+  503: 'The record is locked, too many such requests are in progress, or the database does not answer; repeat the request after `Retry-After`.',
 };
 
 /** Problems of operations that read a JSON body. */
 const bodyProblems: Record<number, string> = {
-  408: 'The body comes too slowly.',
+  408: 'The body arrives too slowly.',
   413: 'The body is larger than its limit.',
   415: 'The body is not `application/json` in UTF-8, plain or as gzip.',
 };
 
 const keyInUse = 'A request with this `Idempotency-Key` is still being answered.';
-const keyOfAnother = 'The `Idempotency-Key` came before, with another body.';
+const keyOfAnother = 'The `Idempotency-Key` was used with another body.';
 const brokenRule =
-  'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault that the body shows by itself, or where it shows none, those against what is stored.';
+  'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault that can be found in the body alone or, if there is none, those found by comparing it with stored data.';
 
 const codeOfStatus = new Map<number, string>(Object.entries(statusOfCode).map(([code, status]) => [status, code]));
 

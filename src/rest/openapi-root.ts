@@ -16,9 +16,7 @@ export function plainAnswer(
   };
 }
 
-export const fault = problemAnswer(500, 'Something went wrong on the side of the server; quote the `TraceId`.', [
-  'X-Request-Id',
-]);
+export const fault = problemAnswer(500, 'Something went wrong on the server; quote the `TraceId`.', ['X-Request-Id']);
 
 export function plainGet(operation: Omit<ZodOpenApiOperationObject, 'parameters'>): ZodOpenApiOperationObject {
   return { ...operation, parameters: parameterRefs('X-Request-Id'), security: [] };

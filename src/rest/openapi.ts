@@ -48,33 +48,33 @@ const securitySchemes = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'The access token for a PIN, from `POST /connect/token` with `grant_type=apikey`; it lives an hour. A JWT signed with RS256 and of type `at+jwt`, checked after RFC8725: fixed algorithm, issuer, audience and type. A paired display sends its own token instead.',
+      'The access token for a PIN, from `POST /connect/token` with `grant_type=apikey`; it is valid for an hour. A JWT of type `at+jwt`, signed with RS256 and checked by the rules of RFC8725: fixed algorithm, issuer, audience and type. A paired display sends its own token instead.',
   },
   APIKEY: {
     type: 'apiKey' as const,
     in: 'header' as const,
     name: 'APIKEY',
     description:
-      'Deprecated: the PIN itself on every call, for programs from before the identity provider. Answered only where the server has it switched on.',
+      'Deprecated: the PIN itself on every call, for programs from before the identity provider. Accepted only if the server has it enabled.',
   },
   Session: {
     type: 'apiKey' as const,
     in: 'cookie' as const,
     name: 'roomgate_session',
     description:
-      'The session of somebody who has signed in at the console; `__Secure-roomgate_session` on a server with https. It also counts for the other operations, in calls of the page of the console itself.',
+      "The session of a person who has signed in at the console; `__Secure-roomgate_session` on a server with https. It is also accepted by the other operations, in calls of the console's own page.",
   },
 };
 
 const tags = [
   { name: 'API 1.0', description: 'Bookings, opening hours, rooms.' },
   { name: 'API 2.0', description: 'Lesson jobs, which are processed in the background.' },
-  { name: 'Identity', description: 'Tokens, and what a client must know to check them.' },
+  { name: 'Identity', description: 'Tokens, and the metadata to check them.' },
   { name: 'Console', description: 'Signing in to the console in a browser.' },
-  { name: 'Mail servers', description: 'Where mail servers say that a calendar has changed.' },
-  { name: 'Webhooks', description: 'What is sent to receivers of events.' },
-  { name: 'Health', description: 'Whether the server serves.' },
-  { name: 'Entry', description: 'Where things are.' },
+  { name: 'Mail servers', description: 'Notifications of mail servers that a calendar has changed.' },
+  { name: 'Webhooks', description: 'Messages that are sent to receivers of events.' },
+  { name: 'Health', description: 'The state of the server.' },
+  { name: 'Entry', description: 'The addresses of the service.' },
 ];
 
 /** GET `/v2.0/jobs/batches/:batchId/errors` has the id `getJobsBatchesByBatchIdErrors`. */
@@ -102,7 +102,7 @@ function sendable(body: z.ZodType, reading: Route | undefined): z.ZodType {
   const names = membersReadOnly(body, reading?.answers[200]?.body);
   if (names.length === 0) return body;
   const member = z.unknown().optional().meta({
-    description: 'Of the record: taken as it was read, and refused when it differs.',
+    description: 'A member of the record: accepted with the value that was read, and refused if it differs.',
     readOnly: true,
   });
   const schema = body as z.ZodObject;

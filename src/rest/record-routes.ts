@@ -63,7 +63,7 @@ type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends 
   };
 };
 
-const sentOnly = 'Changes the members that are sent, and only in the version of `If-Match`.';
+const sentOnly = 'Changes the members that are sent, only in the version of `If-Match`.';
 
 /** The answer to a creation: the record, with its address. */
 export function createdAnswer(
@@ -133,7 +133,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
             body: create,
             answers: {
               201: {
-                description: `The ${noun}; \`Location\` is where it is read.`,
+                description: `The ${noun}; \`Location\` is its address.`,
                 body: record.schema,
                 example: { ...record.example, ...create.example },
                 headers: ['Location', 'ETag'],
@@ -172,7 +172,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
             description: `Only in the version of \`If-Match\`. ${remove.description}`,
             headers: ['If-Match'],
             params,
-            answers: { 204: { description: 'It is gone.' } },
+            answers: { 204: { description: 'It was deleted.' } },
             problems: {
               403: refusals.write,
               ...versionProblems,

@@ -136,7 +136,7 @@ function checkAccept(request: Request, type: string): void {
   if (accept === undefined || accept === '*/*' || accept === type) return;
   if (request.accepts([type, `${type}; charset=utf-8`])) return;
   request.res?.vary('Accept');
-  throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
+  throw new NotAcceptable(`This answers only with ${type}; allow it in Accept.`);
 }
 
 async function writeAnswer(

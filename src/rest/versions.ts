@@ -19,7 +19,7 @@ type Tag = { version: number; suffix: string | undefined };
 export function readTags({ 'if-match': header }: IncomingHttpHeaders): Tag[] | undefined {
   if (!header?.trim())
     throw new PreconditionRequired(
-      'Send If-Match with the ETag of the record as you have read it, so that no change of another is lost.',
+      'Send If-Match with the ETag of the record as you have read it, so that no change by others is lost.',
     );
   if (header.trim() === '*') return undefined;
   return header.split(',').flatMap((tag) => {

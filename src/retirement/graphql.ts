@@ -40,10 +40,9 @@ export const addTypes: AddTypes = (builder) => {
       type: preview,
       nullable: true,
       args: {
-        resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The resource to be retired.' }),
+        resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The resource to retire.' }),
       },
-      description:
-        'What the retirement of a resource would affect as of now, for Admins; null when there is no such resource.',
+      description: 'What the retirement of a resource would affect now, for Admins; null if there is no such resource.',
       resolve: (_root, { resourceId }, { context, viewer }) =>
         previewRetirement(context.db, viewer, resourceId).catch((error: unknown) => {
           if (error instanceof NotFound) return null;
@@ -56,18 +55,18 @@ export const addTypes: AddTypes = (builder) => {
       type: retired,
       errors: {
         types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
-        union: { name: 'RetireResourceResult', description: 'What was done, or why nothing was.' },
+        union: { name: 'RetireResourceResult', description: 'The outcome, or why the request was refused.' },
       },
       args: {
         id: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
         digest: t.arg.string({
-          description: 'The `digest` of a preview: nothing is done if anything that it told has changed since.',
+          description: 'The `digest` of a preview: nothing is done if anything in the preview has changed since.',
         }),
         input: t.arg({ type: input, required: true, description: 'How to retire it.' }),
       },
       description:
-        'Sets a resource to inactive, and keeps, cancels or moves what persons have booked and has not begun; all of it or nothing. For Admins.',
+        'Sets a resource to inactive, and keeps, cancels or moves the future bookings of persons; all or nothing. For Admins.',
       resolve: (_root, { id, version, digest, input: wanted }, call) =>
         retire(call.context.db, call, id, [{ version, digest: digest ?? undefined }], wanted as RetirementWish),
     }),

@@ -8,7 +8,7 @@ import * as wire from './wire.ts';
 
 const path = '/v1.0/resources/:id/retirement';
 const params = z.object({ id: id('resource', 'The Id of the resource.') });
-const forAdmins = { 403: 'Only an Admin manages master data.' };
+const forAdmins = { 403: 'Only an Admin may manage master data.' };
 
 const resource = {
   Id: 2,
@@ -32,13 +32,13 @@ export const routes: Route[] = [
   route({
     method: 'GET',
     path,
-    summary: 'See what a retirement would affect',
+    summary: 'Preview a retirement',
     description:
-      'What occupies the resource and has not begun, who shows it, and whether its mailbox is read; as of now. With its ETag in `If-Match` the retirement is done only if all of that is still so, with the ETag of the resource if that has not changed.',
+      'The future bookings of the resource, the displays that show it, and whether its mailbox is read. With the ETag of this answer in `If-Match`, the retirement is done only if all of that is unchanged; with the ETag of the resource, if only the resource is.',
     params,
     answers: {
       200: {
-        description: 'What it would affect.',
+        description: 'What a retirement would affect.',
         body: wire.preview,
         example: { Resource: resource, ...upcoming, Displays: 1, HasMailCalendar: false, Version: 1, Digest: digest },
         headers: ['ETag'],
@@ -56,13 +56,13 @@ export const routes: Route[] = [
     path,
     summary: 'Retire a resource',
     description:
-      'Sets a resource to inactive, in the version of `If-Match`, and keeps, cancels or moves what persons have booked and has not begun; all of it or, with 409, nothing. What has begun stays to its end. Lessons stay: the timetable says where they are. Of a resource that is retired already the bookings that were kept are treated.',
+      'Sets a resource to inactive, in the version of `If-Match`, and keeps, cancels or moves the future bookings of persons; all or, with 409, nothing. Bookings that have begun stay to their end. Lessons stay, as the timetable owns them. For a resource that is already retired, the bookings that were kept are handled.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.retirement, example: { FutureBookings: 'Move', ResourceId: 3 } },
     answers: {
       200: {
-        description: 'The resource, and what became of its bookings.',
+        description: 'The resource, and the outcome for its bookings.',
         body: wire.retired,
         example: {
           Resource: { ...resource, Active: false, Version: 2 },
@@ -77,8 +77,8 @@ export const routes: Route[] = [
     },
     problems: {
       ...forAdmins,
-      409: 'The target is occupied, as `Conflicts` tell, or not active.',
-      412: 'The resource, or with the ETag of a preview what it told, has changed since.',
+      409: 'The target is occupied, see `Conflicts`, or not active.',
+      412: 'The resource, or with the ETag of a preview anything in the preview, has changed since.',
       428: '`If-Match` is missing.',
     },
     handle: async ({ db }, call) => {

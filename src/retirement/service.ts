@@ -91,7 +91,7 @@ async function checkSeen(trx: Transaction, viewer: Viewer, id: number, expected:
   const { digest } = await previewRetirement(trx, viewer, id);
   if (!expected.some((seen) => seen.digest === digest))
     throw new PreconditionFailed(
-      'What the retirement would affect has changed since the preview; read that again and repeat the retirement on it.',
+      'What the retirement would affect has changed since the preview; read a new preview and repeat the retirement with its ETag.',
     );
 }
 
@@ -141,10 +141,10 @@ export async function retire(
 function checkTarget(id: number, { futureBookings, resourceId }: RetirementWish): void {
   const code = resourceId === null ? 'MissingField' : 'InvalidValue';
   const refuse = (text: string) => InvalidInput.of(memberFault('ResourceId', code, text));
-  if (futureBookings !== 'Move' && resourceId !== null) throw refuse('only bookings that are moved have a target');
+  if (futureBookings !== 'Move' && resourceId !== null) throw refuse('is allowed only if bookings are moved');
   if (futureBookings === 'Move' && resourceId === null)
     throw refuse('is missing; name the resource that takes the bookings');
-  if (resourceId === id) throw refuse('must be another resource than the one that is retired');
+  if (resourceId === id) throw refuse('must be another resource than the retired one');
 }
 
 const recordRetirement = (

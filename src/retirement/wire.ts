@@ -15,25 +15,25 @@ const upcomingMembers = {
     'Lessons that have not begun. They stay: the timetable owns them, and an import moves or deletes them.',
   ),
   MailItems: count('Items of the mailbox that have not begun. They are cancelled when its calendar is no longer read.'),
-  LastEnd: maybeInstant('When the last of all these ends, teardown included; null where there is none.'),
+  LastEnd: maybeInstant('When the last of them ends, teardown included; null if there are none.'),
 };
 
 export const upcoming = z
   .object(upcomingMembers)
-  .meta({ id: 'UpcomingBookings', description: 'What occupies a resource and has not begun.' });
+  .meta({ id: 'UpcomingBookings', description: 'The future bookings of a resource.' });
 
 export const preview = z
   .object({
     Resource: resourceRecord,
     ...upcomingMembers,
-    Displays: count('Displays that name it themselves, besides those of its whole location.'),
+    Displays: count('Displays that show it by its id, not because they show its whole location.'),
     HasMailCalendar: flag('Whether its mailbox is read.'),
     Version: positive('The version of the resource, for If-Match of its retirement.'),
     Digest: z.string().meta({
-      description: 'Changes with everything that is told here. The ETag is made of the version and of it.',
+      description: 'Changes with everything in this preview. The ETag consists of the version and this.',
     }),
   })
-  .meta({ id: 'RetirementPreview', description: 'What the retirement of a resource would affect as of now.' });
+  .meta({ id: 'RetirementPreview', description: 'What the retirement of a resource would affect now.' });
 
 export const retired = z
   .object({
@@ -44,27 +44,27 @@ export const retired = z
     Conflicts: z
       .array(roomConflict)
       .max(mostConflicts)
-      .meta({ description: 'What was in the way of bookings that were skipped, the first 100.' }),
+      .meta({ description: 'The bookings in the way of those that were not moved, the first 100.' }),
     Version: positive('The version of the resource; its ETag.'),
   })
-  .meta({ id: 'Retired', description: 'A resource that was retired, and what became of its bookings.' });
+  .meta({ id: 'Retired', description: 'A retired resource, and the outcome for its bookings.' });
 
 export const futureBookings = z.enum(futures).meta({
   id: 'FutureBookings',
-  description: 'What becomes of the bookings of a retired resource: they stay, are cancelled, or move to another one.',
+  description: 'What happens to the bookings of a retired resource: they stay, are cancelled, or move to another one.',
 });
 
 export const retirement = z
   .strictObject({
     FutureBookings: futureBookings.meta({
-      description: 'Keep, Cancel (blocks too) or Move (blocks stay) what persons have booked and has not begun.',
+      description: 'What happens to future bookings of persons: Keep, Cancel (blocks too) or Move (blocks stay).',
     }),
     ResourceId: sentId('resource').nullable().default(null).meta({
       description: 'With Move: the resource that takes the bookings, each at its time.',
     }),
     ConflictHandling: conflictHandling.default('Fail').meta({
       description:
-        'With Move: with Skip the bookings that meet others stay at the retired resource, with Fail nothing is done then.',
+        'With Move: with Skip, bookings with conflicts stay at the retired resource; with Fail, a conflict prevents everything.',
     }),
   })
   .meta({ id: 'Retirement', description: 'How to retire a resource.' });

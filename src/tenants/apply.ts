@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { readSnapshot } from '../db/snapshot.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
-import { type HolidayReading, originOf, tellSource } from '../holidays/service.ts';
+import { type HolidayReading, originOf, readingOf } from '../holidays/service.ts';
 import {
   type Fate,
   type FileDifference,
@@ -75,7 +75,7 @@ function toApplied(plan: FilePlan): Applied {
       name,
       fate,
       changes: changes.map(withoutSecret),
-      reading: tellSource(sourceIn(changes)),
+      reading: readingOf(sourceIn(changes)),
     })),
   };
 }

@@ -72,7 +72,7 @@ const toChangeRecords = ({ records }: tenants.Applied) =>
 export const addCommands: AddCommands = (program, action) => {
   program
     .command('apply')
-    .description('create or change the master data of a tenant; what the file does not name stays')
+    .description('create or change the master data of a tenant; what the file does not name stays unchanged')
     .argument('<file>', 'tenant file (JSON)')
     .option('--dry-run', 'print what would change, record by record, and write nothing')
     .addHelpText('after', 'Example:\n  $ roomgate apply examples/school.json')
@@ -103,7 +103,7 @@ export const addCommands: AddCommands = (program, action) => {
 
   program
     .command('export')
-    .description('write the tenant file that applies to the present state of a tenant')
+    .description('write the tenant file that describes the present state of a tenant')
     .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate export --mandator demo')
     .action(
@@ -117,7 +117,7 @@ export const addCommands: AddCommands = (program, action) => {
     .command('tenants')
     .description('the tenants of this installation')
     .command('list')
-    .description('list tenants, with how many rooms and persons each has')
+    .description('list tenants with their numbers of rooms and persons')
     .addHelpText('after', 'Example:\n  $ roomgate tenants list')
     .action(
       action(async ({ context, print }) => {
@@ -141,7 +141,7 @@ export const addCommands: AddCommands = (program, action) => {
     .command('persons')
     .description('the persons of a tenant')
     .command('list')
-    .description('list persons, inactive ones too')
+    .description('list persons, including inactive ones')
     .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate persons list --mandator demo')
     .action(
@@ -172,7 +172,7 @@ export const addCommands: AddCommands = (program, action) => {
 
   parameter
     .command('set')
-    .description('change one parameter; it counts at once, on every process')
+    .description('change one parameter, at once on every process')
     .argument('<name>', 'the parameter')
     .argument('<value>', 'its new value')
     .addOption(tenantOption())

@@ -124,7 +124,7 @@ function checkDeserted(
       report(
         ['Locations', index, 'Active'],
         'Conflict',
-        `is false, but the location has ${count} active resources; set these to inactive, too`,
+        `is false, but the location has ${count} active resources; set these to inactive too`,
       );
   }
 }
@@ -150,7 +150,7 @@ function checkAdmin(persons: readonly Planned[], stored: StoredTenant | undefine
   const before = (stored?.persons ?? []).filter(({ members }) => isAdmin(members));
   const stays = before.some(({ key }) => !planned.has(key)) || persons.some(({ members }) => isAdmin(members));
   if (before.length > 0 && !stays)
-    report(['Persons'], 'Conflict', 'the tenant would have no active Admin; name another one');
+    report(['Persons'], 'Conflict', 'the tenant would have no active Admin left; name another one');
 }
 
 /**

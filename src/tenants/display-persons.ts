@@ -7,7 +7,7 @@ const longestName = 200;
 /** Why no person is given this role by hand: the person would sign in with a PIN, and see nothing. */
 export const devicesOnly = {
   code: 'DevicesOnly',
-  text: 'is the role of paired displays alone; choose another, and pair the device: roomgate display pair CODE',
+  text: 'is only for paired displays; choose another role, and pair the device: roomgate display pair CODE',
 };
 /** Reserved by RFC 2606: nobody else has an address there. */
 export const displayDomain = '@displays.invalid';

@@ -9,20 +9,20 @@ const timeZone = sentText(64).refine(isTimeZone, 'must be an IANA time zone such
 const roles = ['Admin', 'Importer', 'User', 'Display'] as const;
 export const role = z
   .enum(roles, 'must be Admin, Importer, User or Display')
-  .meta({ id: 'Role', description: 'What a person may do (contract 3).' });
+  .meta({ id: 'Role', description: 'The role of a person (contract 3).' });
 export const calendarWriting = z.enum(['Off', 'Busy', 'Full'], 'must be Off, Busy or Full').meta({
   id: 'CalendarWriting',
   description:
-    'What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too.',
+    'What is written of a booking into the calendar of its room on the mail server: nothing, its time, or its subject too.',
 });
 export const calendarEdits = z.enum(['PutBack', 'TakeOver'], 'must be PutBack or TakeOver').meta({
   id: 'CalendarEdits',
   description:
-    'What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back.',
+    'What happens if somebody changes a booking in that calendar: it is put back as it was, or the booking is changed too. Lessons and blocks are always put back.',
 });
 export const declineConflicts = z.boolean('must be true or false').meta({
   description:
-    'Whether the organizer of an item in the calendar of a room on the mail server, which is not booked because its room is taken here, is told so: the item is declined there.',
+    'Whether an item in the calendar of a room on the mail server is declined there if the room is taken here, so that its organizer is told.',
 });
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;

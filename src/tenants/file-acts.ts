@@ -22,7 +22,7 @@ export function tenantActs(tenant: RecordChange, mandatorId: number): AuditedAct
 }
 
 /** The members as REST has them: references as ids, and for a group the persons who join and leave. */
-function toldOf(record: Planned, changes: readonly FileDifference[], ids: PlannedIds): FileDifference[] {
+function auditedChanges(record: Planned, changes: readonly FileDifference[], ids: PlannedIds): FileDifference[] {
   const { noun } = record;
   return changes.flatMap(({ member, old, new: value }) => {
     if (member === 'Members') {
@@ -59,5 +59,5 @@ export function actsOn(record: Planned, ids: PlannedIds): AuditedAct[] {
   const others = all.filter(({ member }) => !isHours(member));
   if (fate !== 'created' && others.length === 0) return lists;
   const action = `${fate === 'created' ? 'create' : 'change'} ${noun.kind.toLowerCase()}`;
-  return [{ action, subject, record: changedIn({ fate, changes: toldOf(record, others, ids) }) }, ...lists];
+  return [{ action, subject, record: changedIn({ fate, changes: auditedChanges(record, others, ids) }) }, ...lists];
 }

@@ -27,12 +27,12 @@ function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
     locations: t.field({
       type: [location],
       complexity: { field: 10, multiplier: 50 },
-      description: 'All locations of the tenant, retired ones too.',
+      description: 'All locations of the tenant, including retired ones.',
       resolve: (_root, _args, { context, viewer }) => tenants.listAllLocations(context.db, viewer),
     }),
     location: recordQuery(t, 'location', {
       type: location,
-      description: 'One location; null when this tenant has none of that id.',
+      description: 'A location; null if the tenant has none with this id.',
       find: ({ context, viewer }, id) => tenants.findLocation(context.db, viewer, id),
     }),
   }));
@@ -49,7 +49,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
       ...recordFields(t, wire.resourceRecord, wire.toResourceRecord),
       location: t.field({
         type: location,
-        description: 'Where it is.',
+        description: 'The location of the resource.',
         resolve: ({ locationId }, _args, { context, viewer }) => tenants.getLocation(context.db, viewer, locationId),
       }),
     }),
@@ -60,11 +60,11 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
     t.field({
       type: connection,
       args: {
-        filter: t.arg({ type: filter, description: 'Which ones; `locationId` does not count here.' }),
+        filter: t.arg({ type: filter, description: 'The filter; `locationId` is ignored here.' }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
-      description: 'The resources at this location, by their ids.',
+      description: 'The resources at this location, by id.',
       resolve: ({ id }, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listResourcesOf(context.db, viewer, id, given(wanted), pageOf(tenants.resourceList, page)),
     }),
@@ -74,13 +74,13 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
       type: connection,
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'The resources of the tenant by their ids.',
+      description: 'The resources of the tenant, by id.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listResources(context.db, viewer, given(wanted), pageOf(tenants.resourceList, page)),
     }),
     resource: recordQuery(t, 'resource', {
       type: resource,
-      description: 'One resource; null when this tenant has none of that id.',
+      description: 'A resource; null if the tenant has none with this id.',
       find: ({ context, viewer }, id) => tenants.findResource(context.db, viewer, id),
     }),
   }));
@@ -101,20 +101,20 @@ function addPerson(builder: Builder) {
   builder.queryFields((t) => ({
     me: t.field({
       type: person,
-      description: 'The person whose credential this call carries.',
+      description: 'The person to whom the credential of this call belongs.',
       resolve: (_root, _args, { context, viewer }) => tenants.getOwnPerson(context.db, viewer),
     }),
     persons: t.field({
       type: connection,
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'The persons of the tenant by their ids, for Admins.',
+      description: 'The persons of the tenant by id, for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listPersons(context.db, viewer, given(wanted), pageOf(tenants.personList, page)),
     }),
     person: recordQuery(t, 'person', {
       type: person,
-      description: 'One person, for Admins; null when this tenant has none of that id.',
+      description: 'A person, for Admins; null if the tenant has none with this id.',
       find: ({ context, viewer }, id) => tenants.findPersonById(context.db, viewer, id),
     }),
   }));
@@ -130,7 +130,7 @@ function addOrganizers(builder: Builder, reference: ObjectRef<Types, { PersonId:
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description:
-        'Whom a booking may be for: the active persons by their ids, for Admins and for those who book for others by a policy.',
+        'The persons for whom a booking may be made: the active ones by id, for Admins and for those who may book for others by a policy.',
       resolve: async (_root, { filter: wanted, ...asked }, { context, viewer }) => {
         const page = await tenants.listOrganizers(
           context.db,
@@ -162,7 +162,7 @@ function addTenant(builder: Builder): void {
   builder.queryField('tenant', (t) =>
     t.field({
       type: tenant,
-      description: 'The tenant to whom the caller belongs, with its parameters.',
+      description: 'The tenant of the caller, with its parameters.',
       resolve: (_root, _args, { context, viewer }) => tenants.getTenant(context.db, viewer),
     }),
   );
@@ -171,11 +171,11 @@ function addTenant(builder: Builder): void {
       type: tenant,
       errors: {
         types: [Forbidden, InvalidInput, PreconditionFailed],
-        union: { name: 'ChangeTenantResult', description: 'The tenant, or why not.' },
+        union: { name: 'ChangeTenantResult', description: 'The tenant, or why the request was refused.' },
       },
       args: {
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
-        input: t.arg({ type: input, required: true, description: 'What to change.' }),
+        input: t.arg({ type: input, required: true, description: 'The changes.' }),
       },
       description: 'Changes the name and parameters of the tenant, for Admins.',
       resolve: (_root, { version, input }, call) => tenants.changeTenant(call.context.db, call, [version], input),
@@ -192,7 +192,7 @@ export const addTypes: AddTypes = (builder) => {
     t.field({
       type: person,
       nullable: true,
-      description: 'All of it, for Admins and for oneself; null for others.',
+      description: 'The whole record, for Admins and for the person itself; null for others.',
       resolve: async ({ PersonId }, _args, { context, viewer }) =>
         (await tenants.findPersonFor(context.db, viewer, PersonId)) ?? null,
     }),

@@ -29,7 +29,7 @@ const kind: RecordKind = {
   table: 'person_group',
   noun: 'group',
   columns,
-  used: 'A policy names this group; take it out of the policies first.',
+  used: 'A policy names this group; remove it from the policies first.',
 };
 
 const groupById = readById<Group>('group by id', (from) => from('person_group').select(columns));

@@ -71,7 +71,7 @@ export const lookFields = {
     .string('must be a data URL in quotes')
     .max(longest, { error: `must be a picture of at most ${mostBytes} bytes`, abort: true })
     .refine(isShowable, {
-      error: `must be a PNG, JPEG or WebP as a data URL with base64, of at most ${mostBytes} bytes and ${mostPixels} x ${mostPixels} pixels; no SVG, which can carry scripts`,
+      error: `must be a PNG, JPEG or WebP as a data URL with base64, of at most ${mostBytes} bytes and ${mostPixels} x ${mostPixels} pixels; SVG is not allowed, as it can carry scripts`,
     })
     .nullable(),
 };

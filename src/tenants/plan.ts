@@ -162,7 +162,7 @@ const refuseDuplicate =
   (error: unknown): never => {
     throw codeOf(error) === '23505'
       ? new Conflict(
-          `A ${kind.toLowerCase()} with a ${name} of the file has just been made, or a TeacherCode is another person’s; apply the file again, or change the code.`,
+          `A ${kind.toLowerCase()} with a ${name} of the file has just been created, or a TeacherCode belongs to another person; apply the file again, or change the code.`,
         )
       : error;
   };

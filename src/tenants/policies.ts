@@ -38,7 +38,7 @@ const kind: RecordKind = {
   table: 'policy',
   noun: 'policy',
   columns,
-  used: 'A resource has this policy; give it another, or none, first.',
+  used: 'A resource has this policy; give it another policy, or none, first.',
 };
 
 /** The lists of groups of a policy. */

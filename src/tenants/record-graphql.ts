@@ -37,16 +37,16 @@ export function addChanges<New extends Body, Changes extends Body>(
   const input = (verb: string, schema: Body): InputRef<object> => bodyType(builder, `${verb}${Noun}Input`, schema);
   const result = (verb: string) => ({
     name: `${verb}${Noun}Result`,
-    description: `The ${noun}, or why not.`,
+    description: `The ${noun}, or why the request was refused.`,
   });
   builder.mutationField(`create${Noun}`, (t) =>
     t.field({
       type,
       errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
       args: {
-        input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
+        input: t.arg({ type: input('Create', create.schema), required: true, description: 'The record to create.' }),
       },
-      description: `Makes a ${noun}, for Admins.`,
+      description: `Creates a ${noun}, for Admins.`,
       resolve: (_root, args, call) => create.run(call.context.db, call, args.input as Fields<z.output<New>>),
     }),
   );
@@ -63,7 +63,7 @@ export function addChanges<New extends Body, Changes extends Body>(
         input: t.arg({
           type: input('Change', change.schema),
           required: true,
-          description: 'What to change.',
+          description: 'The changes.',
         }),
       },
       description: `Changes a ${noun}, for Admins.`,
@@ -80,7 +80,7 @@ export function addChanges<New extends Body, Changes extends Body>(
         id: idArgument(t.arg, noun, { required: true, description: `The id of the ${noun}.` }),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
       },
-      description: `Deletes a ${noun} that nothing needs any more, for Admins; answers it as it was.`,
+      description: `Deletes a ${noun} that nothing refers to any more, for Admins; returns it as it was.`,
       resolve: (_root, { id, version }, call) => remove(call.context.db, call, id, [version]),
     }),
   );

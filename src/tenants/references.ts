@@ -68,7 +68,7 @@ export function resolverOf(file: TenantFile, keyOf: KeyOf, stored: StoredTenant 
     report(
       path,
       `Unknown${noun.kind}`,
-      `is ${JSON.stringify(written)}; there is no ${kind} of this ${which}, neither in the tenant nor in the file`,
+      `is ${JSON.stringify(written)}; there is no ${kind} with this ${which}, neither in the tenant nor in the file`,
     );
     return [];
   }

@@ -13,8 +13,8 @@ import * as tenants from './service.ts';
 import { tenantChanges, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
 
-const forDisplays = 'A display reads the status of its own resources only.';
-const forAdmins = 'Only an Admin manages master data.';
+const forDisplays = 'A display may read only the status of its own resources.';
+const forAdmins = 'Only an Admin may manage master data.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
 
 /** The code of the tenant, if there is exactly one and the database answers. */
@@ -31,7 +31,7 @@ const tenantRoutes = [
     method: 'GET',
     path: tenantPath,
     summary: 'Read the tenant',
-    description: 'The tenant to whom the caller belongs, with its parameters.',
+    description: 'The tenant of the caller, with its parameters.',
     answers: {
       200: { description: 'The tenant.', body: tenantRecord, example: examples.tenant, headers: ['ETag'] },
     },
@@ -43,7 +43,7 @@ const tenantRoutes = [
     path: tenantPath,
     summary: 'Change the tenant',
     description:
-      'Changes the members and parameters that are sent, and only in the version of `If-Match`; a parameter counts at once. `PinAuthenticationAllowed` is changed by whoever runs the server only, as without PINs nobody might get in any more: 422 with the code `OperatorOnly`.',
+      'Changes the members and parameters that are sent, only in the version of `If-Match`; parameters take effect at once. Only the operator of the server changes `PinAuthenticationAllowed`, as without PINs nobody might be able to sign in: 422 with the code `OperatorOnly`.',
     headers: ['If-Match'],
     body: { schema: tenantChanges, example: examples.tenantChanges },
     answers: {
@@ -74,14 +74,14 @@ export const routes: Route[] = [
     refusals: { read: forDisplays, write: forAdmins },
     filter: wire.resourceFilter,
     list: {
-      description: 'The resources of the tenant by their ids. Several `Equipment` are sent one by one.',
+      description: 'The resources of the tenant by id. Repeat `Equipment` for several values.',
       of: tenants.resourceList,
       run: tenants.listResources,
     },
     read: { run: tenants.getResource },
     record: { schema: wire.resourceRecord, example: examples.resource, of: wire.toResourceRecord },
     create: {
-      description: 'Makes a resource at a location, where its name must be new.',
+      description: 'Creates a resource at a location, where its name must be new.',
       conflict: resourceConflict,
       schema: wire.newResource,
       example: examples.newResource,
@@ -89,7 +89,7 @@ export const routes: Route[] = [
     },
     change: {
       description:
-        'A resource that is no longer needed is set to inactive; it is never deleted. At another `LocationId` its bookings keep their instants and its own opening hours their clock times; hours that come from the location are those of the new one.',
+        'A resource that is no longer needed is set to inactive; it is never deleted. If `LocationId` changes, its bookings keep their instants and its own opening hours their clock times; hours that come from the location are those of the new one.',
       conflict: resourceConflict,
       schema: wire.resourceChanges,
       example: examples.resourceChanges,
@@ -103,14 +103,14 @@ export const routes: Route[] = [
     refusals: { read: forDisplays, write: forAdmins },
     filter: wire.locationFilter,
     list: {
-      description: 'The locations of the tenant by their ids.',
+      description: 'The locations of the tenant by id.',
       of: tenants.locationList,
       run: tenants.listLocations,
     },
     read: { run: tenants.getLocation },
     record: { schema: wire.locationRecord, example: examples.location, of: wire.toLocationRecord },
     create: {
-      description: 'Makes a location; its name must be new.',
+      description: 'Creates a location, whose name must be new.',
       conflict: 'Another location has this name.',
       schema: wire.newLocation,
       example: examples.newLocation,
@@ -118,7 +118,7 @@ export const routes: Route[] = [
     },
     change: {
       description:
-        'Another time zone moves the opening hours with it: they are local clock times. A location that is no longer needed is set to inactive, after its resources; it is never deleted.',
+        'Another time zone moves the opening hours with it, as they are local clock times. A location that is no longer needed is set to inactive, after its resources; it is never deleted.',
       conflict: 'Another location has this name, or the location still has active resources.',
       schema: wire.locationChanges,
       example: examples.locationChanges,
@@ -129,7 +129,7 @@ export const routes: Route[] = [
     method: 'GET',
     path: '/v1.0/persons/me',
     summary: 'Read oneself',
-    description: 'The person whose credential this call carries.',
+    description: 'The person to whom the credential of this call belongs.',
     answers: {
       200: { description: 'The person.', body: wire.personRecord, example: examples.person, headers: ['ETag'] },
     },
@@ -138,9 +138,9 @@ export const routes: Route[] = [
   route({
     method: 'GET',
     path: '/v1.0/persons/organizers',
-    summary: 'List whom a booking may be for',
+    summary: 'List persons for whom a booking may be made',
     description:
-      'The names of the active persons, displays aside, by their ids; for those who book for others: Admins, and the groups that a policy names.',
+      'The names of the active persons by id, without displays; for those who may book for others: Admins, and the groups that a policy names.',
     query: z.strictObject({ ...wire.organizerFilter.shape, ...paging }),
     answers: {
       200: pageAnswer('One page of persons.', listOf(wire.personReference, 'PersonReferenceList'), {
@@ -148,7 +148,7 @@ export const routes: Route[] = [
         DisplayName: 'Ada Admin',
       }),
     },
-    problems: { 403: 'The caller books for nobody else.' },
+    problems: { 403: 'The caller may not book for others.' },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...wanted } = query;
       const page = readPage(tenants.organizerList, Limit, Cursor);
@@ -162,14 +162,14 @@ export const routes: Route[] = [
     refusals: { read: forAdmins, write: forAdmins },
     filter: wire.personFilter,
     list: {
-      description: 'The persons of the tenant by their ids, for Admins.',
+      description: 'The persons of the tenant by id, for Admins.',
       of: tenants.personList,
       run: tenants.listPersons,
     },
     read: { description: 'A person of the tenant, for Admins.', run: tenants.getPersonById },
     record: { schema: wire.personRecord, example: examples.person, of: wire.toPersonRecord },
     create: {
-      description: 'Makes a person, whose e-mail address must be new. PINs are made apart.',
+      description: 'Creates a person, whose e-mail address must be new. PINs are created separately.',
       conflict: 'Another person has this e-mail address.',
       schema: wire.newPerson,
       example: examples.newPerson,
@@ -177,8 +177,8 @@ export const routes: Route[] = [
     },
     change: {
       description:
-        'With `Active` false every PIN and token of the person is refused at once, and open streams end. With another `Email` PINs stay, and tokens of an outside identity provider count when they name the new address. The last active Admin keeps that role and stays active.',
-      conflict: 'The tenant would have no active Admin, or another person has this e-mail address.',
+        'With `Active` false, every PIN and token of the person is refused at once, and its open streams end. With another `Email`, PINs stay, and tokens of an outside identity provider are valid if they name the new address. The last active Admin keeps that role and stays active.',
+      conflict: 'The tenant would have no active Admin left, or another person has this e-mail address.',
       schema: wire.personChanges,
       example: examples.personChanges,
       run: tenants.changePerson,
@@ -190,34 +190,34 @@ export const routes: Route[] = [
     noun: 'group',
     params: z.object({ id: id('group', 'The Id of the group.') }),
     refusals: {
-      read: 'Only an Admin manages master data; everybody may list the groups that it belongs to.',
+      read: 'Only an Admin may manage master data; every person may list the groups that it belongs to.',
       write: forAdmins,
     },
     filter: rights.groupFilter,
     list: {
       description:
-        'The groups of the tenant by their ids, for Admins; with `PersonId` everybody lists its own. The members of a group are `persons?GroupId=`.',
+        'The groups of the tenant by id, for Admins; with `PersonId`, every person may list its own. `persons?GroupId=` lists the members of a group.',
       of: tenants.groupList,
       run: tenants.listGroups,
     },
     read: { description: 'A group of the tenant, for Admins.', run: tenants.getGroup },
     record: { schema: rights.groupRecord, example: examples.group, of: rights.toGroupRecord },
     create: {
-      description: 'Makes a group; its name must be new.',
+      description: 'Creates a group, whose name must be new.',
       conflict: 'Another group has this name.',
       schema: rights.newGroup,
       example: examples.newGroup,
       run: tenants.createGroup,
     },
     change: {
-      description: 'What the members may see and do changes at once, and open streams of theirs end.',
+      description: 'The rights of the members change at once, and their open streams end.',
       conflict: 'Another group has this name.',
       schema: rights.groupChanges,
       example: examples.groupChanges,
       run: tenants.changeGroup,
     },
     remove: {
-      description: 'A group that a policy names stays: take it out of the policy first.',
+      description: 'A group that a policy names cannot be deleted: remove it from the policy first.',
       conflict: 'A policy names the group.',
       run: tenants.deleteGroup,
     },
@@ -230,14 +230,14 @@ export const routes: Route[] = [
     refusals: { read: forDisplays, write: forAdmins },
     filter: rights.policyFilter,
     list: {
-      description: 'The policies of the tenant by their ids, without those whose resources you may not see.',
+      description: 'The policies of the tenant by id, without those whose resources you may not see.',
       of: tenants.policyList,
       run: tenants.listPolicies,
     },
     read: { run: tenants.getPolicy },
     record: { schema: rights.policyRecord, example: examples.policy, of: rights.toPolicyRecord },
     create: {
-      description: 'Makes a policy; its name must be new. It counts for the resources that get its `PolicyId`.',
+      description: 'Creates a policy, whose name must be new. It applies to the resources that get its `PolicyId`.',
       conflict: 'Another policy has this name.',
       schema: rights.newPolicy,
       example: examples.newPolicy,
@@ -245,14 +245,14 @@ export const routes: Route[] = [
     },
     change: {
       description:
-        'A list is the whole list, and null clears a rule. Who may no longer see the resources is answered 404 for them at once, and its open streams end.',
+        'A list replaces the stored one, and null clears a limit. Persons who may no longer see the resources get 404 for them at once, and their open streams end.',
       conflict: 'Another policy has this name.',
       schema: rights.policyChanges,
       example: examples.policyChanges,
       run: tenants.changePolicy,
     },
     remove: {
-      description: 'A policy that a resource has stays: give the resource another one first, or none.',
+      description: 'A policy that a resource has cannot be deleted: give the resource another one first, or none.',
       conflict: 'A resource has the policy.',
       run: tenants.deletePolicy,
     },

@@ -26,7 +26,7 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
       type: 'PersonConnection' as unknown as ObjectRef<Types, Awaited<ReturnType<typeof tenants.listPersons>>>,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'Who belongs to it, by their ids; for Admins.',
+      description: 'Its members, by id; for Admins.',
       resolve: ({ id }, page, { context, viewer }) =>
         tenants.listMembersOf(context.db, viewer, id, pageOf(tenants.personList, page)),
     }),
@@ -36,7 +36,7 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
       type: connection,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'The groups to which this person belongs, by their ids.',
+      description: 'The groups to which this person belongs, by id.',
       resolve: ({ id }, page, { context, viewer }) =>
         tenants.listGroupsOf(context.db, viewer, id, pageOf(tenants.groupList, page)),
     }),
@@ -46,13 +46,13 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
       type: connection,
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'The groups of the tenant by their ids, for Admins; with `personId` everybody lists its own.',
+      description: 'The groups of the tenant by id, for Admins; with `personId`, every person may list its own.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listGroups(context.db, viewer, given(wanted), pageOf(tenants.groupList, page)),
     }),
     group: recordQuery(t, 'group', {
       type: group,
-      description: 'One group, for Admins; null when this tenant has none of that id.',
+      description: 'A group, for Admins; null if the tenant has none with this id.',
       find: ({ context, viewer }, id) => tenants.findGroup(context.db, viewer, id),
     }),
   }));
@@ -73,7 +73,7 @@ function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource
     t.field({
       type: policy,
       nullable: true,
-      description: 'What groups may do with it; null where everybody may see and book it.',
+      description: 'The policy of the resource; null if everybody may see and book it.',
       resolve: async ({ policyId }, _args, { context, viewer }) =>
         policyId === null ? null : ((await tenants.findPolicy(context.db, viewer, policyId)) ?? null),
     }),
@@ -83,13 +83,13 @@ function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource
       type: connection,
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'The policies of the tenant by their ids, without those whose resources you may not see.',
+      description: 'The policies of the tenant by id, without those whose resources you may not see.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         tenants.listPolicies(context.db, viewer, given(wanted), pageOf(tenants.policyList, page)),
     }),
     policy: recordQuery(t, 'policy', {
       type: policy,
-      description: 'One policy; null when this tenant has none of that id whose resources you may see.',
+      description: 'A policy; null if the tenant has none with this id whose resources you may see.',
       find: ({ context, viewer }, id) => tenants.findPolicy(context.db, viewer, id),
     }),
   }));

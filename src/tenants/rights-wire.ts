@@ -12,37 +12,38 @@ const members = (description: string) =>
   z
     .array(sentId('person'), 'must be a list in brackets')
     .max(mostMembers, `must have at most ${mostMembers} entries`)
-    .meta({ description: `${description} Ids of persons, ${mostMembers} at most at a time.` });
+    .meta({ description: `${description} Ids of persons, at most ${mostMembers} at a time.` });
 
-const unique = 'Unique in the tenant, in whatever case.';
+const unique = 'Unique in the tenant, regardless of case.';
 const name = groupFields.Name.meta({ description: unique });
 export const groupRecord = z
   .object({ Id: id('group', 'The id of the group.'), Name: text(200, unique), Version: version })
-  .meta({ id: 'Group', description: 'Persons, to whom policies give rights together.' });
+  .meta({ id: 'Group', description: 'Persons who get rights together by policies.' });
 const addMembers = members('Who joins.');
 export const newGroup = z
   .strictObject({ Name: name, AddMembers: addMembers.default([]) })
-  .meta({ id: 'NewGroup', description: 'A group to be made.' });
+  .meta({ id: 'NewGroup', description: 'A group to create.' });
 export const groupChanges = z
   .strictObject({ Name: name, AddMembers: addMembers, RemoveMembers: members('Who leaves.') })
   .partial()
-  .meta({ id: 'GroupChanges', description: 'What to change.' });
+  .meta({ id: 'GroupChanges', description: 'Changes.' });
 
 const mayTold = {
-  MaySee: 'Who may see its resources and what is booked there: ids of groups. Nobody named means everybody.',
-  MayBook: 'Who may book its resources, of those who see them: ids of groups. Nobody named means everybody.',
-  MaySkipApproval: 'Who books without waiting for a decision: ids of groups.',
-  MayDecide: 'Who decides, besides Admins: ids of groups. They book, too, and without waiting.',
-  MayBookForOthers: 'Who books for other persons, besides Admins: ids of groups. They book for themselves, too.',
+  MaySee: 'The groups that may see its resources and their bookings: ids. Empty: everybody.',
+  MayBook: 'The groups that may book its resources, among those who see them: ids. Empty: everybody.',
+  MaySkipApproval: 'The groups that book without waiting for a decision: ids.',
+  MayDecide: 'The groups that decide, besides Admins: ids. They may also book, without waiting.',
+  MayBookForOthers:
+    'The groups that may book for other persons, besides Admins: ids. They may also book for themselves.',
 };
 const ruleTold = {
-  LeadMinutes: 'How many minutes before its start a booking is made at the latest; null: no rule.',
-  AheadDays: 'How many days before its start a booking is made at the earliest; null: no rule.',
-  LongestMinutes: 'How many minutes a booking lasts at most; null: no rule.',
-  QuotaMinutesPerWeek: 'How many minutes a person books in a calendar week at most; null: no rule.',
-  QuotaBookingsPerWeek: 'How many bookings a person makes for a calendar week at most; null: no rule.',
+  LeadMinutes: 'How many minutes before its start a booking must be made; null: no limit.',
+  AheadDays: 'How many days ahead a booking may be made; null: no limit.',
+  LongestMinutes: 'How many minutes a booking may last; null: no limit.',
+  QuotaMinutesPerWeek: 'How many minutes a person may book in a calendar week; null: no limit.',
+  QuotaBookingsPerWeek: 'How many bookings a person may have in a calendar week; null: no limit.',
 };
-const needsApproval = 'Whether a booking waits until somebody decides about it.';
+const needsApproval = 'Whether a booking waits for a decision.';
 
 /** Equal lists are stored alike. */
 const groupIds = z
@@ -71,7 +72,7 @@ export const policyRecord = z
     ...rulesTold,
     Version: version,
   })
-  .meta({ id: 'Policy', description: 'What groups may do with the resources that have it.' });
+  .meta({ id: 'Policy', description: 'The rights of groups with regard to the resources that have the policy.' });
 const policyLists = mapped(mayTold, (each) => groupIds.meta({ description: mayTold[each] }));
 const policyRules = mapped(ruleTold, (each) => policyFields[each].meta({ description: ruleTold[each] }));
 export const newPolicy = z
@@ -81,17 +82,19 @@ export const newPolicy = z
     NeedsApproval: flag(needsApproval).default(false),
     ...mapped(ruleTold, (each) => policyRules[each].default(null)),
   })
-  .meta({ id: 'NewPolicy', description: 'A policy to be made.' });
+  .meta({ id: 'NewPolicy', description: 'A policy to create.' });
 export const policyChanges = z
   .strictObject({ Name: name, ...policyLists, NeedsApproval: flag(needsApproval), ...policyRules })
   .partial()
-  .meta({ id: 'PolicyChanges', description: 'What to change; null clears a rule.' });
+  .meta({ id: 'PolicyChanges', description: 'Changes; null clears a limit.' });
 
 export const toGroupRecord: (group: Group) => z.output<typeof groupRecord> = recordOf(groupRecord);
 export const toPolicyRecord: (policy: PolicyRecord) => z.output<typeof policyRecord> = recordOf(policyRecord);
 
 export const groupFilter = z.strictObject({
-  PersonId: parameters.id('person', 'Only those that this person belongs to.').optional(),
-  Name: ofName(200, 'Only the one of this name, in whatever case.'),
+  PersonId: parameters.id('person', 'Only groups that this person belongs to.').optional(),
+  Name: ofName(200, 'Only the group with this name, regardless of case.'),
 });
-export const policyFilter = z.strictObject({ Name: ofName(200, 'Only the one of this name, in whatever case.') });
+export const policyFilter = z.strictObject({
+  Name: ofName(200, 'Only the policy with this name, regardless of case.'),
+});

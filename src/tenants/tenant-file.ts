@@ -78,7 +78,7 @@ const calendar = z
       addIssue({
         code: 'custom',
         path: ['Holidays'],
-        message: 'must not stand beside Url; give the dates or the address',
+        message: 'cannot be combined with Url; give the dates or the address',
       });
   });
 

@@ -92,7 +92,7 @@ function checkOperators({ mandator }: Viewer, found: Parameters, wanted: Paramet
     .filter((name) => isForOperator(name) && wanted[name] !== found[name])
     .map((name): FieldError => {
       const remedy = `roomgate parameter set --mandator ${mandator} ${name} ${wanted[name]}`;
-      const message = `Parameters.${name}: only whoever runs this server changes it, with "${remedy}".`;
+      const message = `Parameters.${name}: only the operator of this server can change it, with "${remedy}".`;
       return { field: name, pointer: `/Parameters/${name}`, code: 'OperatorOnly', message };
     });
   if (faults.length > 0) throw InvalidInput.of(...faults);

@@ -55,7 +55,7 @@ export function weekOf(day: number, weekStart: number): { year: number; week: nu
 /** The day of a date `2026-12-01`. @throws RangeError for text that is no date */
 export function readDate(text: string): number {
   const at = Date.parse(`${text}T00:00Z`);
-  if (dateText(at / dayLength) !== text) throw new RangeError(`${text} is no date`);
+  if (dateText(at / dayLength) !== text) throw new RangeError(`${text} is not a date`);
   return at / dayLength;
 }
 

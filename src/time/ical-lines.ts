@@ -52,11 +52,11 @@ function readProperty(name: string, rest: string): IcalProperty {
   while (head[at] === ';') {
     form.lastIndex = at;
     const found = form.exec(head);
-    if (!found) throw new Unreadable(`its ${name} is not written as iCalendar`);
+    if (!found) throw new Unreadable(`its ${name} is not valid iCalendar`);
     parameters.set(found[1]!.toUpperCase(), unquote(found[2]!));
     at = form.lastIndex;
   }
-  if (rest[at] !== ':') throw new Unreadable(`its ${name} is not written as iCalendar`);
+  if (rest[at] !== ':') throw new Unreadable(`its ${name} is not valid iCalendar`);
   return { name, parameters, value: rest.slice(at + 1) };
 }
 
@@ -85,18 +85,19 @@ export function readComponents(text: string): IcalComponent {
         .toUpperCase();
     if (name === 'BEGIN') {
       if ((count += 1) > mostComponents) throw new Unreadable(`it has more than ${mostComponents} components`);
-      if (open.length > deepest) throw new Unreadable(`its components are deeper than ${deepest} levels`);
+      if (open.length > deepest) throw new Unreadable(`its components are nested deeper than ${deepest} levels`);
       const component: Open = { name: value(), properties: [], components: [] };
       open.at(-1)!.components.push(component);
       open.push(component);
     } else if (name === 'END') {
       if (open.length === 1 || open.pop()!.name !== value())
-        throw new Unreadable('its components are not closed as they were opened');
+        throw new Unreadable('its components are not closed in the order in which they were opened');
     } else if (spoken.has(name)) open.at(-1)!.properties.push(readProperty(name, line.slice(name.length)));
   }
-  if (open.length > 1) throw new Unreadable('it ends before its components do');
+  if (open.length > 1) throw new Unreadable('it ends inside a component');
   const calendar = root.components[0];
-  if (root.components.length !== 1 || calendar?.name !== 'VCALENDAR') throw new Unreadable('it is not one VCALENDAR');
+  if (root.components.length !== 1 || calendar?.name !== 'VCALENDAR')
+    throw new Unreadable('it is not a single VCALENDAR');
   return calendar;
 }
 

@@ -67,9 +67,9 @@ export function readRule(text: string): Rule {
   if (part('RSCALE') === 'GREGORIAN') parts.delete('RSCALE');
   if (part('SKIP') === 'OMIT') parts.delete('SKIP');
   for (const name of parts.keys())
-    if (!known.test(name)) throw new WrongRule(`its rule has ${name.slice(0, 20)}, which is not understood`);
+    if (!known.test(name)) throw new WrongRule(`its rule has ${name.slice(0, 20)}, which is not supported`);
   const frequency = frequencies.find((each) => each === part('FREQ'));
-  if (!frequency) throw new WrongRule('it repeats otherwise than by days, weeks, months or years');
+  if (!frequency) throw new WrongRule('it does not repeat by days, weeks, months or years');
   const until = part('UNTIL') ?? null;
   if (until !== null && !untilForm.test(until)) throw new WrongRule('its rule has a wrong UNTIL');
   const days = (part('BYDAY')?.split(',', 1_000) ?? []).map(readWeekday);
@@ -115,9 +115,10 @@ function checkCombination({ frequency, weeks, yearDays, monthDays, numberedWeekd
     (monthDays.size > 0 && frequency === 'WEEKLY') ||
     (numberedWeekdays.size > 0 && (frequency === 'DAILY' || frequency === 'WEEKLY' || weeks.size > 0)) ||
     (rule.count !== null && rule.until !== null);
-  if (wrong) throw new WrongRule('its rule has parts that do not go together');
+  if (wrong) throw new WrongRule('its rule has parts that cannot be combined');
   const others = [rule.months, monthDays, yearDays, weeks, rule.weekdays, numberedWeekdays];
-  if (positions.length > 0 && others.every((set) => set.size === 0)) throw new WrongRule('its rule has BYSETPOS alone');
+  if (positions.length > 0 && others.every((set) => set.size === 0))
+    throw new WrongRule('its rule has BYSETPOS without another BY part');
 }
 
 const monthLength = (year: number, month: number) => dayOf(year, month + 1, 1) - dayOf(year, month, 1);
@@ -229,7 +230,8 @@ export function fitsClock(rule: Rule, start: Wall): boolean {
 export function listDays(rule: Rule, startDay: number, from: number, to: number, most = 18_300): number[] {
   const start = civil(startDay);
   const defaults = defaultsOf(rule, start);
-  if (rule.count !== null && to - startDay > most) throw new WrongRule('it begins too long ago to be counted');
+  if (rule.count !== null && to - startDay > most)
+    throw new WrongRule('it began too long ago to count its occurrences');
   const days: number[] = startDay >= from && startDay <= to ? [startDay] : [];
   let left = (rule.count ?? Number.POSITIVE_INFINITY) - 1;
   const skipped = Math.floor((from - startDay) / (longestPeriod[rule.frequency] * rule.interval)) - 1;

@@ -64,7 +64,9 @@ export function openBins(log: Log, most: number): Bins {
       const text = `${JSON.stringify([key, entry])}\n`;
       size += text.length;
       if (size > most)
-        throw new TooLarge(`The files say more than ${most} characters about lessons; send fewer, or a shorter term.`);
+        throw new TooLarge(
+          `The files describe lessons in more than ${most} characters; send fewer files, or a shorter term.`,
+        );
       bin.texts.push(text);
       bin.length += text.length;
       if (bin.length > mostKept) await spill(bin);

@@ -32,7 +32,7 @@ export class BadRow extends Error {
 
 /**
  * `take` returns the rows that end within a piece of the text, `end` the last one. Blank rows are left out.
- * @param complain is told what is wrong. Where it does not throw, the text is read as it stands
+ * @param complain is called with each fault. If it does not throw, the text is read as it is
  */
 export function openRows(separator: string, complain: (fault: BadRow) => void) {
   let cells: string[] = [];
@@ -90,7 +90,7 @@ export function openRows(separator: string, complain: (fault: BadRow) => void) {
             'TextAfterQuote',
             line,
             column(),
-            'text follows a closing quote; write a quote inside of a text twice',
+            'text follows a closing quote; double each quote inside of a quoted text',
           ),
         );
         cell += character;
@@ -106,7 +106,7 @@ export function openRows(separator: string, complain: (fault: BadRow) => void) {
             startLine,
             column(),
             state === 'quoted'
-              ? 'a quote is opened and not closed; write it twice, or export the file again'
+              ? 'a quote is opened but not closed; double each quote inside of a text, or export the file again'
               : `more than ${longestRow} characters; is this the right file?`,
           ),
         );
@@ -122,7 +122,7 @@ export function openRows(separator: string, complain: (fault: BadRow) => void) {
             'CutOff',
             startLine,
             column(),
-            'the file ends inside of quotes; it was cut off, so export it again',
+            'the file ends inside of a quoted text; it was truncated, so export it again',
           ),
         );
       const rows: TextRow[] = [];

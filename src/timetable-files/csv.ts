@@ -62,7 +62,7 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
     report.fault(
       { file, line },
       'TooFewFields',
-      `the line is one field: fields are separated by ${separatorsInWords}, and it has none of these; export the file with one of them`,
+      `the line is a single field: fields must be separated by ${separatorsInWords}, and it has none of these; export the file with one of them`,
     );
     throw new UnreadableFile();
   }
@@ -152,7 +152,7 @@ export function openCsv(
     };
     const status = cell('Status') === '' ? undefined : statuses[cell('Status').toLowerCase()];
     if (cell('Status') !== '' && !status)
-      return fault('Status', 'InvalidStatus', `${shown(cell('Status'))} is none of Geplant, Vertretung and Entfaellt`);
+      return fault('Status', 'InvalidStatus', `${shown(cell('Status'))} is not Geplant, Vertretung or Entfaellt`);
     const rooms = listOf(cell('Room'), /~/);
     const roomColumn = (known.get('Room') as number) + 1;
     const group = [content.subject, content.classes.join('+')].filter(Boolean).join('-') || 'lessons';
@@ -160,13 +160,13 @@ export function openCsv(
     if (known.has('Date')) {
       const day = readDay(cell('Date'));
       if (day === undefined)
-        return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is no date such as 15.03.2027 or 2027-03-15`);
+        return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is not a date such as 15.03.2027 or 2027-03-15`);
       if (day < term.first) return;
       const clocks =
         known.has('Begin') && known.has('End')
           ? (['Begin', 'End'] as const).map(
               (name) =>
-                readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is no time such as 08:00`),
+                readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is not a time such as 08:00`),
             )
           : timesOfPeriods();
       const [begin, end] = clocks;
@@ -190,7 +190,7 @@ export function openCsv(
         ]);
       function timesOfPeriods(): (number | undefined)[] {
         const periods = readPeriods(cell('Period'));
-        if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is no period`)];
+        if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period`)];
         const weekday = (((day as number) + 3) % 7) + 1;
         const complain = (code: string, message: string) => fault('Period', code, message);
         if (!periods.every((period) => checkPeriod(term, weekday, period, complain))) return [];
@@ -201,12 +201,18 @@ export function openCsv(
       const day = /^[1-7]$/.test(cell('Day'))
         ? Number(cell('Day'))
         : weekdays.findIndex((each) => each.includes(cell('Day').toLowerCase().replace(/\.$/, ''))) + 1;
-      if (day === 0) return fault('Day', 'InvalidDay', `${shown(cell('Day'))} is no weekday such as Mo, Montag or 1`);
+      if (day === 0)
+        return fault('Day', 'InvalidDay', `${shown(cell('Day'))} is not a weekday such as Mo, Montag or 1`);
       const periods = readPeriods(cell('Period'));
-      if (!periods) return fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is no period such as 3 or 1-2`);
+      if (!periods)
+        return fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period such as 3 or 1-2`);
       const weeks = cell('Weeks') || undefined;
       if (weeks && !term.knowsWeeks(weeks))
-        return fault('Weeks', 'UnknownWeeks', `${shown(weeks)} names no weeks; add it to the groups of the term`);
+        return fault(
+          'Weeks',
+          'UnknownWeeks',
+          `${shown(weeks)} is not a name of weeks; add it to the groups of the term`,
+        );
       const complain = (code: string, message: string) => fault('Period', code, message);
       for (const period of periods)
         if (checkPeriod(term, day, period, complain))
@@ -216,8 +222,7 @@ export function openCsv(
               { kind: 'slot', file, line, day, period, weeks, room, roomColumn, ...content },
             ]);
     }
-    if (rooms.length === 0)
-      report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out; a lesson has one');
+    if (rooms.length === 0) report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out');
     for (const [key, entry] of entries) await take(key, entry);
   };
 }

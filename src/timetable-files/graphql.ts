@@ -31,12 +31,12 @@ export const addTypes: AddTypes = (builder) => {
       }),
       files: t.field({
         type: [typeNamed<object>('TimetableFileRead')],
-        description: 'The files, as they were read.',
+        description: 'The files, and how they were read.',
         resolve: ({ files }) => files,
       }),
       notices: t.field({
         type: [typeNamed<object>('TimetableNotice')],
-        description: 'The first hundred things that were left out.',
+        description: 'The first hundred notices of what was left out.',
         resolve: ({ notices }) => notices,
       }),
       ...recordFields(t, record, wire.toAcceptedTimetable),
@@ -58,13 +58,13 @@ export const addTypes: AddTypes = (builder) => {
   const options = builder.inputType('TimetableOptions', {
     description: 'How the batch of a timetable is processed.',
     fields: (t) => ({
-      format: t.field({ type: format, description: 'The format of the files; recognised when left out.' }),
+      format: t.field({ type: format, description: 'The format of the files; detected if left out.' }),
       validateOnly: t.boolean({
         description: 'Only runs the checks: nothing is written, and `difference` of the batch says what would be.',
       }),
       onConflict: t.field({
         type: enumNamed<'Fail' | 'Skip' | 'Displace'>('ConflictRule'),
-        description: 'What becomes of lessons whose room is occupied; Fail when left out.',
+        description: 'What happens to lessons whose room is occupied; Fail if left out.',
       }),
       idempotencyKey: t.string({
         description: 'The same key with the same files within 24 hours returns the same batch again.',

@@ -111,12 +111,12 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       const named = property.parameters.get('TZID')?.replace(/^\//, '');
       if (named === undefined) return term.zoneName;
       const known = isTimeZone(named) ? named : ofWindows(named);
-      const message = `the time zone ${shown(named)} is not known; export with IANA names such as Europe/Berlin`;
+      const message = `the time zone ${shown(named)} is unknown; export with IANA names such as Europe/Berlin`;
       return known ?? stop(property.name, 'UnknownTimeZone', message);
     }
     const wallOf = (property: IcalProperty, value = property.value): number =>
       readWall(value.trim().replace(/Z$/, '')) ??
-      stop(property.name, 'InvalidDate', `${shown(value)} is no date and time such as 20270315T080000`);
+      stop(property.name, 'InvalidDate', `${shown(value)} is not a date and time such as 20270315T080000`);
     if (!hasTime(start)) {
       report.notice({ file, line: at }, 'WholeDay', 'The event lasts whole days and is left out; a lesson has times');
       if (!replaced || !hasTime(replaced)) return;
@@ -153,7 +153,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
     const rule = contentOf(event, 'RRULE') ?? null;
     if (propertiesOf(event, 'RRULE').length > 1) stop('RRULE', 'InvalidRule', 'it has more than one rule');
     if (contentOf(event, 'EXRULE') !== undefined)
-      stop('EXRULE', 'InvalidRule', 'it has an EXRULE, which is not understood; export the exceptions as EXDATE');
+      stop('EXRULE', 'InvalidRule', 'it has an EXRULE, which is not supported; export the exceptions as EXDATE');
     if (rule !== null && ++rules > mostRules) {
       report.fault(place('RRULE'), 'TooManyLines', `more than ${mostRules} events that repeat`);
       throw new UnreadableFile();
@@ -179,10 +179,10 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       stop(
         'RECURRENCE-ID',
         'InvalidRule',
-        'it changes all later ones too (RANGE); export each of them, or another series',
+        'it changes all later occurrences too (RANGE); export each of them, or another series',
       );
     if (replaced && !hasTime(replaced))
-      stop('RECURRENCE-ID', 'InvalidDate', 'it names a day, and its series has times');
+      stop('RECURRENCE-ID', 'InvalidDate', 'it names a day, but its series has times');
     const entry: EventEntry = {
       ...nothing,
       file,
@@ -248,7 +248,7 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       report.fault(
         { file, line: last },
         'CutOff',
-        'the file ends before END:VCALENDAR; it was cut off, so export it again',
+        'the file ends before END:VCALENDAR; it was truncated, so export it again',
       );
       throw new UnreadableFile();
     }

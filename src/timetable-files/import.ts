@@ -149,7 +149,7 @@ function faultOf(entry: TimetableEntry): string | undefined {
     ...teachers,
     ...('text' in entry ? [entry.text] : []),
   ];
-  if (!texts.every(isStorable)) return 'a text holds a NUL or half of a character; export the file as UTF-8';
+  if (!texts.every(isStorable)) return 'a text contains a NUL or half of a surrogate pair; export the file as UTF-8';
   if (roomsOf(entry).some((room) => room.length > longest.room))
     return `the room has more than ${longest.room} characters`;
   if (id.length > longest.key) return `the id has more than ${longest.key} characters`;
@@ -176,9 +176,9 @@ const takerOf =
 function checkFiles(files: readonly FileRead[]): void {
   const untis = files.filter(({ format }) => format.startsWith('GPU'));
   if (untis.length > 0 && untis.length < files.length)
-    throw new InvalidInput('Files: Untis files and others are two timetables; send them one after another.');
+    throw new InvalidInput('Files: Untis files and other files make two timetables; send them one after another.');
   if (untis.length > 0 && !untis.some(({ format }) => format === 'GPU001'))
-    throw new InvalidInput('Files: GPU001, the timetable, is missing; what it lists is changed by GPU002 and GPU014.');
+    throw new InvalidInput('Files: the timetable GPU001 is missing, to which GPU002 and GPU014 apply.');
 }
 
 function sourceOf({ Source, Term }: CompleteRequest, [first]: readonly FileRead[]): { source: string; quelle: string } {
@@ -256,7 +256,7 @@ async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGene
     counts.lessons += lessons.length;
     if (counts.lessons > mostLessons)
       throw new InvalidInput(
-        `The files have more than ${mostLessons} lessons, the most of a batch; send a shorter term.`,
+        `The files have more than ${mostLessons} lessons, the maximum of a batch; send a shorter term.`,
       );
     const isFirst = counts.jobs === 0;
     counts.jobs++;

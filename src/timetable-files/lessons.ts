@@ -107,7 +107,7 @@ async function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules):
         report.fault(
           { file: other.file, line: other.line, column: other.idColumn, field: 'Key' },
           'DuplicateLesson',
-          `the lesson ${shown(id)} stands in line ${line} already; give each lesson an id of its own`,
+          `the lesson ${shown(id)} was already in line ${line}; give each lesson an id of its own`,
         );
     const rooms = Map.groupBy(same, ({ room }) => roomOf(room));
     rooms.delete(null);

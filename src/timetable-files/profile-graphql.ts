@@ -43,14 +43,14 @@ export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, Inpu
       type: connectionType(builder, profile, timetables.profileList, { isCounted: true }),
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
-      description: 'How files of timetables are read, by the ids of the profiles; for those who may import.',
+      description: 'Profiles of how timetable files are read, by id; for those who may import.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         timetables.listProfiles(context.db, viewer, given(wanted), pageOf(timetables.profileList, page)),
     }),
   );
   const result = (verb: string) => ({
     name: `${verb}TimetableProfileResult`,
-    description: 'The profile, or why not.',
+    description: 'The profile, or why the request was refused.',
   });
   builder.mutationFields((t) => {
     const named = {
@@ -63,15 +63,15 @@ export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, Inpu
       createTimetableProfile: t.field({
         type: profile,
         errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
-        args: { input: input('CreateTimetableProfileInput', profileWire.newProfile, 'What to keep.') },
-        description: 'Keeps how files of a timetable are read under a name, which `profile` of an import then names.',
+        args: { input: input('CreateTimetableProfileInput', profileWire.newProfile, 'The profile to create.') },
+        description: 'Stores under a name how timetable files are read; `profile` of an import refers to it.',
         resolve: (_root, args, call) =>
           timetables.createProfile(call.context.db, call, readChanges(args.input) as timetables.NewProfile),
       }),
       changeTimetableProfile: t.field({
         type: profile,
         errors: { types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed], union: result('Change') },
-        args: { ...named, input: input('ChangeTimetableProfileInput', profileWire.profileChanges, 'What to change.') },
+        args: { ...named, input: input('ChangeTimetableProfileInput', profileWire.profileChanges, 'The changes.') },
         description: 'Changes members of a profile, each as a whole; null removes one.',
         resolve: (_root, { id, version, ...args }, call) =>
           timetables.changeProfile(call.context.db, call, id, [version], readChanges(args.input)),

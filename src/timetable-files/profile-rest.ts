@@ -4,8 +4,8 @@ import { recordRoutes } from '../rest/record-routes.ts';
 import * as wire from './profile-wire.ts';
 import * as timetables from './service.ts';
 
-const forImporters = 'Only who may import lessons reads and keeps profiles.';
-const conflict = `Another profile has this name, or the tenant has ${timetables.mostProfiles} already.`;
+const forImporters = 'Only those who may import lessons may read and manage profiles.';
+const conflict = `Another profile has this name, or the tenant already has ${timetables.mostProfiles}.`;
 
 export const profileRoutes = recordRoutes({
   path: '/v1.0/timetable-profiles',
@@ -15,7 +15,7 @@ export const profileRoutes = recordRoutes({
   refusals: { read: forImporters, write: forImporters },
   filter: wire.profileFilter,
   list: {
-    description: 'How files of timetables are read, by the ids of the profiles.',
+    description: 'Profiles of how timetable files are read, by id.',
     of: timetables.profileList,
     run: timetables.listProfiles,
   },
@@ -23,7 +23,7 @@ export const profileRoutes = recordRoutes({
   record: { schema: wire.profileRecord, example: wire.example, of: wire.toProfileRecord },
   create: {
     description:
-      'Keeps how files are read under a name, which `Profile` of POST timetables then names: which column is which, the term, the time grid, what rooms are called.',
+      'Stores under a name how files are read; `Profile` of POST timetables refers to it: the meaning of the columns, the term, the time grid, and the names of rooms.',
     conflict,
     schema: wire.newProfile,
     example: { Name: wire.example.Name, Format: 'Csv', Source: 'ag', Mapping: wire.example.Mapping },
@@ -33,7 +33,7 @@ export const profileRoutes = recordRoutes({
     },
   },
   change: {
-    rule: 'Changes the members that are sent, each as a whole, and only in the version of `If-Match`; null removes one.',
+    rule: 'Changes the members that are sent, each as a whole, only in the version of `If-Match`; null removes one.',
     conflict,
     schema: wire.profileChanges,
     example: { SharedRooms: wire.example.SharedRooms },

@@ -4,24 +4,24 @@ import { id, positive, sentText, text } from '../fields.ts';
 import type { Profile } from './profiles.ts';
 import { format, longestProfileName, mapping, period, reading, room, term } from './wire.ts';
 
-const told = {
+const descriptions = {
   name: 'Unique in the tenant, regardless of case.',
-  format: 'The format of the files; null: recognised by their content.',
+  format: 'The format of the files; null: detected from their content.',
 };
 
 const members = {
-  Format: format.nullish().meta({ description: told.format }),
+  Format: format.nullish().meta({ description: descriptions.format }),
   ...reading,
 };
 
 export const newProfile = z
-  .strictObject({ Name: sentText(longestProfileName).meta({ description: told.name }), ...members })
-  .meta({ id: 'NewTimetableProfile', description: 'A profile to make.' });
+  .strictObject({ Name: sentText(longestProfileName).meta({ description: descriptions.name }), ...members })
+  .meta({ id: 'NewTimetableProfile', description: 'A profile to create.' });
 export const profileChanges = z
-  .strictObject({ Name: sentText(longestProfileName).optional().meta({ description: told.name }), ...members })
+  .strictObject({ Name: sentText(longestProfileName).optional().meta({ description: descriptions.name }), ...members })
   .meta({
     id: 'TimetableProfileChanges',
-    description: 'Changes of a profile: what is left out stays, and what is sent replaces the whole of that member.',
+    description: 'Changes of a profile: a member that is left out stays, and one that is sent is replaced as a whole.',
   });
 
 export const profileFilter = z.strictObject({
@@ -30,7 +30,7 @@ export const profileFilter = z.strictObject({
     .min(1)
     .max(longestProfileName)
     .optional()
-    .meta({ description: 'Only the one of this name, regardless of case.' }),
+    .meta({ description: 'Only the profile with this name, regardless of case.' }),
 });
 
 const list = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
@@ -39,19 +39,19 @@ const list = <Item extends z.ZodType>(item: Item, most: number, description: str
 export const profileRecord = z
   .object({
     Id: id('timetableProfile', 'The id of the profile.'),
-    Name: text(longestProfileName, told.name),
-    Format: format.nullable().meta({ description: told.format }),
-    Source: text(40, 'Names where the timetable comes from; null: untis, csv or ics.').nullable(),
-    Standort: text(200, 'The location; null: none is named.').nullable(),
+    Name: text(longestProfileName, descriptions.name),
+    Format: format.nullable().meta({ description: descriptions.format }),
+    Source: text(40, "The name of the timetable's source; null: untis, csv or ics.").nullable(),
+    Standort: text(200, 'The location; null: none.').nullable(),
     TimeZone: text(100, 'The IANA time zone of the clock times; null: that of the location.').nullable(),
     Term: term.nullable().meta({ description: 'The days on which weekly lessons take place.' }),
     Periods: list(period, 700, 'The times of the periods.'),
-    Rooms: list(room, 5_000, 'Rooms that have another name in the file.'),
-    SharedRooms: list(text(200, 'A room.'), 500, 'Rooms that several lessons use at one time.'),
+    Rooms: list(room, 5_000, 'Rooms that have other names in the file.'),
+    SharedRooms: list(text(200, 'A room.'), 500, 'Rooms that several lessons may use at the same time.'),
     Mapping: mapping.nullable().meta({ description: 'The columns of the file; null: found by their usual headings.' }),
-    Version: positive('Counts the changes of the record; its ETag.'),
+    Version: positive('Increases with each change of the record; its ETag.'),
   })
-  .meta({ id: 'TimetableProfile', description: 'How the files of a timetable are read, kept under a name.' });
+  .meta({ id: 'TimetableProfile', description: 'How timetable files are read, stored under a name.' });
 
 export const toProfileRecord = ({
   id: Id,

@@ -31,7 +31,7 @@ const profiles: HeldKind<Profile> = {
   noun: 'timetable profile',
   one: (db, viewer, id) => profilesOf(db, viewer).where('id', '=', id),
   subjectOf: ({ id, name }) => ({ noun: 'TimetableProfile', id, name }),
-  toldOf: ({ name, reading: kept }) => ({ name, ...kept }),
+  auditedMembers: ({ name, reading: kept }) => ({ name, ...kept }),
 };
 const refuseTaken = refuseDuplicate(nameTaken(profiles.noun));
 
@@ -69,7 +69,7 @@ const withoutEmpty = (kept: KeptReading): KeptReading => {
 function writeReading(kept: KeptReading): string {
   const text = JSON.stringify(withoutEmpty(kept));
   if (Buffer.byteLength(text) <= mostBytes) return text;
-  throw new InvalidInput(`A profile holds at most ${mostBytes} bytes: send Rooms with the files instead.`);
+  throw new InvalidInput(`A profile may have at most ${mostBytes} bytes: send Rooms with the files instead.`);
 }
 
 /** @throws Forbidden, Conflict, InvalidInput */
@@ -88,7 +88,7 @@ export function createProfile(db: Database, act: Act, { name, reading: kept }: N
       .returning(columns)
       .executeTakeFirstOrThrow()
       .catch(refuseTaken);
-    const record = { before: null, after: profiles.toldOf(made) };
+    const record = { before: null, after: profiles.auditedMembers(made) };
     await recordAct(trx, act, 'create timetable profile', profiles.subjectOf(made), record);
     return made;
   });

@@ -52,21 +52,21 @@ async function readAs(
   const whole = joined(head, text);
   const isCalendar = /^\s{0,100}BEGIN:VCALENDAR/i.test(head);
   if (wanted === 'ICalendar' || (wanted === undefined && isCalendar)) {
-    if (!isCalendar) return refuse('the file does not begin with BEGIN:VCALENDAR, so it is no iCalendar');
+    if (!isCalendar) return refuse('the file does not begin with BEGIN:VCALENDAR, so it is not iCalendar');
     const lines = await openIcal(at, term, report, take)(whole);
     return { name, format: 'iCalendar', encoding, separator: null, lines };
   }
   if (wanted === undefined && /^\s{0,100}<[!?a-z]/i.test(head))
-    return refuse('the file is XML or a page of a website; export the timetable as text or CSV');
+    return refuse('the file is XML or a web page; export the timetable as text or CSV');
   const { separator, rows } = await readRows(whole, at, report);
   const first = (await rows.next()).value as TextRow;
   const kind = (named.exec(name)?.[0]?.toUpperCase() as UntisKind | undefined) ?? kindOf(first.cells);
   const isUntis =
     wanted === 'Untis' || (wanted === undefined && kind !== undefined && kindOf(first.cells) !== undefined);
   if (isUntis && kind === undefined)
-    return refuse('the file is none of GPU001, GPU002 and GPU014; export one of these, without a header');
+    return refuse('the file is not GPU001, GPU002 or GPU014; export one of these, without a header');
   const isTerm = term.hasTerm || !isUntis;
-  if (!isTerm) return refuse('Untis files have weekdays and no dates; send a term', 'MissingTerm');
+  if (!isTerm) return refuse('Untis files have weekdays but no dates; send a term', 'MissingTerm');
   const takeRow = isUntis && kind ? openUntis(kind, at, term, report, take) : openCsv(at, term, mapping, report, take);
   let lines = 0;
   for await (const row of withFirst(first, rows)) {

@@ -36,7 +36,7 @@ export const routes = [
     path: '/v2.0/timetables',
     summary: 'Send the files of a timetable program',
     description:
-      'Reads Untis files (GPU001, with GPU002 and GPU014), CSV or iCalendar and sends their lessons as one batch, which is polled like any other. Lessons keep their ids, so the same files change nothing the second time, and other files change only what differs; lessons that are no longer listed are deleted. If the files have faults, each is reported with its line and column, and nothing is stored.',
+      'Reads Untis files (GPU001, with GPU002 and GPU014), CSV or iCalendar, and sends their lessons as one batch, which is polled like any other. Lessons keep their ids, so the same files change nothing the second time, and other files change only what differs; lessons that are no longer listed are deleted. If the files have faults, each is reported with its line and column, and nothing is stored.',
     headers: ['Idempotency-Key'],
     query: z.strictObject({
       ...wire.importOptions,
@@ -45,14 +45,14 @@ export const routes = [
     body: { schema: wire.timetableFiles, example, streamed: true },
     answers: {
       202: {
-        description: 'Stored and queued; `Location` is where the status of the batch is.',
+        description: "Stored and queued; `Location` is the address of the batch's status.",
         body: wire.acceptedTimetable,
         example: accepted,
         headers: ['Location', 'Retry-After'],
       },
     },
     problems: {
-      403: 'Only an Importer or an Admin sends lessons, and `OnConflict=Displace` is for them alone; Users send lessons where the tenant parameter `UsersMayImport` is true.',
+      403: 'Only an Importer or an Admin may send lessons or use `OnConflict=Displace`; Users may send lessons if the tenant parameter `UsersMayImport` is true.',
       422: 'The files have faults: each has its `Line` and `Column`.',
     },
     handle: async (context, { viewer, query, request, requestId }) => {

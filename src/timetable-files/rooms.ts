@@ -84,7 +84,7 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
         report.fault(
           place,
           'UnknownRoom',
-          `${said} is no room${times}${near === undefined ? '' : ` (${near}?)`}; correct it, or say in Rooms what it is called here${separated}`,
+          `${said} is not a room${times}${near === undefined ? '' : ` (${near}?)`}; correct it, or map it in Rooms to its name here${separated}`,
         );
       }
     },
@@ -106,7 +106,7 @@ export async function findZoneName(
   if (zone && rows.length === 1) return zone.zone;
   throw new InvalidInput(
     zone
-      ? 'TimeZone: the locations have different time zones; send the one of the timetable, or name the location in Standort.'
+      ? 'TimeZone: the locations have different time zones; send that of the timetable, or name the location in Standort.'
       : `Standort: there is no location ${Standort ?? ''}.`,
   );
 }

@@ -40,7 +40,7 @@ function addExtra(extra: Map<string, PlannedLesson>, change: ChangeEntry, taken:
     report.notice(
       { file, line },
       'NoSuchLesson',
-      `Substitution ${id} is of no lesson of the timetable and is left out`,
+      `Substitution ${id} belongs to no lesson of the timetable and is left out`,
     );
     return;
   }

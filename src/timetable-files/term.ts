@@ -32,7 +32,8 @@ type TermRequest = Pick<CompleteRequest, 'Term' | 'Periods' | 'Since'>;
 /** @throws InvalidInput for a term or a grid that contradicts itself */
 export function openTerm({ Term: term, Periods: grid, Since: since }: TermRequest, zoneName: string) {
   const zone = isTimeZone(zoneName) ? findZone(zoneName) : undefined;
-  if (!zone) throw new InvalidInput(`TimeZone: ${zoneName} is no time zone; use an IANA name such as Europe/Berlin.`);
+  if (!zone)
+    throw new InvalidInput(`TimeZone: ${zoneName} is not a time zone; use an IANA name such as Europe/Berlin.`);
   const first = since ? readDate(since) : Number.NEGATIVE_INFINITY;
   const holidays = new Set<number>();
   const byWeekday: number[][] = Array.from({ length: 8 }, () => []);
@@ -45,7 +46,7 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     }
     for (const [at, { Monday, Name }] of term.Weeks.entries()) {
       const day = readDate(Monday);
-      if (weekdayFrom(day) !== 1) throw new InvalidInput(`Term.Weeks[${at}]: ${Monday} is no Monday.`);
+      if (weekdayFrom(day) !== 1) throw new InvalidInput(`Term.Weeks[${at}]: ${Monday} is not a Monday.`);
       weekNames.set(day, Name);
     }
     for (let day = from; day <= to; day++)
@@ -57,7 +58,7 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     const [begin, end] = [minutesOf(Begin), minutesOf(End)];
     if (end <= begin) throw new InvalidInput(`Periods[${at}]: period ${Period} must end after it begins.`);
     const key = `${Day ?? 0} ${Period}`;
-    if (times.has(key)) throw new InvalidInput(`Periods[${at}]: period ${Period} stands there twice.`);
+    if (times.has(key)) throw new InvalidInput(`Periods[${at}]: period ${Period} is listed twice.`);
     times.set(key, { begin, end });
     if (Day) ownDays.add(Day);
   }

@@ -111,15 +111,15 @@ export async function findEncoding(read: ReadBytes): Promise<Encoding> {
     for (let at = 0; at < chunk.length; at++) {
       if (chunk[at] === 0x0a) line++;
       else if (chunk[at] === 0)
-        throw new BadText('NoText', line, 'the line holds a NUL byte, so the file is no text; export it again');
+        throw new BadText('NoText', line, 'the line contains a NUL byte, so the file is not text; export it again');
     }
   const found = await isUtf8(read);
   if (found === undefined)
-    throw new BadText('CutOff', line, 'the file ends inside a character; it was cut off, so export it again');
+    throw new BadText('CutOff', line, 'the file ends inside a character; it was truncated, so export it again');
   if (found) return 'utf-8';
   const damaged = await lineOfDamage(read);
   if (damaged !== undefined)
-    throw new BadText('NoText', damaged, 'the line is not UTF-8, as most of the file is; export all of it as UTF-8');
+    throw new BadText('NoText', damaged, 'the line is not UTF-8, unlike most of the file; export all of it as UTF-8');
   const strange = await lineOfOtherPage(read);
   if (strange !== undefined)
     throw new BadText(

@@ -35,7 +35,7 @@ export function checkPeriod(
 ): boolean {
   if (term.timesOf(weekday, period)) return true;
   if (!term.hasGrid) {
-    complain('MissingPeriods', 'the file has periods and no times; send a time grid');
+    complain('MissingPeriods', 'the file has periods but no times; send a time grid');
     throw new UnreadableFile();
   }
   complain('UnknownPeriod', `the time grid has no period ${period} on day ${weekday}; add it to the time grid`);
@@ -52,7 +52,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
         cells.length,
         kind,
         'TooFewFields',
-        `${kind} has at least ${leastFields[kind]} fields in a line, not ${cells.length}; was the file cut off, or is its separator another one?`,
+        `${kind} has at least ${leastFields[kind]} fields in a line, not ${cells.length}; was the file truncated, or does it use another separator?`,
       );
       return;
     }
@@ -60,7 +60,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
       const text = cell(column);
       const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
       if (value >= least && value <= most) return value;
-      fault(column, field, 'InvalidNumber', `${shown(text)} is no whole number from ${least} to ${most}`);
+      fault(column, field, 'InvalidNumber', `${shown(text)} is not a whole number from ${least} to ${most}`);
       return undefined;
     }
     function day(column: number, field: string): number | undefined {
@@ -70,7 +70,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
           column,
           field,
           'InvalidDate',
-          `${shown(cell(column))} is no date such as ${dateText(20_527).replaceAll('-', '')}`,
+          `${shown(cell(column))} is not a date such as ${dateText(20_527).replaceAll('-', '')}`,
         );
       return found;
     }
@@ -92,7 +92,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
       )
         return;
       if ((kindBits & bits.breakDuty) !== 0) {
-        report.notice({ file, line }, 'BreakDuty', `Substitution ${id} is a break duty, no lesson`);
+        report.notice({ file, line }, 'BreakDuty', `Substitution ${id} is a break duty, not a lesson`);
         return;
       }
       const newClasses = listOf(cell(19), names);
@@ -125,7 +125,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
           12,
           'Unterrichtsgruppe',
           'UnknownWeeks',
-          `${shown(weeks)} names no weeks; add it to the groups of the term`,
+          `${shown(weeks)} is not a name of weeks; add it to the groups of the term`,
         );
       // Untis swaps the ends of a range that crosses the end of the school year.
       const isRange = from === undefined || to === undefined || from <= to;
@@ -143,7 +143,7 @@ export function openUntis(kind: UntisKind, file: number, term: TermDays, report:
       report.notice(
         { file, line },
         'WithoutRoom',
-        `Lesson ${lesson} has no room and is left out; give it one if it is to be booked`,
+        `Lesson ${lesson} has no room and is left out; give it one to have it booked`,
       );
     for (const room of rooms)
       await take(String(lesson), { kind: 'slot', file, line, day: weekday, period, room, roomColumn: 5, ...content });

@@ -19,15 +19,15 @@ export const holiday = z
   .strictObject({
     Name: storableText.max(200).default('').meta({ description: 'Its name.' }),
     From: date('The first day without lessons.'),
-    To: date('The last one.'),
+    To: date('The last day without lessons.'),
   })
   .meta({ id: 'TimetableHoliday', description: 'Days without lessons.' });
 export const week = z
-  .strictObject({ Monday: date('Its Monday.'), Name: text(40, 'Its name, such as A.') })
-  .meta({ id: 'TimetableWeek', description: 'A week of the term by its name.' });
+  .strictObject({ Monday: date('Its Monday.'), Name: text(40, 'The name, such as A.') })
+  .meta({ id: 'TimetableWeek', description: 'A named week of the term.' });
 export const weekGroup = z
   .strictObject({
-    Name: text(40, 'As the file has it.'),
+    Name: text(40, 'The name in the file.'),
     Weeks: z
       .array(text(40, 'A name of `Weeks`.'))
       .min(1)
@@ -37,12 +37,12 @@ export const weekGroup = z
   .meta({ id: 'TimetableWeekGroup', description: 'A group of lessons that takes place in some weeks only.' });
 export const term = z
   .strictObject({
-    Name: text(40, 'Names the term in the JobIDs, such as 2627-2.'),
+    Name: text(40, 'The name of the term in JobIDs, such as 2627-2.'),
     From: date('Its first day.'),
     To: date('Its last day, at most 400 days later.'),
     Holidays: list(holiday, 200, 'Days without lessons.'),
     Weeks: list(week, 60, 'The names of weeks, if some lessons do not take place in all of them.'),
-    Groups: list(weekGroup, 100, 'Groups of lessons, if a file uses names that are not those of weeks.'),
+    Groups: list(weekGroup, 100, 'Groups of lessons, if a file uses names other than those of weeks.'),
   })
   .meta({ id: 'TimetableTerm', description: 'The days on which weekly lessons take place.' });
 export const period = z
@@ -52,7 +52,7 @@ export const period = z
       .min(1)
       .max(7)
       .nullish()
-      .meta({ description: '1 is Monday; if left out, the period is that of all days without periods of their own.' }),
+      .meta({ description: '1 is Monday; if left out, the period is for all days without periods of their own.' }),
     Period: z.int().min(0).max(99).meta({ description: 'Its number in the file.' }),
     Begin: clock('When it begins, in local time.'),
     End: clock('When it ends.'),
@@ -60,10 +60,10 @@ export const period = z
   .meta({ id: 'TimetablePeriod', description: 'A period of the time grid.' });
 export const room = z
   .strictObject({
-    Name: text(200, 'As the file has it.'),
+    Name: text(200, 'The name in the file.'),
     RessourceName: text(200, 'The room; null: its lessons are left out.').nullable(),
   })
-  .meta({ id: 'TimetableRoom', description: 'The room here that a name in the file stands for.' });
+  .meta({ id: 'TimetableRoom', description: 'The room that a name in the file stands for.' });
 
 const column = (what: string) => text(200, `The heading of the column with ${what}.`).nullish();
 export const mapping = z
@@ -91,8 +91,8 @@ export const mapping = z
 
 export const file = z
   .strictObject({
-    Name: text(200, 'Its name, which faults mention.'),
-    Content: z.string().meta({ description: 'Its bytes in Base64.', contentEncoding: 'base64' }),
+    Name: text(200, 'The name, for messages.'),
+    Content: z.string().meta({ description: 'The bytes in Base64.', contentEncoding: 'base64' }),
   })
   .meta({ id: 'TimetableFile', description: 'A file as the timetable program wrote it.' });
 
@@ -121,17 +121,17 @@ export const reading = {
     .nullish()
     .meta({
       description:
-        'Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted.',
+        "The name of the timetable's source, with which JobIDs begin; untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted.",
     }),
   Standort: text(
     200,
-    'The location, where two locations have rooms of the same name; also gives the time zone.',
+    'The location, if two locations have rooms with the same name; it also determines the time zone.',
   ).nullish(),
-  TimeZone: text(100, 'The IANA time zone of the clock times; that of the location when left out.').nullish(),
+  TimeZone: text(100, 'The IANA time zone of the clock times; that of the location if left out.').nullish(),
   Term: term.nullish(),
   Periods: some(period, 700, 'The times of the periods; needed for lessons that have a period instead of times.'),
-  Rooms: some(room, 5_000, 'Rooms that have another name in the file.'),
-  SharedRooms: some(text(200, 'A room.'), 500, 'Rooms, such as a gym, that several lessons use at one time.'),
+  Rooms: some(room, 5_000, 'Rooms that have other names in the file.'),
+  SharedRooms: some(text(200, 'A room.'), 500, 'Rooms, such as a gym, that several lessons may use at the same time.'),
   Mapping: mapping.nullish(),
 };
 
@@ -144,7 +144,7 @@ export const timetableFiles = z
     ...reading,
     Since: date('Lessons that begin before this day are left unchanged.').nullish(),
     AllowRemoval: z.boolean().default(false).meta({
-      description: 'Whether more than a fifth of the stored lessons may be deleted; without it such a batch fails.',
+      description: 'Whether more than a fifth of the stored lessons may be deleted; otherwise such a batch fails.',
     }),
     Files: z.array(file).min(1).max(mostFiles).meta({ description: 'The files, in any order.' }),
   })
@@ -154,22 +154,24 @@ export type TimetableRequest = z.output<typeof timetableFiles>;
 
 export const importOptions = {
   Format: format.optional().meta({
-    description: 'The format of the files. If left out, it is that of the profile, or recognised by their content.',
+    description: 'The format of the files. If left out, it is that of the profile, or detected from their content.',
   }),
   OnConflict: conflictRule.optional().meta({
-    description: 'What becomes of lessons whose room is occupied; Fail when left out.',
+    description: 'What happens to lessons whose room is occupied; Fail if left out.',
   }),
 };
 
 export const readFile = z
   .object({
     Name: z.string().meta({ description: 'Its name.' }),
-    Format: z.string().meta({ description: 'What it was read as: GPU001, GPU002, GPU014, CSV or iCalendar.' }),
+    Format: z
+      .string()
+      .meta({ description: 'The format as which it was read: GPU001, GPU002, GPU014, CSV or iCalendar.' }),
     Encoding: z.string().meta({ description: 'Its encoding: utf-8, utf-16le, utf-16be or windows-1252.' }),
     Separator: z.string().nullable().meta({ description: 'The separator of its fields.' }),
     Lines: count('The number of its lines or events, without empty ones.'),
   })
-  .meta({ id: 'TimetableFileRead', description: 'What was recognised of a file.' });
+  .meta({ id: 'TimetableFileRead', description: 'How a file was read.' });
 export const notice = z
   .object({
     File: z.string().meta({ description: 'The file.' }),
@@ -177,13 +179,13 @@ export const notice = z
     Code: z.string().meta({ description: 'The kind of notice, for programs.' }),
     Message: z.string().meta({ description: 'What was left out, and why.' }),
   })
-  .meta({ id: 'TimetableNotice', description: 'Something that was left out.' });
+  .meta({ id: 'TimetableNotice', description: 'A notice of what was left out.' });
 
 export const acceptedTimetable = acceptedBatch
   .extend({
-    Files: z.array(readFile).meta({ description: 'The files, as they were read.' }),
-    JobCount: count('The jobs that the batch has.'),
-    LessonCount: count('The lessons that they list.'),
+    Files: z.array(readFile).meta({ description: 'The files, and how they were read.' }),
+    JobCount: count('The number of jobs in the batch.'),
+    LessonCount: count('The number of lessons that they list.'),
     NoticeCount: count('The number of notices.'),
     Notices: z.array(notice).meta({ description: 'The first hundred notices: what was left out, and why.' }),
   })

@@ -21,12 +21,12 @@ function usageRoute<Found>(list: {
     method: 'GET',
     path: `/v1.0/usage/${list.path}`,
     summary: list.summary,
-    description: `${list.description} Counted in the local dates and hours of each location, against its present opening hours; what lies ahead counts as it is booked now. All on one page, of at most ${usage.mostResources} resources: past them 400. For Admins.`,
+    description: `${list.description} Counted in the local dates and hours of each location, relative to its present opening hours; for the future, present bookings count. All on one page, for at most ${usage.mostResources} resources, otherwise 400. For Admins.`,
     query: wire.usageQuery,
     answers: {
       200: pageAnswer('The figures.', listOf(list.record, list.id, list.most), list.example),
     },
-    problems: { 403: 'Only an Admin reads them.' },
+    problems: { 403: 'Only an Admin may read usage figures.' },
     handle: async ({ db }, { viewer, query }) => {
       const found = await list.run(db, viewer, await usage.findUsageOf(db, viewer, toFields(query)));
       return { status: 200, body: { Items: found.map(list.toRecord), NextCursor: null } };
@@ -41,7 +41,7 @@ export const routes = [
   usageRoute({
     path: 'resources',
     summary: 'Read how much each resource is used',
-    description: 'Occupied minutes, no-shows and early releases of each resource, by their ids.',
+    description: 'Occupied minutes, no-shows and early releases of each resource, by id.',
     id: 'ResourceUseList',
     most: usage.mostResources,
     record: wire.resourceUse,
@@ -52,8 +52,7 @@ export const routes = [
   usageRoute({
     path: 'hours',
     summary: 'Read in which hours of the week the resources are used',
-    description:
-      'The same of all these resources together, for each weekday and hour: always 168 items, from Monday on.',
+    description: 'The same for all these resources together, by weekday and hour: always 168 items, from Monday on.',
     id: 'HourUseList',
     most: 7 * 24,
     record: wire.hourUse,
@@ -65,7 +64,7 @@ export const routes = [
     path: 'weeks',
     summary: 'Read how much each location is used in each week',
     description:
-      'The same of all these resources of each location, for each week; the first and the last may be parts.',
+      'The same for all these resources of each location, by week; the first and the last week may be incomplete.',
     id: 'WeekUseList',
     most: mostWeeks,
     record: wire.weekUse,

@@ -96,7 +96,7 @@ export async function findUsageOf(db: Database, viewer: Viewer, query: UsageQuer
   ).execute();
   if (rooms.length > mostResources) throw Malformed.of(tooMany);
   if (rooms.length * days > mostRoomDays) {
-    const text = `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources`;
+    const text = `${days} days of ${rooms.length} resources are more than the maximum of ${mostRoomDays}; ask in parts, or for fewer resources`;
     throw Malformed.of(parameterFault('To', 'InvalidValue', text));
   }
   return { from, to, rooms };
@@ -106,7 +106,7 @@ const tooMany = {
   field: null,
   pointer: null,
   code: 'LimitExceeded',
-  message: `More than ${mostResources} resources are asked for; name a LocationId or fewer ResourceIds.`,
+  message: `More than ${mostResources} resources match; name a LocationId or fewer ResourceIds.`,
 };
 
 async function readUse(

@@ -14,23 +14,21 @@ import {
 
 export const use = z
   .object({
-    OpenMinutes: count('Minutes in which it could be booked: in its opening hours, less what blocks it.'),
-    OccupiedMinutes: count('Those of them that bookings have held, setup and teardown included.'),
+    OpenMinutes: count('Minutes in which it could be booked: its opening hours, less blocks.'),
+    OccupiedMinutes: count('Minutes of these in which bookings held it, setup and teardown included.'),
     OccupancyPercent: z
       .int()
       .min(0)
       .max(100)
       .nullable()
-      .meta({ description: 'OccupiedMinutes of OpenMinutes; null where it was never open.' }),
-    OutsideMinutes: count('Minutes that bookings have held outside of the OpenMinutes.'),
-    UnusedMinutes: count(
-      'Minutes that were booked and not used: no-shows as a whole, and what is left after an early release.',
-    ),
-    Bookings: count('Bookings that begin here, cancelled ones and blocks aside.'),
-    NoShows: count('Those of them that nobody has checked in by their limit.'),
-    ReleasedEarly: count('Those of them that were released before their end, no-shows aside.'),
+      .meta({ description: 'OccupiedMinutes divided by OpenMinutes; null if it was never open.' }),
+    OutsideMinutes: count('Minutes in which bookings held it outside of its OpenMinutes.'),
+    UnusedMinutes: count('Minutes that were booked but not used: no-shows, and the time after an early release.'),
+    Bookings: count('Bookings that begin in this time, without cancelled ones and blocks.'),
+    NoShows: count('Bookings of these that nobody checked in by their limit.'),
+    ReleasedEarly: count('Bookings of these that were released before their end, without no-shows.'),
   })
-  .meta({ id: 'Use', description: 'How much of a time is used.' });
+  .meta({ id: 'Use', description: 'The use in a period.' });
 
 const figures = { Use: use };
 
@@ -38,27 +36,27 @@ export const resourceUse = z
   .object({
     ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
-    LocationId: id('location', 'The location where it is.'),
+    LocationId: id('location', 'The location of the resource.'),
     ...figures,
   })
-  .meta({ id: 'ResourceUse', description: 'How much a resource is used.' });
+  .meta({ id: 'ResourceUse', description: 'The use of a resource.' });
 
 export const hourUse = z
   .object({
     Weekday: z.int().min(1).max(7).meta({ description: 'The local weekday: 1 is Monday, 7 Sunday.' }),
-    Hour: z.int().min(0).max(23).meta({ description: 'The local hour in which it lies, 0 to 23.' }),
+    Hour: z.int().min(0).max(23).meta({ description: 'The local hour, 0 to 23.' }),
     ...figures,
   })
-  .meta({ id: 'HourUse', description: 'How much the resources are used in an hour of the week.' });
+  .meta({ id: 'HourUse', description: 'The use of the resources in an hour of the week.' });
 
 export const weekUse = z
   .object({
     LocationId: id('location', 'The id of the location.'),
     LocationName: text(200, 'Its name.'),
-    Week: z.iso.date().meta({ description: 'The Monday with which the week begins.' }),
+    Week: z.iso.date().meta({ description: 'The Monday of the week.' }),
     ...figures,
   })
-  .meta({ id: 'WeekUse', description: 'How much the resources of a location are used in a week.' });
+  .meta({ id: 'WeekUse', description: 'The use of the resources of a location in a week.' });
 
 const toUse = recordOf(use);
 const toFigures = (figures: Use) => {
@@ -77,12 +75,12 @@ const date = (description: string) =>
 /** The filter of usage figures. */
 export const usageQuery = z.strictObject({
   From: date('The first local date.'),
-  To: date(`The last local date, at most the ${mostDays}th; days times resources are at most ${mostRoomDays}.`),
-  LocationId: parameters.id('location', 'Only those of this location.').optional(),
+  To: date(`The last local date, at most ${mostDays} days in all; days times resources are at most ${mostRoomDays}.`),
+  LocationId: parameters.id('location', 'Only resources of this location.').optional(),
   ResourceIds: parameters.ids(
     'resource',
     mostResources,
-    'Only these, also if they are retired; the active ones when left out.',
+    'Only these resources, also retired ones; all active ones if left out.',
   ),
   ...parameters.resourceFilter,
 });

@@ -17,21 +17,21 @@ function stateOf({ enabled, disabledBecause, failures }: webhooks.Webhook): stri
 }
 
 function readId(id: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a webhook; see webhooks list.`);
+  if (!/^[1-9]\d{0,8}$/.test(id)) throw new CommandFailed(`id: ${id} is not the id of a webhook; see webhooks list.`);
   return Number(id);
 }
 
 const readKinds = (list: string) => list.split(',').map((kind) => kind.trim());
 
-const told = ({ id, name }: Numbered) => `${name} (${id})`;
+const nameOf = ({ id, name }: Numbered) => `${name} (${id})`;
 
 export const addCommands: AddCommands = (program, action) => {
   const { ofTenant, example } = commandGroup(program, 'webhooks', 'events that are sent to other programs');
   const secretOf = ({ webhook, secret }: webhooks.WithSecret, what: string) =>
-    `${told(webhook)} ${what}. Its secret, which is told this once:\n${secret}`;
+    `${nameOf(webhook)} ${what}. Its secret, which is shown only this once:\n${secret}`;
 
   ofTenant('list')
-    .description('list webhooks, with how deliveries go')
+    .description('list webhooks, with the state of their deliveries')
     .addHelpText('after', example('list --mandator demo'))
     .action(
       action(async ({ context: { db }, print }, { mandator }: TenantOption) => {
@@ -54,8 +54,11 @@ export const addCommands: AddCommands = (program, action) => {
   ofTenant('add')
     .description('send events to an address from now on, and print the secret that signs them')
     .argument('<url>', 'an https address')
-    .requiredOption('--name <text>', 'required: what it is called')
-    .requiredOption('--kinds <list>', `required: which events, with commas: ${webhooks.eventKinds.join(', ')}`)
+    .requiredOption('--name <text>', 'required: its name')
+    .requiredOption(
+      '--kinds <list>',
+      `required: the kinds of events, separated by commas: ${webhooks.eventKinds.join(', ')}`,
+    )
     .addHelpText('after', example('add https://board.example/hooks --mandator demo --name Board --kinds BatchEnded'))
     .action(
       action(
@@ -74,8 +77,8 @@ export const addCommands: AddCommands = (program, action) => {
     .description('change the name, the address or the events of a webhook')
     .argument('<id>', 'the id that list prints')
     .option('--url <url>', 'an https address')
-    .option('--name <text>', 'what it is called')
-    .option('--kinds <list>', `which events, with commas: ${webhooks.eventKinds.join(', ')}`)
+    .option('--name <text>', 'its name')
+    .option('--kinds <list>', `the kinds of events, separated by commas: ${webhooks.eventKinds.join(', ')}`)
     .addHelpText('after', example('change 3 --mandator demo --kinds BatchEnded,DisplaySilent'))
     .action(
       action(async ({ context, print }, id: string, options: TenantOption & Partial<Written>) => {
@@ -86,14 +89,14 @@ export const addCommands: AddCommands = (program, action) => {
         const sent = { ...(Name && { Name }), ...(Url && { Url }), ...(kinds && { Kinds: readKinds(kinds) }) };
         const wanted = toFields(readInput(wire.webhookChanges, sent));
         const changed = await webhooks.changeWebhook(context, act, readId(id), undefined, wanted);
-        print(`${told(changed)} is changed.`, wire.toWebhookRecord(changed));
+        print(`${nameOf(changed)} is changed.`, wire.toWebhookRecord(changed));
       }),
     );
 
   ofTenant('rotate')
     .description('replace a secret, and print the new one')
     .argument('<id>', 'the id that list prints')
-    .option('--overlap <hours>', 'for how many hours the secret before signs too', '24')
+    .option('--overlap <hours>', 'for how many hours the previous secret also signs', '24')
     .addHelpText('after', example('rotate 3 --mandator demo --overlap 0'))
     .action(
       action(
@@ -124,13 +127,13 @@ export const addCommands: AddCommands = (program, action) => {
   ofTenant('replay')
     .description('send events again: those after a cursor, or all that the feed of changes keeps')
     .argument('<id>', 'the id that list prints')
-    .option('--cursor <cursor>', 'that of a delivery or of the feed of changes, or now')
+    .option('--cursor <cursor>', 'a cursor of a delivery or of the feed of changes, or now')
     .addHelpText('after', example('replay 3 --mandator demo --cursor now'))
     .action(
       action(async ({ context: { db }, print }, id: string, options: TenantOption & { cursor?: string }) => {
         const act = await webhooks.openOffice(db, options.mandator);
         const replayed = await webhooks.replayWebhook(db, act, readId(id), undefined, options.cursor ?? null);
-        print(`${told(replayed)} is sent to from there by the worker.`, wire.toWebhookRecord(replayed));
+        print(`${nameOf(replayed)}: the worker sends the events from there on.`, wire.toWebhookRecord(replayed));
       }),
     );
 
@@ -140,7 +143,7 @@ export const addCommands: AddCommands = (program, action) => {
   ] as const)
     ofTenant(name)
       .description(
-        enabled ? 'send events again, what waits first' : 'send nothing until it is enabled again; what happens waits',
+        enabled ? 'send events again, waiting ones first' : 'send nothing until it is enabled again; events wait',
       )
       .argument('<id>', 'the id that list prints')
       .addHelpText('after', example(`${name} 3 --mandator demo`))
@@ -148,14 +151,14 @@ export const addCommands: AddCommands = (program, action) => {
         action(async ({ context, print }, id: string, { mandator }: TenantOption) => {
           const act = await webhooks.openOffice(context.db, mandator);
           const changed = await webhooks.changeWebhook(context, act, readId(id), undefined, { enabled });
-          print(`${told(changed)} is ${name}d.`, wire.toWebhookRecord(changed));
+          print(`${nameOf(changed)} is ${name}d.`, wire.toWebhookRecord(changed));
         }),
       );
 
   ofTenant('deliveries')
     .description('list the latest deliveries with their answers')
     .argument('<id>', 'the id that list prints')
-    .option('--failed', 'only those that were not accepted')
+    .option('--failed', 'only deliveries that were not accepted')
     .addHelpText('after', example('deliveries 3 --mandator demo --failed'))
     .action(
       action(async ({ context: { db }, print }, id: string, options: TenantOption & { failed?: true }) => {
@@ -184,7 +187,7 @@ export const addCommands: AddCommands = (program, action) => {
       action(async ({ context: { db }, print }, id: string, { mandator }: TenantOption) => {
         const act = await webhooks.openOffice(db, mandator);
         const deleted = await webhooks.deleteWebhook(db, act, readId(id), undefined);
-        print(`${told(deleted)} is deleted.`, wire.toWebhookRecord(deleted));
+        print(`${nameOf(deleted)} is deleted.`, wire.toWebhookRecord(deleted));
       }),
     );
 };

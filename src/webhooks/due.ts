@@ -29,7 +29,7 @@ export async function queueDue(db: Database): Promise<void> {
 /** Metrics of the webhooks of all tenants. */
 export const webhookFigures = {
   roomgate_webhook_events_waiting: {
-    help: 'Events that were not taken by a webhook and are sent again',
+    help: 'Events that a webhook did not accept and that are sent again',
     read: async (db: Database) => {
       const { rows } = await sql<{ n: number }>`select count(*)::int as n from webhook_event`.execute(db);
       return rows[0]?.n ?? 0;

@@ -57,7 +57,7 @@ export const addTypes: AddTypes = (builder) => {
       type: connectionType(builder, webhook, webhooks.webhookList, { isCounted: true }),
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'The webhooks of the tenant by their ids, with how deliveries go; for Admins.',
+      description: 'The webhooks of the tenant by id, with the state of their deliveries; for Admins.',
       resolve: (_root, page, { context, viewer }) =>
         webhooks.listWebhooks(context.db, viewer, pageOf(webhooks.webhookList, page)),
     }),
@@ -75,7 +75,7 @@ export const addTypes: AddTypes = (builder) => {
       createWebhook: t.field({
         type: withSecret,
         errors: { types: [Conflict, Forbidden, InvalidInput], union: union('CreateWebhook') },
-        args: { input: input('CreateWebhookInput', wire.newWebhook, 'What to make.') },
+        args: { input: input('CreateWebhookInput', wire.newWebhook, 'The webhook to create.') },
         description: 'Creates a webhook, to which events of these kinds are sent from now on; for Admins.',
         resolve: (_root, args, call) => webhooks.createWebhook(call.context, call, args.input as webhooks.NewWebhook),
       }),
@@ -85,7 +85,7 @@ export const addTypes: AddTypes = (builder) => {
           types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
           union: union('ChangeWebhook'),
         },
-        args: { ...named, input: input('ChangeWebhookInput', wire.webhookChanges, 'What to change.') },
+        args: { ...named, input: input('ChangeWebhookInput', wire.webhookChanges, 'The changes.') },
         description:
           'Changes a webhook. If it is enabled again, it continues where it was, with waiting events first. For Admins.',
         resolve: (_root, { id, version, ...args }, call) =>

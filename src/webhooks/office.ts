@@ -30,11 +30,11 @@ const findingOf = ({ mandator, name, because, since, failures }: Unwell): Findin
   text:
     because === null
       ? `${mandator}/${name}: ${failures} attempts have failed one after another since ${since.toISOString()}`
-      : `${mandator}/${name}: disabled since ${since.toISOString()}, as ${reasons[because]}`,
+      : `${mandator}/${name}: disabled since ${since.toISOString()}, because ${reasons[because]}`,
   remedy:
     because === null
-      ? '"roomgate webhooks deliveries ID --failed" tells why.'
-      : 'Mend the receiver, and have an Admin enable it again, or delete it.',
+      ? '"roomgate webhooks deliveries ID --failed" shows the reason.'
+      : 'Repair the receiver, and have an Admin enable the webhook again, or delete it.',
 });
 
 async function examine(db: Database): Promise<Finding[]> {
@@ -49,7 +49,7 @@ async function examine(db: Database): Promise<Finding[]> {
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   const [first] = rows;
-  if (!first) return [ok(check, count === 0 ? 'none' : `${count}, and their receivers take what is sent`)];
+  if (!first) return [ok(check, count === 0 ? 'none' : `${count}, and their receivers accept events`)];
   const more = first.count - rows.length;
   const rest: Finding = { check, level: 'warning', text: `${more} more have problems`, remedy: 'See webhooks list.' };
   return [...rows.map(findingOf), ...(more > 0 ? [rest] : [])];

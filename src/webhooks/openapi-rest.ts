@@ -31,13 +31,13 @@ const recordOfKind = (kind: string) => record[/^[A-Z][a-z]+/.exec(kind)?.[0] ?? 
 
 const message = z
   .object({
-    type: z.enum(messageKinds.map(typeOf)).meta({ description: 'What has happened.' }),
+    type: z.enum(messageKinds.map(typeOf)).meta({ description: 'The kind of event.' }),
     timestamp: z.iso.datetime().meta({ description: 'When it happened.' }),
     data: z.looseObject({}).meta({
-      description: `The record as it is when the message is sent, in Pascal case and as an Admin sees it; of one that is gone, only its \`Id\`. ${[...eventKinds, 'Test' as const].map((kind) => `\`${typeOf(kind)}\`: ${recordOfKind(kind)}.`).join(' ')}`,
+      description: `The record as it is when the message is sent, in Pascal case and as an Admin sees it; if it no longer exists, only its \`Id\`. ${[...eventKinds, 'Test' as const].map((kind) => `\`${typeOf(kind)}\`: ${recordOfKind(kind)}.`).join(' ')}`,
     }),
   })
-  .meta({ id: 'WebhookMessage', description: 'A message by the Standard Webhooks specification.' });
+  .meta({ id: 'WebhookMessage', description: 'A message as specified by Standard Webhooks.' });
 
 const example = {
   type: 'booking.created',
@@ -52,13 +52,13 @@ export const eventMessages: ZodOpenApiPathsObject = {
       operationId: 'receiveEvent',
       summary: 'Receive an event',
       description:
-        'What a webhook sends to its address. Check the signature, answer 2xx within 10 seconds, and do the work afterwards. After any other answer the message is sent again; 410 disables the webhook. An event may arrive twice; events of one record arrive in order.',
+        'The message that a webhook sends to its address. Check the signature, answer 2xx within 10 seconds, and do the work afterwards. After any other answer the message is sent again; 410 disables the webhook. An event may arrive twice; events of one record arrive in order.',
       tags: ['Webhooks'],
       security: [],
       requestParams: { header: headers },
       requestBody: { required: true, content: { 'application/json': { schema: message, example } } },
       responses: {
-        '204': { description: 'It was taken.' },
+        '204': { description: 'It was accepted.' },
         '4XX': { description: 'It is sent again; 410 disables the webhook, 429 with `Retry-After` makes it wait.' },
       },
     },

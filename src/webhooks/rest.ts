@@ -13,8 +13,8 @@ export { eventMessages } from './openapi-rest.ts';
 
 const path = '/v1.0/webhooks';
 const params = z.object({ id: id('webhook', 'The id of the webhook.') });
-const forAdmins = 'Only an Admin manages webhooks and sees their deliveries.';
-const conflict = `Another webhook has this name, or the tenant has ${webhooks.mostWebhooks} already.`;
+const forAdmins = 'Only an Admin may manage webhooks and see their deliveries.';
+const conflict = `Another webhook has this name, or the tenant already has ${webhooks.mostWebhooks}.`;
 
 export const routes: Route[] = [
   ...recordRoutes({
@@ -23,7 +23,7 @@ export const routes: Route[] = [
     params,
     refusals: { read: forAdmins, write: forAdmins },
     list: {
-      description: 'The webhooks of the tenant by their ids, with how deliveries go. For Admins.',
+      description: 'The webhooks of the tenant by id, with the state of their deliveries. For Admins.',
       of: webhooks.webhookList,
       run: (db, viewer, _filter, page) => webhooks.listWebhooks(db, viewer, page),
     },
@@ -54,7 +54,7 @@ export const routes: Route[] = [
     },
     answers: {
       201: {
-        description: 'The webhook with its secret; `Location` is where it is read.',
+        description: 'The webhook with its secret; `Location` is its address.',
         body: wire.secretRecord,
         example: wire.secretExample,
         headers: ['Location', 'ETag'],
@@ -95,7 +95,7 @@ export const routes: Route[] = [
     method: 'POST',
     path: `${path}/:id/test`,
     summary: 'Send a test message',
-    description: `Sends a message of the type \`webhook.test\` at once and once, also to a webhook that is disabled, and waits for the answer. ${webhooks.mostTestsPerMinute} times a minute at most. For Admins.`,
+    description: `Sends one message of the type \`webhook.test\` at once, even if the webhook is disabled, and waits for the answer. At most ${webhooks.mostTestsPerMinute} times a minute. For Admins.`,
     params,
     answers: {
       200: {

@@ -20,6 +20,6 @@ export function openSecret(config: Config, mandatorId: number, sealed: Buffer): 
   try {
     return unseal(pepperOf(config), purpose, `${mandatorId}`, sealed).toString();
   } catch {
-    throw new SecretLost('its secret was made with another Pepper: rotate it, or set that Pepper again');
+    throw new SecretLost('its secret was encrypted with another Pepper: rotate it, or set that Pepper again');
   }
 }

@@ -67,7 +67,7 @@ function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException)?.code;
   // `HPE_`: an error of the HTTP parser.
   const isReached = code === undefined || code.startsWith('HPE_');
-  return isReached ? 'the receiver did not answer as HTTP servers do' : `the receiver cannot be reached: ${code}`;
+  return isReached ? 'the receiver did not send a valid HTTP answer' : `the receiver cannot be reached: ${code}`;
 }
 
 /** The beginning of an answer as a text that can be stored; control characters become spaces. */
@@ -114,7 +114,7 @@ export async function sendMessage(
     const { status } = answer;
     const isTaken = status >= 200 && status < 300;
     const isMoved = status >= 300 && status < 400 && answer.headers.has('location');
-    const moved = isMoved ? '; give the address that it leads to' : '';
+    const moved = isMoved ? '; give the address that it redirects to' : '';
     return {
       status,
       // An Admin of a tenant must not be able to read answers of internal servers.

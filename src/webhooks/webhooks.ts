@@ -15,7 +15,7 @@ import { refuseDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
 import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, holdRecord, nameTaken } from '../records.ts';
 import { makeSecret, sealSecret } from './secrets.ts';
-import { columns, mostWebhooks, subjectOf, toldOf, type Webhook, webhooksOf } from './stored.ts';
+import { auditedMembers, columns, mostWebhooks, subjectOf, type Webhook, webhooksOf } from './stored.ts';
 import { dropOtherKinds } from './waiting.ts';
 
 export type NewWebhook = Pick<Webhook, 'name' | 'url' | 'kinds'>;
@@ -38,7 +38,7 @@ const webhooks: HeldKind<Webhook> = {
   noun: 'webhook',
   one: (db, { mandatorId }, id) => webhooksOf(db, mandatorId).where('id', '=', id),
   subjectOf,
-  toldOf,
+  auditedMembers,
 };
 
 const webhookById = readById<Webhook>('webhook by id', (from) => from('webhook').select(columns));
@@ -55,7 +55,7 @@ function checkUrl({ Webhooks }: Config, url: string | undefined): void {
     if (url !== undefined) checkPublic(new URL(url), Webhooks.TrustedOrigins);
   } catch (error) {
     if (!(error instanceof NotPublic)) throw error;
-    const text = `${error.message}; give a public https address, or ask whoever runs this server to list the server in Webhooks.TrustedOrigins`;
+    const text = `${error.message}; give a public https address, or ask the operator of this server to list the receiver in Webhooks.TrustedOrigins`;
     throw InvalidInput.of(memberFault('Url', 'InvalidValue', text));
   }
 }
@@ -90,7 +90,7 @@ export async function createWebhook(
       .returning(columns)
       .executeTakeFirstOrThrow()
       .catch(refuseTaken);
-    await recordAct(trx, act, 'create webhook', subjectOf(webhook), { before: null, after: toldOf(webhook) });
+    await recordAct(trx, act, 'create webhook', subjectOf(webhook), { before: null, after: auditedMembers(webhook) });
     return { webhook, secret };
   });
 }

@@ -32,7 +32,7 @@ export const eventKind = z
   .meta({
     id: 'EventKind',
     description:
-      'What has happened: a batch has ended; a booking was made, changed, cancelled or declined, or released; a display has fallen silent, or is back; an item of a mail server has no booking because its room is taken.',
+      'The kind of event: a batch has ended; a booking was created, changed, cancelled or declined, or released; a display is silent, or is back; an item of a mail server has no booking because its room is taken.',
   });
 export const messageKind = z
   .enum(messageKinds)
@@ -43,7 +43,7 @@ export const disabledReason = z.enum(disabledReasons).meta({
     'An Admin has disabled it; the receiver has answered 410; an event could not be delivered for three days; the feed no longer keeps the next changes.',
 });
 
-const told = {
+const descriptions = {
   name: 'Unique in the tenant, regardless of case.',
   url: 'Where messages are sent, by POST.',
   kinds: 'Which events are sent.',
@@ -53,22 +53,22 @@ const told = {
 export const webhookRecord = z
   .object({
     Id: id('webhook', 'The id of the webhook.'),
-    Name: text(200, told.name),
-    Url: text(longestUrl, told.url),
-    Kinds: z.array(eventKind).max(eventKinds.length).meta({ description: told.kinds }),
-    Enabled: flag(told.enabled),
-    DisabledAt: maybeInstant('Since when it is disabled; null while it is not.'),
-    DisabledBecause: disabledReason.nullable().meta({ description: 'Why; null while it is not.' }),
+    Name: text(200, descriptions.name),
+    Url: text(longestUrl, descriptions.url),
+    Kinds: z.array(eventKind).max(eventKinds.length).meta({ description: descriptions.kinds }),
+    Enabled: flag(descriptions.enabled),
+    DisabledAt: maybeInstant('Since when it is disabled; null if it is enabled.'),
+    DisabledBecause: disabledReason.nullable().meta({ description: 'Why; null if it is enabled.' }),
     Cursor: live(maybeText(longestCursor, 'The place in the feed of changes up to which events were sent or wait.')),
     Waiting: live(count('Events that have failed and are sent again, and those that come after them.')),
     Failures: live(count('Attempts that failed one after another.')),
     FailingSince: live(maybeInstant('When the first of them failed; null: the last attempt succeeded.')),
-    SucceededAt: live(maybeInstant('When a message was last delivered; null: none was.')),
+    SucceededAt: live(maybeInstant('When a message was last delivered; null: never.')),
     NextAttemptAt: live(maybeInstant('While it fails: the time of the next attempt.')),
     FormerSecretUntil: live(maybeInstant('Until when the previous secret also signs; null: it does not.')),
-    Version: positive('Counts the changes of the record; its ETag.'),
+    Version: positive('Increases with each change of the record; its ETag.'),
   })
-  .meta({ id: 'Webhook', description: 'Where events are sent, and how that goes.' });
+  .meta({ id: 'Webhook', description: 'An address to which events are sent, and the state of its deliveries.' });
 
 export const secretRecord = z
   .object({
@@ -87,7 +87,7 @@ const url = z
     'must be an https address, without a password',
   );
 const sent = {
-  Name: sentText(200).meta({ description: told.name }),
+  Name: sentText(200).meta({ description: descriptions.name }),
   Url: url.meta({
     description:
       'An https address on the internet, or of a server that the operator trusts. Redirects are not followed.',
@@ -96,8 +96,8 @@ const sent = {
     .array(eventKind, 'must be a list in brackets')
     .min(1, 'must name one kind at least')
     .max(eventKinds.length, `must have at most ${eventKinds.length} entries`)
-    .meta({ description: told.kinds }),
-  Enabled: flag(`${told.enabled} When it is enabled again, it continues where it was.`),
+    .meta({ description: descriptions.kinds }),
+  Enabled: flag(`${descriptions.enabled} When it is enabled again, it continues where it was.`),
 };
 export const newWebhook = z
   .strictObject({ Name: sent.Name, Url: sent.Url, Kinds: sent.Kinds })
@@ -137,7 +137,7 @@ export const deliveryRecord = z
     Id: id('webhookDelivery', 'The id of the delivery.'),
     WebhookId: id('webhook', 'The webhook.'),
     MessageId: text(200, 'The header `webhook-id`, which all attempts of one event share.'),
-    Kind: messageKind.meta({ description: 'What was told.' }),
+    Kind: messageKind.meta({ description: 'The kind of message.' }),
     Subject: maybeText(100, 'The record of the event: `Booking 4711`; null for a test.'),
     Attempt: positive('Which attempt it was, counted from 1.'),
     At: instant('When it was sent.'),

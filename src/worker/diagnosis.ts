@@ -14,8 +14,8 @@ async function examineAgreement(db: Database): Promise<Finding[]> {
     {
       check: 'Workers',
       level: 'fault',
-      text: 'have different settings of mail servers: no calendar is added, changed or taken out, and no subscription made',
-      remedy: 'Give MailServer of the settings, and its variables, to all of them alike, and restart them.',
+      text: 'have different settings of mail servers: no calendar is added, changed or retired, and no subscription is requested',
+      remedy: 'Give all of them the same MailServer settings, in file and variables, and restart them.',
     },
   ];
 }
@@ -37,7 +37,7 @@ async function examineQueue(db: Database): Promise<Finding[]> {
       : {
           check: 'Workers',
           level: 'warning',
-          text: 'none is alive: imports wait, and calendars are not read',
+          text: 'no worker is alive: imports wait, and calendars are not read',
           remedy: 'Start one: "roomgate serve" with Role=All or Role=Worker.',
         };
   const queue: Finding =
@@ -46,11 +46,11 @@ async function examineQueue(db: Database): Promise<Finding[]> {
       : {
           check: 'Queue',
           level: 'warning',
-          text: `${waiting} jobs wait, the oldest for ${oldest} s`,
+          text: `${waiting} jobs are waiting, the oldest for ${oldest} s`,
           remedy: 'Start a worker (Role=All or Role=Worker), or more of them.',
         };
   if (orphans === 0) return [worker, queue];
-  const text = `${orphans} jobs have been locked for more than a minute by workers that are dead`;
+  const text = `${orphans} jobs have been locked for more than a minute by dead workers`;
   const remedy = 'A living worker releases them within seconds: start one, or look into its log.';
   return [worker, queue, { check: 'Orphans', level: 'warning', text, remedy }];
 }

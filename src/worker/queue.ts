@@ -93,11 +93,11 @@ export const sweeps: readonly Sweep[] = [
     },
     figures: {
       roomgate_queue_jobs_waiting: {
-        help: 'Jobs that are due and not taken',
+        help: 'Jobs that are due but not running',
         read: (db) => countJobs(db, sql`locked_at is null and run_at <= now() and is_available`),
       },
       roomgate_queue_jobs_failing: {
-        help: 'Jobs whose last attempt has failed, and that wait for the next',
+        help: 'Jobs whose last attempt has failed and that wait for the next one',
         read: (db) => countJobs(db, sql`attempts > 0 and locked_at is null and key is not null`),
       },
     },

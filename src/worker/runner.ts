@@ -98,7 +98,7 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
   // Sweeps run beside the queue, and go on when it fails.
   const sweeping = keepSweeping(allSweeps, { ...context, work, signal: stopping.signal });
   const supervised = keepDoing(stopping.signal, () => serve(context, work, stopping.signal, state), {
-    onError: (error) => context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
+    onError: (error) => context.log.warn({ err: error.message }, 'the worker stopped; it is restarted'),
     wellAfterMs: 60_000,
   });
   return {
@@ -214,7 +214,7 @@ async function tidyUntilEnd(
 ): Promise<void> {
   for (let beatAt = performance.now(); !context.signal.aborted; ) {
     if (isBeating()) beatAt = performance.now();
-    if (performance.now() - beatAt > mostIdle) throw new Error('the queue library looks for no jobs any more');
+    if (performance.now() - beatAt > mostIdle) throw new Error('the queue library no longer looks for jobs');
     const isLeft = await releaseTheDead(session, own, context.log);
     await pause(isLeft ? tidySoon : tidyEvery, context.signal);
   }

@@ -8,7 +8,7 @@ import { fingerprintOf, isDisputed } from './agreement.ts';
 import type { Sweep, SweepContext } from './task.ts';
 
 const disagreement =
-  'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
+  'another worker has different settings of mail servers: neither follows them until one of the two is stopped';
 
 type Swept = { sweep: Sweep; at: number; run: Promise<void> | undefined; rests: boolean };
 type Round = { due: readonly Swept[]; disputed: boolean };
@@ -106,7 +106,7 @@ async function findDue(context: SweepContext, up: readonly Swept[], fingerprint:
     return { due: up.filter((_, at) => due[at]), disputed };
   } catch (error) {
     const isOut = isOutage(error);
-    context.log[isOut ? 'warn' : 'error']({ err: (error as Error).stack }, 'asking which sweeps are due failed');
+    context.log[isOut ? 'warn' : 'error']({ err: (error as Error).stack }, 'the query for due sweeps failed');
     return { due: isOut ? [] : up.filter(({ sweep }) => !sweep.follows), disputed: false };
   }
 }

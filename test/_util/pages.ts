@@ -50,13 +50,13 @@ function table(shape: Shape, path: string[]): string {
 export const settingsPage = () => `${note('src/settings.ts')}
 # Settings
 
-Settings stand in \`appsettings.json\`, or in environment variables of the same name in any case. Names within a group are
-joined by two underscores: \`Limits__LessonsPerBatch=5000\` sets \`LessonsPerBatch\` in \`Limits\`. The environment wins; an empty
-variable leaves the default. A wrong value stops the start with a line for each fault and exit code 78. The environment
+Settings are in \`appsettings.json\`, or in environment variables of the same name in any case. Names within a group are joined
+by two underscores: \`Limits__LessonsPerBatch=5000\` sets \`LessonsPerBatch\` in \`Limits\`. The environment takes precedence; an
+empty variable means the default. A wrong value prevents the start, with a line for each fault and exit code 78. The environment
 variable \`APPSETTINGS_FILE\` names another file.
 
-A member of the files that resembles no setting, as other products have them, is ignored with a warning at the start; a misspelt
-setting stops the start.
+Unknown members of the files, such as those of other products, are ignored with a warning at the start, unless they resemble a
+setting: a misspelt setting prevents the start.
 
 ## General
 
@@ -68,13 +68,13 @@ ${table(settings.shape, [])}
 
 ${table(sessionSettings.shape, ['Sessions'])}
 
-How they are guarded: [contract 12](contract/console.md#12-console).
+How they are protected: [contract 12](contract/console.md#12-console).
 
 ## Calls from browsers
 
 ${table(corsSettings.shape, ['Cors'])}
 
-In a variable: \`Cors__Origins=https://app.example,https://signage.example:8443\`. How browsers are answered:
+In a variable: \`Cors__Origins=https://app.example,https://signage.example:8443\`. What calls of browsers are answered:
 [contract 2](contract/wire-and-identity.md#2-wire-rules).
 
 ## Holiday calendars
@@ -103,7 +103,7 @@ What the modes mean: [api.md](api.md#signing-in).
 
 ## Mail servers
 
-Each tenant has its own, by its mandator: \`MailServer__muni__Kind=Ews\`. How to set one up:
+Each tenant has its own mail server, named by its mandator: \`MailServer__muni__Kind=Ews\`. How to set one up:
 [mail-servers.md](mail-servers.md).
 
 ${table(mailServer.shape, ['MailServer', '{mandator}'])}
@@ -118,7 +118,7 @@ ${table(limitSettings.shape, ['Limits'])}
 
 ## Clients
 
-The programs that may ask for tokens stand in \`identitysettings.json\`, as the list \`Clients\`. The members of each:
+\`identitysettings.json\` has the list \`Clients\`: the programs that may request tokens. The members of each:
 
 ${table(clientSettings.shape, [])}
 `;
@@ -176,7 +176,7 @@ const listOf = (commands: Commands) =>
 export const outsideCommandsPage = (): string => `${note("the rooms' cli.ts")}
 # Command line: mail servers, webhooks and whole tenants
 
-All other commands, and what all have in common: [command-line.md](command-line.md).
+All other commands, and what all commands have in common: [command-line.md](command-line.md).
 
 ${listOf(commandsOf(createProgram({} as Host)).filter(isOutside))}
 `;
@@ -193,11 +193,11 @@ project. The examples work in the demo.
 - All commands take \`--json\`.
 - \`mail\`, \`webhooks\` and \`tenant\` have a [page of their own](command-line-outside.md).
 - Exit codes: 0; 1 for an error or a failed import; 2 for a mistake on the command line; 78 for wrong settings.
-- Where the database has only one tenant, \`--mandator\` may be left out; not with \`--base-url\`, which may lead to another one.
+- If the database has only one tenant, \`--mandator\` is optional, except with \`--base-url\`, which may lead to another database.
 - \`pin create\` without \`--person\` makes a PIN for the tenant's first Admin.
-- \`import\` and \`batches\` go through the REST API. They sign in with \`--pin\`, else with the environment variable
-  \`ROOMGATE_PIN\` (empty counts as unset). On a machine that reaches the database they need neither: they make a PIN of the tenant's first Admin and
-  remove it afterwards. With an outside identity provider they take one of its tokens, by \`--token\` or \`ROOMGATE_TOKEN\`.
+- \`import\` and \`batches\` use the REST API. They sign in with \`--pin\`, otherwise with the environment variable
+  \`ROOMGATE_PIN\` (empty counts as unset). On a machine that reaches the database they need neither: they make a PIN for the tenant's first Admin and
+  remove it afterwards. With an outside identity provider they need one of its tokens, by \`--token\` or \`ROOMGATE_TOKEN\`.
 
 ${listOf(commands.filter((one) => !isOutside(one)))}
 `;

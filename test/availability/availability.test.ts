@@ -187,7 +187,7 @@ describe('GET availability', () => {
       expect(await user.get(`/availability?${window}&ResourceIds=${own!.id},${id}`)).toMatchObject({
         status: 400,
         body: {
-          detail: `ResourceIds: there is no resource of the id ${id}.`,
+          detail: `ResourceIds: there is no resource with the id ${id}.`,
           Errors: [{ Field: 'ResourceIds', Code: 'UnknownResource' }],
         },
       });

@@ -70,7 +70,7 @@ describe.each(['checkIn', 'releaseBooking', 'extendBooking'] as const)('%s', (na
 
   test('409 for what is over', async () => {
     const booking = await bookNow(-120, -60, [-135, -110]);
-    await expect(act(name, booking)).rejects.toEqual(fails('Conflict', /is over|closed since/));
+    await expect(act(name, booking)).rejects.toEqual(fails('Conflict', /ended at|closed at/));
   });
 
   test('of two at once both succeed, and only the first changes it', async () => {
@@ -104,7 +104,7 @@ describe('a check-in', () => {
     await school.setStatus(early.id, 'Cancelled');
     const late = await bookNow(-30, 60, [-45, -1]);
     await expect(act('checkIn', late)).rejects.toEqual(
-      fails('Conflict', new RegExp(`closed since ${late.checkIn?.until.toISOString()}`)),
+      fails('Conflict', new RegExp(`closed at ${late.checkIn?.until.toISOString()}`)),
     );
   });
 
@@ -128,7 +128,7 @@ describe('a check-in', () => {
 test('without a queue for the room, it learns within seconds that an import cancels the booking', async () => {
   const [one, other] = [await bookNow(), await bookNow(60, 90)];
   await hold(desk.db, (trx) => sql`select from booking for no key update`.execute(trx));
-  const told = fails('Unavailable', /^The booking is held by another change, such as an import/);
+  const told = fails('Unavailable', /^The booking is locked by another change, such as an import/);
   await Promise.all([
     expect(act('checkIn', one)).rejects.toEqual(told),
     expect(act('releaseBooking', other)).rejects.toEqual(told),

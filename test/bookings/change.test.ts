@@ -95,7 +95,7 @@ describe('who may change and cancel', () => {
     await school.setKind(mail.id, 'MailItem');
     for (const viewer of [school.user, school.admin])
       for (const [booking, remedy] of [
-        [lesson, /is lesson L-1 of job J-1; lessons change by an update of their job/],
+        [lesson, /is lesson L-1 of job J-1; change the lesson by updating its job/],
         [mail, /calendar of its mailbox/],
       ] as const)
         for (const call of [() => change(booking, { subject: 'x' }, { viewer }), () => cancel(booking, 'This', viewer)])
@@ -181,7 +181,7 @@ describe('a change of one booking', () => {
       { resourceId: school.roomId('B') },
     ];
     for (const place of places)
-      await expect(change(corrected, place)).rejects.toEqual(fails('Conflict', /is over since/));
+      await expect(change(corrected, place)).rejects.toEqual(fails('Conflict', /This booking is over/));
     const [shorter = {}] = places;
     expect(await change(corrected, shorter, { viewer: school.admin })).toMatchObject(shorter);
   });
@@ -500,7 +500,7 @@ describe('a cancellation', () => {
     await school.shift(over.id, { from: -90, to: -30 });
     for (const scope of ['This', 'Following', 'All'] as const) {
       await expect(cancel(released, scope)).rejects.toEqual(fails('Conflict', /is released/));
-      await expect(cancel(over, scope)).rejects.toEqual(fails('Conflict', /is over since/));
+      await expect(cancel(over, scope)).rejects.toEqual(fails('Conflict', /This booking is over/));
     }
   });
 

@@ -190,7 +190,7 @@ describe('a display books', () => {
 describe.each(names)('%s', (name) => {
   test('403 for a display that may not book, and for a PIN of role Display, with the remedy', async () => {
     const { id } = await theirs(-5, 55, [-20, 10]);
-    await expect(acts[name](id, blind)).rejects.toEqual(fails('Forbidden', /ask an Admin to allow booking/));
+    await expect(acts[name](id, blind)).rejects.toEqual(fails('Forbidden', /ask an Admin to allow it/));
     await expect(acts[name](id, school.display)).rejects.toEqual(fails('Forbidden', /PIN of a user/));
   });
 
@@ -206,9 +206,9 @@ describe.each(names)('%s', (name) => {
   });
 
   test.each([
-    ['Lesson', /plans the timetable/],
+    ['Lesson', /plan the timetable/],
     ['MailItem', /calendar/],
-    ['Block', /closed for now by an Admin/],
+    ['Block', /An Admin has closed the room/],
   ])('409 for a %s, with a remedy for a person at a door', async (kind, message) => {
     const { id } = await theirs(-5, 55, [-20, 10]);
     await school.setKind(id, kind);
@@ -364,7 +364,7 @@ describe('undo', () => {
   test('who was checked in stays so when the check-in is closed', async () => {
     const done = await checkedIn();
     await school.shift(done.id, { from: -30, to: 30, checkIn: [-45, -1] });
-    await expect(undo(done)).rejects.toEqual(fails('Conflict', /closed since/));
+    await expect(undo(done)).rejects.toEqual(fails('Conflict', /closed at/));
   });
 
   test('a release: as tentative as it was, and not for what would be a no-show or is over', async () => {
@@ -372,7 +372,7 @@ describe('undo', () => {
     await school.setStatus(id, 'Tentative');
     const gone = await acts.release(id, sign);
     await school.shift(id, { from: -30, to: 30, checkIn: [-45, -1] });
-    await expect(undo(gone)).rejects.toEqual(fails('Conflict', /closed since/));
+    await expect(undo(gone)).rejects.toEqual(fails('Conflict', /closed at/));
     await school.shift(id, { from: -30, to: -1 });
     await expect(undo(gone)).rejects.toEqual(fails('Conflict', /is over/));
     await school.shift(id, { from: -5, to: 55 });
@@ -512,6 +512,6 @@ describe('over REST and GraphQL', () => {
       const again = await first.post(`${bookings}/${booked.body['Id']}/release`, undefined);
       return again.status === 403 && again;
     });
-    expect(refused.body['detail']).toMatch(/ask an Admin to allow booking for this display/);
+    expect(refused.body['detail']).toMatch(/ask an Admin to allow it/);
   });
 });

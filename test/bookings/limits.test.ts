@@ -57,7 +57,7 @@ describe('who books', () => {
 
   test('are the groups of the policy, Admins, and displays that may book; others learn what to do', async () => {
     await expect(school.book(closed())).rejects.toThrow(
-      /^The policy Policy \d+ lets certain groups alone book closed; choose/,
+      /^Under the policy Policy \d+, only certain groups may book closed; choose/,
     );
     expect((await school.book(closed(), member)).status).toBe('Confirmed');
     expect((await school.book({ ...closed(), ...hours(10, 11) }, school.admin)).status).toBe('Confirmed');
@@ -167,7 +167,7 @@ describe('how early, how far ahead, and how long', () => {
   test('are told with when it would be possible, and alternatives keep to them', async () => {
     const error = await book('ahead', inMinutes(20 * 1_440, 20 * 1_440 + 60)).catch((thrown) => thrown);
     expect(error.message).toMatch(
-      /must be at most 10 days ahead by the policy Policy \d+; ask again on \d{4}-\d\d-\d\d\.$/,
+      /must be at most 10 days ahead under the policy Policy \d+; it can be booked from \d{4}-\d\d-\d\d\.$/,
     );
     const taken = inMinutes(1_500, 1_620);
     await book('free', taken, school.admin);
@@ -207,7 +207,7 @@ describe('a quota', () => {
     const refused = await school.book(on(4, 9)).catch((thrown) => thrown);
     expect(refused).toMatchObject({ code: 'InvalidInput', errors: [{ field: 'Start', code: 'QuotaReached' }] });
     expect(refused.message).toMatch(
-      /by the policy Policy \d+ a person has at most 3 bookings a week; in the week from (\d{4}-\d\d-\d\d) there are 3, and it would be 4\. Choose another week, the next begins on \d{4}-\d\d-\d\d, or cancel/,
+      /under the policy Policy \d+ a person may have at most 3 bookings a week; in the week from (\d{4}-\d\d-\d\d) there are 3, and this would make 4\. Choose another week, the next begins on \d{4}-\d\d-\d\d, or cancel/,
     );
     // The Sunday before, the Monday after, another person, another room, and an Admin.
     expect(await refusal(school.book(on(-1, 9)))).toBe('done');

@@ -346,7 +346,7 @@ describe('GET bookings/{id}', () => {
     const changed = await user.patch(one(Items[0].Id), { Subject: 'X' });
     expect([changed.status, changed.body['detail']]).toEqual([
       409,
-      expect.stringMatching(/L-1.*J-1.*an update of their job/),
+      expect.stringMatching(/L-1.*J-1.*by updating its job/),
     ]);
   });
 

@@ -51,8 +51,8 @@ test('a tenant is the same after it was written into a file, removed and read ag
   const file = path.join(folder, 'school.gz');
   const { rows } = await writeArchive(db, 'school', file);
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
-  await expect(writeArchive(db, 'school', file)).rejects.toThrow('is there already');
-  await expect(readArchive(db, file)).rejects.toThrow(/^The tenant school is here already\. Nothing was changed\./);
+  await expect(writeArchive(db, 'school', file)).rejects.toThrow('already exists');
+  await expect(readArchive(db, file)).rejects.toThrow(/^The tenant school exists here already\. Nothing was changed\./);
   // Another has its Id.
   await db.updateTable('mandator').set({ code: 'college' }).where('code', '=', 'school').execute();
   await expect(readArchive(db, file)).rejects.toThrow(
@@ -71,15 +71,15 @@ test('a tenant is the same after it was written into a file, removed and read ag
   const bytes = fs.readFileSync(file);
   const lines = gunzipSync(bytes).toString().split('\n');
   const damaged: [string, Buffer | undefined, string][] = [
-    ['cut', bytes.subarray(0, bytes.length / 2), 'is cut off or damaged'],
+    ['cut', bytes.subarray(0, bytes.length / 2), 'is truncated or damaged'],
     ['missing', undefined, 'no such file or directory'],
-    ['no-gzip', Buffer.from('{}'), 'is cut off or damaged'],
+    ['no-gzip', Buffer.from('{}'), 'is truncated or damaged'],
     ['empty', gzipSync(''), 'is empty'],
     ['backup', gzipSync('{"Roomgate":"backup","Format":1}\n'), 'is not the archive of a tenant'],
-    ['short', gzipSync(lines.slice(0, -200).join('\n')), 'is cut off'],
+    ['short', gzipSync(lines.slice(0, -200).join('\n')), 'is truncated'],
     ['strange', gzipSync([lines[0], '{"Table":"pg_class"}', '{}'].join('\n')), 'the table pg_class'],
-    ['changed', gzipSync(lines.join('\n').replace('two\\rthree', 'two\\rfour')), 'is not as it was written'],
-    ['longer', gzipSync(`${lines.join('\n')}{}`), 'is not as it was written'],
+    ['changed', gzipSync(lines.join('\n').replace('two\\rthree', 'two\\rfour')), 'it has been changed'],
+    ['longer', gzipSync(`${lines.join('\n')}{}`), 'it has been changed'],
     ['older', gzipSync(lines.join('\n').replace('000078', '000000')), 'was written by another release'],
   ];
   for (const [name, content, message] of damaged) {
@@ -94,12 +94,12 @@ test('a tenant is the same after it was written into a file, removed and read ag
   const foreign = text.map((line) => line.replace(/"mandator_id": \d+/, `"mandator_id": ${other.mandatorId}`));
   const headless = text.filter((line) => !line.includes('"code": "school"'));
   const made: [string[], string][] = [
-    [foreign, 'that are not of the tenant school'],
+    [foreign, 'that do not belong to the tenant school'],
     [
       text.map((line) => line.replace('"code": "school"', '"code": "college"')),
-      'does not have the tenant school itself',
+      'does not contain the tenant school itself',
     ],
-    [headless, 'does not have the tenant school itself'],
+    [headless, 'does not contain the tenant school itself'],
   ];
   for (const [n, [content, message]] of made.entries()) {
     const forged = path.join(folder, `forged-${n}`);
@@ -145,7 +145,7 @@ test('a tenant that is being moved or removed is neither written into a file nor
       db,
     );
     await expect(readArchive(db, file)).rejects.toThrow('is being moved or removed here');
-    await expect(writeArchive(db, 'resting', path.join(folder, state))).rejects.toThrow('not whole here');
+    await expect(writeArchive(db, 'resting', path.join(folder, state))).rejects.toThrow('is incomplete here');
     await sql`delete from resting_tenant`.execute(db);
   }
   expect(fs.readdirSync(folder).filter((name) => name.includes('part'))).toEqual([]);

@@ -120,7 +120,7 @@ describe('tenant move', () => {
     });
     const lines: string[] = [];
     await pair.move('unkept', { say: (line) => void lines.push(line), fromUrl });
-    expect(lines[0]).toContain('begins anew');
+    expect(lines[0]).toContain('the copy starts again');
     expect(await pair.remainsOf(0, mandatorId)).toEqual(nothing);
     expect(await pair.remainsOf(1, mandatorId)).toEqual({ ...nothing, bookings: 3, mandators: 1 });
   });
@@ -180,7 +180,7 @@ describe('tenant move', () => {
     const tenant = await pair.makeTenantIn(0, 'taken');
     const other = await pair.makeTenantIn(1, 'taken');
     pair.routes.set('taken', 0);
-    await expect(pair.move('taken')).rejects.toThrow('has another tenant with the code taken');
+    await expect(pair.move('taken')).rejects.toThrow('has a different tenant with the code taken');
     await sql`update mandator set code = 'other' where id = ${other.mandatorId}`.execute(pair.cells[1].db);
     await sql`
       insert into resource (mandator_id, id, location_id, name) overriding system value
@@ -215,8 +215,8 @@ describe('a tenant is never removed where it has not left', () => {
     const here = new URL(pair.cells[0].url);
     here.hostname = 'localhost';
     const own = { toDatabase: here.href };
-    await expect(pair.move('itself', own)).rejects.toThrow('is the database that the tenant is in');
-    await expect(pair.undo('itself', own)).rejects.toThrow('is the database that the tenant is in');
+    await expect(pair.move('itself', own)).rejects.toThrow('is the database that the tenant is already in');
+    await expect(pair.undo('itself', own)).rejects.toThrow('is the database that the tenant is already in');
     here.pathname = '/postgres';
     await expect(pair.move('itself', { toDatabase: here.href })).rejects.toThrow('are on one PostgreSQL server');
     expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
@@ -235,7 +235,7 @@ describe('a tenant is never removed where it has not left', () => {
     );
     const from = new URL(pair.cells[0].url);
     from.password = 'wrong';
-    await expect(pair.move('nowhere', { fromUrl: from.href })).rejects.toThrow('cannot follow that of --from');
+    await expect(pair.move('nowhere', { fromUrl: from.href })).rejects.toThrow('cannot replicate from that of --from');
     await pair.undo('nowhere');
     expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
   });
@@ -262,10 +262,10 @@ describe('a tenant is never removed where it has not left', () => {
     await expect(thawTenant(db, 'leaving')).rejects.toThrow('The tenant leaving has left');
     await expect(freezeTenant(db, 'leaving', 5)).rejects.toThrow('is being moved or removed');
     await expect(deleteTenant(db, 'leaving')).rejects.toThrow('has left for another installation');
-    await expect(pair.undo('leaving')).rejects.toThrow('is served at the other installation already');
+    await expect(pair.undo('leaving')).rejects.toThrow('is already served at the other installation');
     await sql`update resting_tenant set destination = 'elsewhere'`.execute(db);
-    await expect(pair.move('leaving')).rejects.toThrow('has left for another installation than this one');
-    await expect(pair.undo('leaving')).rejects.toThrow('has left for another installation than this one');
+    await expect(pair.move('leaving')).rejects.toThrow('has left for a different installation');
+    await expect(pair.undo('leaving')).rejects.toThrow('has left for a different installation');
     const { database } = await identify(pair.cells[1].db);
     await sql`update resting_tenant set destination = ${database}`.execute(db);
     // Nor does it come back before the original is removed.
@@ -295,8 +295,8 @@ describe('a tenant is never removed where it has not left', () => {
     const { mandatorId } = await enter(0, 'ended');
     await expect(pair.move('ended', cutOff)).rejects.toThrow('cut off');
     await deleteTenant(there.db, 'ended');
-    await expect(pair.undo('ended')).rejects.toThrow('is not coming there any more');
-    await expect(pair.move('ended')).rejects.toThrow('The copy is not the original');
+    await expect(pair.undo('ended')).rejects.toThrow('is no longer expected there');
+    await expect(pair.move('ended')).rejects.toThrow('The copy differs from the original');
     await thawTenant(here.db, 'ended', { isLost: true });
     expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
     expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);

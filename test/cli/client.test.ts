@@ -145,7 +145,7 @@ describe('postJobs', () => {
     script = Array.from({ length: 50 }, () => () => 'cut' as const);
     const client = await signIn({ giveUpAfterMs: 300 });
     const message = await client.postJobs('create', jobs).then(String, (error: Error) => error.message);
-    expect(message).toMatch(/stopped answering .* Gave up after \d+ attempts/);
+    expect(message).toMatch(/no longer answers .* Gave up after \d+ attempts/);
     expect(message).toContain(`after ${seen.length} attempts`);
   });
 });
@@ -173,7 +173,7 @@ describe('every call', () => {
   test('something else at that address is named as such', async () => {
     server.removeAllListeners('request');
     server.on('request', (_request, response) => void response.writeHead(404).end('<html>'));
-    await expect(signIn()).rejects.toThrow(`${url} answered 404 and does not speak like roomgate`);
+    await expect(signIn()).rejects.toThrow(`${url} answered 404, but not like roomgate`);
   });
 });
 

@@ -147,7 +147,7 @@ describe('the database', () => {
       await sql`select pg_advisory_lock(7002, hashtext('alive'))`.execute(session);
       const findings = await diagnose(database.url, db, examineWorkers);
       expect(named(findings, 'Workers')).toMatchObject({ level: 'ok', text: '1 alive' });
-      expect(named(findings, 'Queue')?.text).toMatch(/^1 jobs wait, the oldest for 30\d s$/);
+      expect(named(findings, 'Queue')?.text).toMatch(/^1 jobs are waiting, the oldest for 30\d s$/);
       expect(named(findings, 'Orphans')?.text).toMatch(/^1 jobs have been locked/);
       expect(await examineBatches(db)).toMatchObject([
         { level: 'warning', text: `1 have been open for more than 30 minutes: ${code}/${id}` },

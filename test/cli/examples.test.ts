@@ -102,12 +102,12 @@ test('where PINs do not count, who makes one or needs one is told so, with the r
   await run('roomgate parameter set PinAuthenticationAllowed false');
   expect(await run('roomgate pin create')).toMatchObject({
     code: 0,
-    said: expect.stringContaining(`It does not count yet: PINs do not sign in people of the tenant demo; "${told}"`),
+    said: expect.stringContaining(`It is not valid yet: PINs are not accepted for the tenant demo; "${told}"`),
   });
   expect(await run('roomgate batches')).toMatchObject({ code: 1, said: expect.stringContaining(told) });
   await run(told);
   expect(await run('roomgate batches')).toMatchObject({ code: 0 });
-  expect((await run('roomgate pin create')).said).not.toContain('not count');
+  expect((await run('roomgate pin create')).said).not.toContain('not valid');
 });
 
 test('a webhook is changed, disabled, enabled and deleted, and the list says so', async () => {

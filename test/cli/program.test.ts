@@ -134,7 +134,7 @@ describe('exit code 1', () => {
     ],
     [
       'Unavailable',
-      'The database answers, but takes no writes (No space left on device): make room on its disk, or name the primary in DatabaseUrl if this is a standby.',
+      'The database answers, but does not accept writes (No space left on device): free space on its disk, or name the primary in DatabaseUrl if this is a standby.',
       Object.assign(new Error('No space left on device'), { code: '53100' }),
     ],
   ])('%s: one line on standard error, without secrets', async (Code, Message, error) => {
@@ -456,7 +456,7 @@ describe('import', () => {
       const { code, err } = await sign(external, ...args);
       expect(code).toBe(1);
       expect(err).toBe(
-        'PINs are not accepted here: get a token from https://idp.example and give it by --token or ROOMGATE_TOKEN.\n',
+        'PINs are not accepted here: get a token from https://idp.example and pass it with --token or in ROOMGATE_TOKEN.\n',
       );
     });
   });
@@ -535,7 +535,7 @@ describe('import', () => {
       expect(await run(away, 'batches', ...given)).toEqual({
         code: 1,
         out: '',
-        err: 'Name the tenant with --mandator CODE, or see that it can be looked up: Pepper: is missing\n',
+        err: 'Name the tenant with --mandator CODE, or make sure that it can be looked up: Pepper: is missing\n',
       });
       expect((await run(parts, 'batches', ...given, '--base-url', config.BaseUrl)).err).toBe(
         'Name the tenant with --mandator CODE: the database of this machine may not be that of --base-url.\n',

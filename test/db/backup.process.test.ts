@@ -131,7 +131,7 @@ test('an installation comes back as it was at its backup, and continues', async 
   expect(rows).toBeGreaterThan(10);
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
   expect(fs.readdirSync(folder)).toEqual(['roomgate.backup']);
-  await expect(writeBackup(database.url, '0.1.0', file)).rejects.toThrow('is there already');
+  await expect(writeBackup(database.url, '0.1.0', file)).rejects.toThrow('already exists');
   expect(gunzipSync(fs.readFileSync(file)).includes(pepper)).toBe(false);
 
   // What happens after the backup is lost.
@@ -139,7 +139,7 @@ test('an installation comes back as it was at its backup, and continues', async 
   await reaches(BatchId, 'LessonsCreated');
   await insertBookings(db, mandatorId, room, { first: 10 });
   const lost = String((await get('changes?Cursor=now')).body['NextCursor']);
-  expect(roomgate(['restore', file])).toEqual({ status: 1, text: expect.stringContaining('with --force') });
+  expect(roomgate(['restore', file])).toEqual({ status: 1, text: expect.stringContaining('--force discards them') });
   expect(roomgate(['restore', file, '--force'])).toEqual({ status: 1, text: expect.stringContaining('is in use') });
   await server!.stop();
   server = undefined;
@@ -162,7 +162,7 @@ test('an installation comes back as it was at its backup, and continues', async 
   expect(await withDatabase(live)).toEqual([]);
   expect(roomgate(['restore', file, '--force'])).toEqual({
     status: 0,
-    text: expect.stringMatching(`^${rows} rows restored, as they were at \\S+ \\(roomgate 0\\.1\\.0\\)\\.\n$`),
+    text: expect.stringMatching(`^${rows} rows restored, as of \\S+ \\(roomgate 0\\.1\\.0\\)\\.\n$`),
   });
   expect(await leftovers()).toBe(0);
   const pipe = new PassThrough();
@@ -207,12 +207,12 @@ describe('a file is refused before anything is changed', () => {
 
   test.each<[string, (whole: Buffer, text: string) => Buffer | undefined, string]>([
     ['that is not there', () => undefined, 'no such file or directory'],
-    ['that is cut off', (whole) => whole.subarray(0, whole.length / 2), 'is cut off or damaged'],
+    ['that is cut off', (whole) => whole.subarray(0, whole.length / 2), 'is truncated or damaged'],
     ['that is nothing of the kind', () => Buffer.from('-- PostgreSQL database dump'), 'is not a backup'],
     ['that is empty', () => gzipSync(''), 'it is empty'],
     ['of a tenant alone', () => gzipSync('{"Roomgate":"tenant","Version":1}\n'), 'it is not a backup of roomgate'],
-    ['without its end', (_, text) => gzipSync(text.slice(0, -100)), 'it is cut off'],
-    ['that somebody has changed', (_, text) => gzipSync(text.replace('Sitzung', 'Zitsung')), 'not as it was written'],
+    ['without its end', (_, text) => gzipSync(text.slice(0, -100)), 'it is truncated'],
+    ['that somebody has changed', (_, text) => gzipSync(text.replace('Sitzung', 'Zitsung')), 'it has been changed'],
   ])('%s', async (name, make, message) => {
     const bytes = make(fs.readFileSync(file), gunzipSync(fs.readFileSync(file)).toString());
     const broken = path.join(folder, name);

@@ -54,7 +54,9 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
 
   test('in place of the direct connection ends a start, which names it', async () => {
     const server = await startServer(testConfig(pooler.through(database.url)), log);
-    await expect(server.ready).rejects.toThrow(/^DatabaseUrl: LISTEN hears nothing of other connections, as through/);
+    await expect(server.ready).rejects.toThrow(
+      /^DatabaseUrl: LISTEN receives nothing from other connections, as through/,
+    );
     await server.stop();
   });
 

@@ -268,7 +268,7 @@ describe('ReadDatabaseUrl', () => {
   (hasPgBouncer ? test : test.skip)('through a pooler is not used', async () => {
     const pooler = await startPooler(pair.standby.url);
     expect(await examine(pooler.through(pair.standby.url))).toMatchObject([
-      { level: 'warning', text: expect.stringContaining('a pooler is between') },
+      { level: 'warning', text: expect.stringContaining('a pooler in between') },
     ]);
     await pooler.stop();
   });

@@ -324,7 +324,7 @@ describe('roomgate display', () => {
     // It was there when the device asked.
     await sql`update display_pairing set resource_id = 99999`.execute(service.context.db);
     await expect(run('pair', Code)).rejects.toThrow(
-      /^The device asks for room 99999, but no active room has this id: name rooms with --room NAME, or a location with --location NAME\.$/,
+      /^The device names room 99999, but no active room has this id: name rooms with --room NAME, or a location with --location NAME\.$/,
     );
     expect((await run('pair', Code, '--room', 'R001')).text).toContain(
       `Warning: the device has the page of room 99999 (there is none) open, which this display does not show; open ${service.url}/school/door-sign/${rooms[0]} on it.`,

@@ -309,9 +309,9 @@ describe('a calendar with an address', () => {
       [{ status: 500 }, 'the server answers 500'],
       [
         { status: 302, headers: { Location: 'http://169.254.169.254/' } },
-        'the server answers 302; give the address that it leads to',
+        'the server answers 302; give the address that it redirects to',
       ],
-      [{ status: 200, body: 'hello' }, 'it is not one VCALENDAR'],
+      [{ status: 200, body: 'hello' }, 'it is not a single VCALENDAR'],
       [{ status: 200, body: 'x'.repeat(2 ** 20 + 1) }, 'the answer is larger than 1048576 bytes'],
     ] as const;
     for (const [wrong, fault] of faults) {
@@ -327,10 +327,10 @@ describe('a calendar with an address', () => {
   });
 
   test.each([
-    ['http://ferien.example/a.ics', 'http://ferien.example is no https address'],
-    ['https://127.0.0.1/a.ics', '127.0.0.1 is not an address of the internet'],
-    ['https://[::1]/a.ics', '::1 is not an address of the internet'],
-    ['https://localhost/a.ics', 'localhost leads to an address that is not of the internet'],
+    ['http://ferien.example/a.ics', 'http://ferien.example is not an https address'],
+    ['https://127.0.0.1/a.ics', '127.0.0.1 is not a public address'],
+    ['https://[::1]/a.ics', '::1 is not a public address'],
+    ['https://localhost/a.ics', 'localhost resolves to an address that is not public'],
   ])('%s is not asked', async (Url, fault) => {
     const { Id } = await make({ Url });
     await readAll();

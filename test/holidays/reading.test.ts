@@ -71,10 +71,10 @@ describe('a holiday is', () => {
 });
 
 test.each([
-  ['no calendar', 'hello', 'it is not one VCALENDAR'],
-  ['half a calendar', 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT', 'it ends before'],
+  ['no calendar', 'hello', 'it is not a single VCALENDAR'],
+  ['half a calendar', 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT', 'it ends inside a component'],
   ['an event of years', calendar(event('DTSTART:20260101', 'DTEND:20300101')), 'more than 366 days'],
-  ['a rule that says nothing', calendar(event('DTSTART:20260101', 'RRULE:FREQ=HOURLY')), 'repeats otherwise'],
+  ['a rule that says nothing', calendar(event('DTSTART:20260101', 'RRULE:FREQ=HOURLY')), 'it does not repeat by days'],
   [
     'more holidays than a life has',
     calendar(...Array.from({ length: 4 }, () => event('DTSTART:20260101', 'RRULE:FREQ=DAILY'))),

@@ -143,7 +143,7 @@ describe('the memory of bodies that arrive', () => {
     const fitting = (bodies: number) => Math.floor((bodies * largest) / counted);
     const person = fillUp(1, [1]);
     expect(person.bodies).toBe(fitting(16));
-    expect(fill(1, 1).refused).toMatch(/^Bodies of this person that are still arriving hold 1600000 bytes/);
+    expect(fill(1, 1).refused).toMatch(/^Bodies of this person that have not fully arrived already take 1600000 bytes/);
     const small = openMemory(personSends({ mandatorId: 1, personId: 1 }), largest);
     small.append(Buffer.alloc(16_384));
     small.clear();
@@ -156,7 +156,7 @@ describe('the memory of bodies that arrive', () => {
     expect(tenant.bodies + others.reduce((sum, { bodies }) => sum + bodies, 0)).toBe(fitting(128 + 5 * 2));
     const late = [6, 7].map((mandatorId) => fillUp(mandatorId, [1]));
     expect(late.map(({ bodies }) => bodies)).toEqual([fitting(2), fitting(2)]);
-    expect(fill(6, 1).refused).toMatch(/hold all the memory/);
+    expect(fill(6, 1).refused).toMatch(/take all the memory/);
     for (const { clear } of [tenant, ...others, ...late]) clear();
     const again = fillUp(6, [1]);
     expect(again.bodies).toBe(fitting(16));
@@ -249,7 +249,7 @@ describe('bodies below 1 MiB whose ends do not come', () => {
       await until('the others are refused', async () => refused.length >= 4);
       for (const answer of refused) {
         expect(answer).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 10\r\n/is);
-        expect(answer).toMatch(/that are still arriving hold 16777216 bytes already/);
+        expect(answer).toMatch(/that have not fully arrived already take 16777216 bytes/);
       }
       // Answered by what is in them, not by whose they are.
       expect(await post(own, Buffer.from('[1]'))).toBeLessThan(429);

@@ -135,10 +135,10 @@ describe('the environment goes over the file', () => {
 describe('one line per fault, naming the setting, its value and what is allowed', () => {
   const port = 'must be a whole number from 0 to 65535';
   const flag = 'must be true or false';
-  const one = 'must name one site: list each origin whose pages may call; there is no sign for all of them';
+  const one = 'must name one site: list each origin whose pages may call the API; there is no wildcard';
   const origin =
     'must be an origin as browsers send it: https://host or https://host:port (http on this machine only), without a path';
-  const origins = 'must be a list of origins; in an environment variable with commas between them';
+  const origins = 'must be a list of origins; in an environment variable separated by commas';
   test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
     [{ Port: 70_000 }, {}, [`appsettings.json: Port: is 70000; ${port}`]],
     [{ Port: 1.5 }, {}, [`appsettings.json: Port: is 1.5; ${port}`]],
@@ -151,7 +151,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       { PooledDatabaseUrl: 'postgres://a:b@c/d' },
       {},
-      ['appsettings.json: DatabaseUrl: is missing; must be set beside PooledDatabaseUrl'],
+      ['appsettings.json: DatabaseUrl: is missing; must be set together with PooledDatabaseUrl'],
     ],
     [
       {},
@@ -161,7 +161,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       { ReadDatabaseUrl: 'postgres://a:b@c/d' },
       {},
-      ['appsettings.json: DatabaseUrl: is missing; must be set beside ReadDatabaseUrl'],
+      ['appsettings.json: DatabaseUrl: is missing; must be set together with ReadDatabaseUrl'],
     ],
     [
       {},
@@ -265,7 +265,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       {},
       { IdentityProvider__ClientSecret: 'hunter2' },
-      ['appsettings.json: IdentityProvider.ClientId: is missing; must be set beside ClientSecret'],
+      ['appsettings.json: IdentityProvider.ClientId: is missing; must be set together with ClientSecret'],
     ],
     [
       {},
@@ -285,7 +285,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
 
   test.each(['11', '-1', 'abc', '10.0.0.0/40', '10.0.0.1 10.0.0.2', 'everybody'])('TrustProxy %s', (value) => {
     expect(faults({}, { TrustProxy: value })).toEqual([
-      `TrustProxy: is "${value}"; must be a number of hops from 0 to 10, or addresses and networks with commas between them`,
+      `TrustProxy: is "${value}"; must be a number of hops from 0 to 10, or addresses and networks separated by commas`,
     ]);
   });
 
@@ -305,7 +305,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
   test('a file that is not there', () => {
     const file = path.join(directory, 'absent.json');
     expect(() => readConfig({ APPSETTINGS_FILE: file }, directory)).toThrow(
-      new ConfigError(`${file}: cannot be read; set APPSETTINGS_FILE to another file, or make this one`),
+      new ConfigError(`${file}: cannot be read; name another file in APPSETTINGS_FILE, or create this one`),
     );
   });
 
@@ -439,7 +439,7 @@ describe('identity settings', () => {
     write('appsettings.json', { IdentitySettingsFile: 'absent.json' });
     const file = path.join(directory, 'absent.json');
     expect(() => readConfig({}, directory)).toThrow(
-      new ConfigError(`${file}: cannot be read; set IdentitySettingsFile to another file, or make this one`),
+      new ConfigError(`${file}: cannot be read; name another file in IdentitySettingsFile, or create this one`),
     );
   });
 });
@@ -516,8 +516,8 @@ describe('mail servers, by mandator', () => {
       { API: server, 'a b': server },
       {},
       [
-        line('API: no mandator can have this name, it is reserved'),
-        line('a b: a mandator is named by 1 to 64 of a-z, 0-9, - and _'),
+        line('API: this name is reserved, so no mandator can have it'),
+        line('a b: the code of a mandator has 1 to 64 characters of a-z, 0-9, - and _'),
       ],
     ],
     [{ demo: 'hunter2' }, {}, [line(`demo: ${asObject}`)]],

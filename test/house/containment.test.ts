@@ -36,11 +36,11 @@ test('an exception fails the work while that runs', async () => {
     process.exit(0);`);
   expect({ code, out }).toEqual({
     code: 0,
-    out: 'error uncaught in a piece of work, which ends Error: boom\nfailed boom\n',
+    out: 'error uncaught error in a task or request, which ends Error: boom\nfailed boom\n',
   });
 });
 
-const fatal = { code: 1, out: 'fatal uncaught; the process ends Error: boom\n' };
+const fatal = { code: 1, out: 'fatal uncaught error; the process ends Error: boom\n' };
 
 test.each([
   ['well', 'async () => { setTimeout(boom, 20); }'],

@@ -142,7 +142,7 @@ describe('the local PostgreSQL', () => {
     fs.writeFileSync(pidFile, `${process.pid}\n${path.dirname(pidFile)}\n1\n1\n\n127.0.0.1\n1 1\nready\n`);
     const user = startUser();
     expect(await query(await user.url, 'select value from kept')).toEqual([{ value: 1 }]);
-    expect(user.warnings()).toContain('postmaster.pid names another program and is removed');
+    expect(user.warnings()).toContain('postmaster.pid names another program, and is removed');
     await user.leave();
   });
 

@@ -52,7 +52,7 @@ const nothing = { jobs: 0, locks: 0 };
 
 /** A stop that has hung says so when the process ends it. */
 const leftEarly = ({ lines }: Program) =>
-  lines.filter(({ msg }) => msg === 'the process ends before all that it was doing has ended');
+  lines.filter(({ msg }) => msg === 'the process ends although some work has not ended');
 
 describe('SIGTERM of a worker', () => {
   test('in mid-batch, even while a statement waits: exit 0, nothing stays locked, the batch is handed over uncounted', async () => {

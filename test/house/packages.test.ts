@@ -85,7 +85,7 @@ describe('a program that cannot run says what to do, and exits with 78', () => {
     expect(start()).toEqual({
       status: 78,
       stderr: expect.stringMatching(
-        /^Its packages are not all there: run "npm ci --omit=dev" in .*\nCannot find package '\S+' imported from .*\n$/,
+        /^Some packages are missing: run "npm ci --omit=dev" in .*\nCannot find package '\S+' imported from .*\n$/,
       ),
     });
   });

@@ -123,7 +123,7 @@ test('SIGKILL of one ends its streams alone, others continue, and it is started 
   expect(program.lines).toContainEqual(
     expect.objectContaining({
       level: 'warn',
-      msg: 'a process is started again',
+      msg: 'a process is restarted',
       err: `process ${last} has ended: SIGKILL`,
     }),
   );
@@ -148,8 +148,8 @@ describe('the end', () => {
     const wrong = startProgram(database.url, { Processes: '2', Pepper: 'another-pepper-of-more-than-32-characters' });
     expect(await wrong.exited).toEqual({ code: 78, signal: null });
     expect(wrong.noise).toEqual([
-      expect.stringMatching(/^Pepper: is not the one/),
-      'Processes: none runs, because these settings cannot be used; the reason is above',
+      expect.stringMatching(/^Pepper: does not match/),
+      'Processes: none is running, because these settings cannot be used; the reason is above',
     ]);
   });
 

@@ -55,7 +55,7 @@ test('a sweep runs while its condition holds, and in each round without one', as
 test('the wrong condition of one leaves the others running, and the wrong one shows what it finds', async () => {
   const { runs, told } = await sweepUntil('always', [{ name: 'wrong', isDue: isDue('1 / 0 = 1') }, { name: 'always' }]);
   expect(runs).toEqual({ wrong: 3, always: 3 });
-  expect(told).toEqual(Array.from({ length: 3 }, () => ['asking which sweeps are due failed', undefined]));
+  expect(told).toEqual(Array.from({ length: 3 }, () => ['the query for due sweeps failed', undefined]));
 });
 
 test('one that fails is told and runs again', async () => {

@@ -123,6 +123,6 @@ test('the private key is useless without the pepper', async () => {
   // Object identifier of RSA keys, as every PKCS #8 key has it.
   expect(private_key.includes(Buffer.from('2a864886f70d010101', 'hex'))).toBe(false);
   await expect(openProcess('another pepper of at least 32 characters').sign(holder)).rejects.toThrow(
-    'was made with another Pepper',
+    'was encrypted with another Pepper',
   );
 });

@@ -357,7 +357,7 @@ describe('a wrong PIN', () => {
       }),
     );
     expect(answers).toEqual(
-      Array(4).fill([401, 'APIKEY realm="roomgate"', 'The PIN is not valid; make one with "roomgate pin create".']),
+      Array(4).fill([401, 'APIKEY realm="roomgate"', 'The PIN is not valid; create one with "roomgate pin create".']),
     );
   });
 

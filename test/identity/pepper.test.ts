@@ -45,7 +45,7 @@ test.each(['All', 'Web', 'Worker'])('no process starts with another one: Role=%s
   const told = await fetch(`${server.context.config.BaseUrl}/readyz`);
   await server.stop();
   expect(failed).toBeInstanceOf(ConfigError);
-  expect((failed as Error).message).toMatch(/^Pepper: is not the one .*when-the-pepper-is-lost/);
+  expect((failed as Error).message).toMatch(/^Pepper: does not match .*when-the-pepper-is-lost/);
   expect((failed as Error).message).not.toContain(another);
   expect(told.status).toBe(503);
 });
@@ -122,7 +122,7 @@ describe('the command line', () => {
       expect(await run(foreign, ...args)).toMatchObject({
         code: 78,
         out: '',
-        err: expect.stringMatching(/^Pepper: is not the one/),
+        err: expect.stringMatching(/^Pepper: does not match/),
       });
     expect(await countPins()).toBe(before);
     expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
@@ -177,7 +177,7 @@ describe('the command line', () => {
     for (const context of [service.context, foreign])
       expect(await secrets(context)).toMatchObject({
         Level: 'ok',
-        Text: expect.stringContaining('the next start decides which one it is'),
+        Text: expect.stringContaining('the next start will set it'),
       });
     expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
     expect(await secrets(service.context)).toMatchObject(right);

@@ -75,7 +75,7 @@ describe.each([undefined, false])('with UsersMayImport %s', (usersMayImport) => 
       const refused = await send('User', operation, jobs);
       expect([refused.status, refused.body.Code]).toEqual([403, 'Forbidden']);
       expect(refused.body.detail).toMatch(remedy);
-      expect((await send('Display', operation, jobs)).body.detail).toMatch(/A display has nothing to do with/);
+      expect((await send('Display', operation, jobs)).body.detail).toMatch(/A display may not use lesson batches/);
     }
   });
 

@@ -94,7 +94,7 @@ test('one that is frozen loses its tenants within 60 s, idle or in a statement, 
   const thawedAt = await now();
   frozen.signal('SIGCONT');
   await until('it takes jobs again', async () => (await fetch(`${url}/readyz`)).status === 200);
-  await until('it has noticed', () => frozen.lines.some(({ msg }) => msg === 'worker stopped; it starts again'));
+  await until('it has noticed', () => frozen.lines.some(({ msg }) => msg === 'the worker stopped; it is restarted'));
   await until('it has given both up', async () => (await inside(frozen)) === 0);
   for (const [index, { client, mandatorId }] of tenants.entries()) {
     expect(await client.end(batches[index]!)).toMatchObject({

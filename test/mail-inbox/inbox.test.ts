@@ -337,7 +337,7 @@ describe('of what proves nothing', () => {
         expect(refused).toMatchObject({ type: 'application/problem+json; charset=utf-8' });
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
         expect(JSON.parse(refused.text).detail).toMatch(
-          /^More than 20 notifications, or KiB of them, without a valid secret in a minute for one address \(Limits__UnknownNotificationsPerMinute\); wait \d+ seconds\. Send them to the whole callback URL/,
+          /^More than 20 notifications, or KiB of them, without a valid secret in a minute for one address \(Limits__UnknownNotificationsPerMinute\); wait \d+ seconds\. Send them to the complete callback URL/,
         );
       }
       answers.push(...some.map(({ status }) => status));
@@ -374,7 +374,7 @@ test('what comes with the secret of a subscription is counted too, and delays no
     return status === 429;
   });
   expect(JSON.parse(told).detail).toMatch(
-    /^More than 900 notifications, or KiB of them, in a minute for one subscription \(Limits__NotificationsPerMinute\); wait \d+ seconds\. Send the request again then/,
+    /^More than 900 notifications, or KiB of them, in a minute for one subscription \(Limits__NotificationsPerMinute\); wait \d+ seconds\. Repeat the request then/,
   );
   expect(answers.filter((status) => status === 202).length).toBeLessThanOrEqual(2);
   expect(await push(at(service.url, calm.k), ewsBody())).toMatchObject({ status: 200 });

@@ -501,7 +501,7 @@ describe('where the calendar is', () => {
       if (url === '/principals/' && !body.includes('match>room-a<')) return multistatus('');
       return multistatus(principal('/principals/a/', mailbox, '/home/reader/'));
     };
-    await expect(read(open('/'))).rejects.toThrow(/does not tell where the calendars are of .*\{mailbox\}/);
+    await expect(read(open('/'))).rejects.toThrow(/does not say where the calendars are of .*\{mailbox\}/);
   });
 
   test('one that is not where it was is sought again, and read whole', async () => {
@@ -516,10 +516,10 @@ describe('where the calendar is', () => {
   });
 
   test.each([
-    ['nobody has the address', () => directory([], 'nobody@rooms.test'), 'knows nobody'],
+    ['nobody has the address', () => directory([], 'nobody@rooms.test'), 'does not know the address'],
     ['it has none', () => directory([]), 'no calendar'],
     ['it has several', () => directory(['/home/a/1/', '/home/a/2/']), '2 calendars'],
-    ['it is no calendar server', () => () => ({ status: 404 }), 'does not tell where'],
+    ['it is no calendar server', () => () => ({ status: 404 }), 'does not say where'],
   ])('what is to be set where %s', async (_name, answers, text) => {
     script = answers();
     await expect(read(open('/'))).rejects.toMatchObject({

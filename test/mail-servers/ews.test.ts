@@ -626,7 +626,7 @@ describe('faults', () => {
       const open = () => openConnectors({ log })(settingsOf());
       const { faults, groups, cursor } = await readInSteps(open, room, { window });
       expect(faults.length).toBeGreaterThan(0);
-      for (const { message } of faults) expect(message).toMatch(/has not answered in time: FindItem took [\d.]+ s\.$/);
+      for (const { message } of faults) expect(message).toMatch(/did not answer in time: FindItem took [\d.]+ s\.$/);
       // Each day was read, and none twice.
       expect([slices[0]![0], slices.at(-1)![1]]).toEqual([window.start.getTime(), window.end.getTime()]);
       expect(slices.slice(1).map(([from]) => from)).toEqual(slices.slice(0, -1).map(([, to]) => to));

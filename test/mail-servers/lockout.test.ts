@@ -77,7 +77,7 @@ describe('a password that is not accepted', () => {
     );
     expect(faults).toHaveLength(300);
     expect(faults.at(-1)!.message).toBe(
-      `${server.origin} answers 401; are User and Password of MailServer right? Nothing is asked as this account before 2026-11-10T08:01:00Z.`,
+      `${server.origin} answers 401; are User and Password of MailServer right? The account is not used again before 2026-11-10T08:01:00Z.`,
     );
     expect(await countAsks(300)).toBe(0);
     pass(minute - 1);

@@ -83,7 +83,7 @@ describe('what is published is read', () => {
       'week 2026-12-11T07:00:00.000Z',
       expect.stringMatching(/^sha256:\S{43} 2026-12-24T/),
       `${'x'.repeat(60)}${'y'.repeat(20)} 2026-12-05T09:00:00.000Z`,
-      'It cannot be read: its DTSTART is no time.',
+      'It cannot be read: its DTSTART is not a time.',
       'alarm 2026-12-06T09:00:00.000Z',
     ]);
     expect(server.asked).toMatchObject([{ path: `/ical/${secret}/basic.ics`, headers: { accept: 'text/calendar' } }]);
@@ -210,9 +210,9 @@ describe('what has not changed is not read again', () => {
 describe('a file that is not a calendar is a fault, which discloses only the origin of the address', () => {
   const large = `${'BEGIN:VEVENT\r\nEND:VEVENT\r\n'.repeat(450_000)}`;
   test.each<[string, Told, string, RegExp]>([
-    ['a page', { body: '<!doctype html><title>Sign in</title>' }, 'Unreadable', /it is no iCalendar/],
+    ['a page', { body: '<!doctype html><title>Sign in</title>' }, 'Unreadable', /it is not iCalendar/],
     ['nothing', { body: '' }, 'Unreadable', /it is empty/],
-    ['a part of it', { body: one.slice(0, -20) }, 'Unreadable', /ends before|not closed/],
+    ['a part of it', { body: one.slice(0, -20) }, 'Unreadable', /ends inside|not closed/],
     ['what is closed otherwise', { body: feed('BEGIN:VEVENT', 'END:VTODO') }, 'Unreadable', /not closed/],
     ['what is deep', { body: feed(...Array.from({ length: 9 }, () => 'BEGIN:VEVENT')) }, 'Unreadable', /deeper/],
     [
@@ -240,13 +240,13 @@ describe('a file that is not a calendar is a fault, which discloses only the ori
       'a place inside',
       { status: 302, headers: { location: 'http://169.254.169.254/meta' } },
       'Unreachable',
-      /169\.254\.169\.254 is no https address, and http:\/\/127\.0\.0\.1:\d+ redirects there; give the address/,
+      /169\.254\.169\.254 is not an https address, and http:\/\/127\.0\.0\.1:\d+ redirects there; give the address/,
     ],
     [
       'a name that leads inside',
       { status: 302, headers: { location: 'https://localhost/' } },
       'Unreachable',
-      /localhost leads to .*; give the address/,
+      /localhost resolves to .*redirects there; give the address/,
     ],
     ['another scheme', { status: 302, headers: { location: 'file:///etc/passwd' } }, 'Unreachable', /give the address/],
   ])('%s', async (_, reply, fault, words) => {

@@ -139,7 +139,7 @@ describe('a calendar on Exchange', () => {
     await desk.hear((await newest()).id);
     await desk.settle();
     expect(await desk.rows()).toMatchObject([
-      { state: 'Replaced', text: 'A newer one has taken its place.' },
+      { state: 'Replaced', text: 'A newer one has replaced it.' },
       { state: 'Active' },
     ]);
   });

@@ -481,7 +481,7 @@ test('an attempt that nobody finishes is Failed after two minutes, and another f
   await pass(0.2);
   expect(await only()).toMatchObject({
     state: 'Failed',
-    text: expect.stringMatching(/ended while it asked/),
+    text: expect.stringMatching(/ended while it requested/),
   });
   await passUntilDue();
   expect(await desk.states()).toEqual(['Failed', 'Active']);

@@ -133,11 +133,11 @@ describe('which calendars there are', () => {
   });
 
   test.each([
-    ['no such resource', [{ Mailbox: 'a@x.example', ResourceName: 'Keller' }], /"Keller" is no resource/],
+    ['no such resource', [{ Mailbox: 'a@x.example', ResourceName: 'Keller' }], /"Keller" is not a resource/],
     [
       'not at this location',
       [{ Mailbox: 'a@x.example', ResourceName: 'Aula', LocationName: 'Elsewhere' }],
-      /"Aula" at "Elsewhere" is no resource/,
+      /"Aula" at "Elsewhere" is not a resource/,
     ],
     ['several resources', [{ Mailbox: 'a@x.example', ResourceName: 'Double' }], /"Double" is 2 resources/],
     ['not active', [{ Mailbox: 'a@x.example', ResourceName: 'Retired' }], /"Retired" is not active/],
@@ -205,7 +205,7 @@ describe('which calendars there are', () => {
         expect.objectContaining({
           level: 'warn',
           remedy: expect.any(String),
-          fault: `MailServer.${tenant.code}.Calendars: "Keller" is no resource`,
+          fault: `MailServer.${tenant.code}.Calendars: "Keller" is not a resource`,
         }),
       ),
     );

@@ -160,7 +160,7 @@ describe('mail list', () => {
     expect(await run('mail', 'list', '--mandator', 'without')).toEqual({
       code: 0,
       err: '',
-      out: 'No calendar of without is read: set MailServer, give resources a Mailbox, and see that a worker runs.\n',
+      out: 'No calendar of without is read: set MailServer, give resources a Mailbox, and check that a worker runs.\n',
     });
     expect((await run('mail', 'list', '--mandator', 'without', '--json')).out).toBe('[]\n');
     expect(await run('mail', 'list', '--mandator', 'nobody')).toEqual(
@@ -281,7 +281,7 @@ describe('mail read', () => {
 
   test('none is an error that says what to do', async () => {
     expect(await run('mail', 'read', '--mailbox', 'c@mail.example')).toEqual(
-      failure('No calendar has the mailbox c@mail.example; "roomgate mail list" names those that are read.'),
+      failure('No calendar has the mailbox c@mail.example; "roomgate mail list" lists those that are read.'),
     );
     expect((await run('mail', 'read', '--mandator', 'without')).err).toMatch(/^No calendar of without is read/);
   });

@@ -60,7 +60,7 @@ test('calendars of a tenant whose mail server is not set here: the shell of the 
       makeCalendar(db, { mandatorId: tenant.mandatorId, resourceId }, { mailbox: `room-${index}@mail.example` }),
     ),
   );
-  const text = 'school: 2 calendars are kept for a mail server that is not set here';
+  const text = 'school: 2 calendars are stored for a mail server that is not set here';
   const warning = { check: 'Mail', level: 'warning', text, remedy: expect.stringMatching(/same variables/) };
   expect(await examine({})).toEqual([warning]);
   expect(await examine({ other: ews })).toContainEqual(warning);
@@ -75,7 +75,7 @@ describe('settings', () => {
     [{ nobody: ews }, 'fault Mail settings: MailServer.nobody: there is no such tenant', /roomgate apply/],
     [
       { school: { ...ews, Calendars: [{ Mailbox: 'a@x.example', ResourceName: 'Kapelle' }] } },
-      'fault Mail settings: MailServer.school.Calendars: "Kapelle" is no resource',
+      'fault Mail settings: MailServer.school.Calendars: "Kapelle" is not a resource',
       /ResourceName/,
     ],
     [{ school: ews }, 'warning Mail: school: Ews, no calendar is read', /Mailbox/],
@@ -130,7 +130,7 @@ describe('the callback URL', () => {
     answer = { status, type };
     expect(await look({})).toMatchObject({
       level: 'fault',
-      text: expect.stringMatching(`does not lead here: GET answers ${status}`),
+      text: expect.stringMatching(`does not lead here: a GET is answered ${status}`),
       remedy: expect.stringContaining(path),
     });
     answer = { status: 405, type: 'application/problem+json' };
@@ -164,7 +164,7 @@ describe('a calendar', () => {
     const { calendars, tenant: own } = await look();
     expect(calendars).toEqual([]);
     expect(line(own)).toBe(
-      'ok Mail: school: Ews, 1 calendar, push works for 1, for all of these since 2026-11-20T06:00Z, all read since 2026-11-20T08:00Z, changes by push 12, by asking 3',
+      'ok Mail: school: Ews, 1 calendar, push works for 1, for all of these since 2026-11-20T06:00Z, all read since 2026-11-20T08:00Z, changes by push 12, by polling 3',
     );
   });
 
@@ -208,7 +208,7 @@ describe('a calendar', () => {
       '',
       active,
       'warning .* cannot be read \\(Unreachable: x answers 502',
-      /^(?!.*this machine reaches).*answers that it fails/,
+      /^(?!.*this machine reaches).*answers with a failure/,
     ],
     [
       `fault = 'Unreachable', fault_text = 'no route', read_at = now() - interval '2 hours'`,
@@ -232,8 +232,8 @@ describe('a calendar', () => {
       {},
       '',
       active,
-      'warning .* has been read since .* and is not at its end, with 2000 items so far',
-      /Nothing needs to be done/,
+      'warning .* is still being read: the reading began at .* and has 2000 items so far',
+      /No action is needed/,
     ],
     [
       'read_at = now()',
@@ -290,7 +290,7 @@ describe('a calendar', () => {
     await makeConflicts(db, { mandatorId: tenant.mandatorId, calendarId: id }, new Date(Date.now() + 1e8), 2);
     const { calendars } = await look();
     expect(calendars.map(line)).toEqual([
-      'fault Calendar: school/Aula (aula@mail.example): cannot be read (AccessLost: Failed now), last read: never; push does not work (Failed since 2026-11-20T06:00Z); changes are found by asking; 2 items are not booked, as something is in the way',
+      'fault Calendar: school/Aula (aula@mail.example): cannot be read (AccessLost: Failed now), last read: never; push does not work (Failed since 2026-11-20T06:00Z); changes are found by polling; 2 items are not booked, because the room is taken',
     ]);
   });
 
@@ -304,15 +304,15 @@ describe('a calendar', () => {
       {
         check: 'Calendar',
         level: 'warning',
-        text: `school/Aula (aula@mail.example): 1 item is not booked, as it cannot be read: item 0 since 2026-11-20T07:00Z (${why})`,
-        remedy: expect.stringMatching(/^"roomgate mail list" names them\. .* booked by itself\.$/),
+        text: `school/Aula (aula@mail.example): 1 item is not booked, because it cannot be read: item 0 since 2026-11-20T07:00Z (${why})`,
+        remedy: expect.stringMatching(/^"roomgate mail list" lists them\. .* booked automatically\.$/),
       },
     ]);
     await sql`delete from mail_item`.execute(db);
     await makeUnreadable(db, calendar, '2026-11-20T07:00:00Z', 133);
     const { text } = (await look()).calendars[0]!;
     expect(text).toContain(
-      `133 items are not booked, as they cannot be read: uid 132 since 2026-11-20T09:12Z (${why}), uid 131 since`,
+      `133 items are not booked, because they cannot be read: uid 132 since 2026-11-20T09:12Z (${why}), uid 131 since`,
     );
     expect(text).toMatch(/, and 130 more$/);
   });

@@ -127,7 +127,10 @@ describe.each<[string, () => Promise<There>]>([
     expect(await calendar()).toEqual({ fault: null, failures: 0, isResting: false, isCompared: true });
     expect(await unwritten()).toMatchObject([{ Cause: 'Refused', Reason: expect.stringContaining(`${status}`) }]);
     const told = (await examineMail(desk.service.context)).find(({ text }) => text.includes(`${room.name}@`));
-    expect(told).toMatchObject({ level: 'warning', text: expect.stringContaining('1 item is not as it was written') });
+    expect(told).toMatchObject({
+      level: 'warning',
+      text: expect.stringContaining('1 item is not in the calendar as written'),
+    });
     // It rests, and others are still written.
     const before = refused;
     await desk.sweep();
@@ -271,7 +274,7 @@ describe.each<[string, () => Promise<There>]>([
     await desk.settle();
     expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4']);
     const [poison] = await rows();
-    expect(poison).toMatchObject({ state: 'Failed', reason: expect.stringContaining('has not answered in time') });
+    expect(poison).toMatchObject({ state: 'Failed', reason: expect.stringContaining('did not answer in time') });
     expect(poison!.restMs).toBeGreaterThan(0.5 * minute);
     expect(await calendar()).toEqual({ fault: null, failures: 0, isResting: false, isCompared: true });
     between.setFate();

@@ -184,7 +184,7 @@ describe('what is read', () => {
       async () => {},
       { ServiceAccountKey: { client_email: 'other@x.example', private_key: '' } },
       'AccessLost',
-      /^(?!.*BEGIN).*(not a valid key|gives no token)/,
+      /^(?!.*BEGIN).*(not a valid key|returns no token)/,
     ],
   ])('%s is a fault', async (_, prepare, more, fault, words) => {
     await prepare();

@@ -66,7 +66,7 @@ test('working push, a conflict that ends, and lost access', async () => {
   expect(await see({ foundByPush: 1 })).toMatchObject({ conflicts: [], lastPushAt: expect.any(String) });
   const well = await doctor();
   expect(well).toContainEqual(
-    expect.stringMatching(/^ok Mail: school: Ews, 1 calendar, push works for 1, .* by push 1, by asking 0$/),
+    expect.stringMatching(/^ok Mail: school: Ews, 1 calendar, push works for 1, .* by push 1, by polling 0$/),
   );
   expect(well.filter((line) => !line.startsWith('ok'))).toEqual([]);
 

@@ -151,7 +151,7 @@ describe('what is published by mistake changes nothing', () => {
     await read(...whole);
     publisher.answer(() => ({ body: '<html>Sign in</html>' }));
     expect(await read(...whole)).toHaveLength(6);
-    expect(await fault()).toMatch(/^The calendar that http:\S+ publishes cannot be read: it is no iCalendar\.$/);
+    expect(await fault()).toMatch(/^The calendar that http:\S+ publishes cannot be read: it is not iCalendar\.$/);
     expect(JSON.stringify(await examineMail(service.context))).not.toContain(secret);
     const { rows } = await sql`select mail_calendar::text as row from mail_calendar`.execute(work);
     expect(JSON.stringify(rows)).not.toContain(secret);

@@ -351,7 +351,10 @@ describe('what somebody changes there', () => {
     const told = (await examineMail(desk.service.context)).find(({ text }) =>
       text.includes(`/${room.user.toUpperCase()} `),
     );
-    expect(told).toMatchObject({ level: 'warning', text: expect.stringContaining('1 item is not as it was written') });
+    expect(told).toMatchObject({
+      level: 'warning',
+      text: expect.stringContaining('1 item is not in the calendar as written'),
+    });
     expect(await mailFigures.roomgate_mail_written_items.read(desk.db)).toMatchObject({ Conflict: 1 });
     // A day later it is tried again.
     await sql`update mail_writing set not_before = now(), put_backs_since = put_backs_since - interval '1 day'

@@ -340,7 +340,7 @@ describe('a tenant file', () => {
     [
       'a location that is retired before its rooms',
       { Locations: [{ Name: 'campus', Active: false, Resources: [{ Name: 'r001', Active: false }] }] },
-      'Locations[0].Active: is false, but the location has 1 active resources; set these to inactive, too',
+      'Locations[0].Active: is false, but the location has 1 active resources; set these to inactive too',
     ],
     [
       'a calendar without holidays',
@@ -361,10 +361,10 @@ describe('a tenant file', () => {
         HolidayCalendars: [{ Name: 'School holidays', Location: 'Nowhere' }],
       },
       [
-        ['Locations[0].Resources[0].Policy: is "Nobodys"', 'policy of this name'],
-        ['Groups[0].Members[1]: is "eve@school.example"', 'person of this address'],
-        ['Policies[0].MayDecide[1]: is "Board"', 'group of this name'],
-        ['HolidayCalendars[0].Location: is "Nowhere"', 'location of this name'],
+        ['Locations[0].Resources[0].Policy: is "Nobodys"', 'policy with this name'],
+        ['Groups[0].Members[1]: is "eve@school.example"', 'person with this address'],
+        ['Policies[0].MayDecide[1]: is "Board"', 'group with this name'],
+        ['HolidayCalendars[0].Location: is "Nowhere"', 'location with this name'],
       ]
         .map(([what, which]) => `${what}; there is no ${which}, neither in the tenant nor in the file`)
         .join('\n'),
@@ -372,7 +372,7 @@ describe('a tenant file', () => {
     [
       'a tenant without an Admin',
       { Persons: [{ Email: 'ada@school.example', Role: 'User' }] },
-      'Persons: the tenant would have no active Admin; name another one',
+      'Persons: the tenant would have no active Admin left; name another one',
     ],
   ])('refuses %s, and changes nothing', async (_, members, message) => {
     await apply(school('refuses'));

@@ -395,7 +395,7 @@ test('503 that names the import, with Retry-After, for a change while it holds t
   ]);
   for (const { status, headers, body } of answers) {
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
-    expect(body['detail']).toMatch(/^The resource is held by another change, such as an import of lessons/);
+    expect(body['detail']).toMatch(/^The resource is locked by another change, such as an import of lessons/);
   }
   expect((await user.get(`/resources/${Id}`)).body).toMatchObject({ Name: 'Held', Version });
 });

@@ -243,14 +243,14 @@ describe('each fault names its path, its value and what is allowed', () => {
       'InvalidValue',
       '/Locations/0/OpeningExceptions/0/Periods',
       'Periods',
-      'Locations[0].OpeningExceptions[0].Periods: is []; must hold at least one period, or none when Closed is true',
+      'Locations[0].OpeningExceptions[0].Periods: is []; must contain at least one period, or none if Closed is true',
     ],
     [
       withException({ Periods: [{ Opens: '10:00', Closes: '12:00' }] }),
       'InvalidValue',
       '/Locations/0/OpeningExceptions/0/Periods',
       'Periods',
-      'Locations[0].OpeningExceptions[0].Periods: is [{"Opens":"10:00","Closes":"12:00"}]; must hold at least one period, or none when Closed is true',
+      'Locations[0].OpeningExceptions[0].Periods: is [{"Opens":"10:00","Closes":"12:00"}]; must contain at least one period, or none if Closed is true',
     ],
     [
       withPerson({ Email: 'ada' }),
@@ -278,14 +278,14 @@ describe('each fault names its path, its value and what is allowed', () => {
       'InvalidValue',
       '/HolidayCalendars/0/Holidays',
       'Holidays',
-      'HolidayCalendars[0].Holidays: is []; must not stand beside Url; give the dates or the address',
+      'HolidayCalendars[0].Holidays: is []; cannot be combined with Url; give the dates or the address',
     ],
     [
       withCalendar({ Holidays: [{ FromDate: '2026-12-24', ToDate: '2027-12-25' }] }),
       'InvalidValue',
       '/HolidayCalendars/0/Holidays/0/ToDate',
       'ToDate',
-      'HolidayCalendars[0].Holidays[0].ToDate: is "2027-12-25"; must be within 366 days from FromDate',
+      'HolidayCalendars[0].Holidays[0].ToDate: is "2027-12-25"; must be at most 366 days from FromDate, both included',
     ],
     [
       file({ Policies: [{ Name: 'a', LeadMinutes: 525_601 }] }),

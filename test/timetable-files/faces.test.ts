@@ -65,7 +65,7 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
 
   const wrong = await run(school, pathOf('gpu001-small.txt'), '--term', pathOf('term.json'));
   expect(wrong.code).toBe(1);
-  expect(wrong.err).toContain('gpu001-small.txt line 1, column 7 (Stunde): the file has periods and no times');
+  expect(wrong.err).toContain('gpu001-small.txt line 1, column 7 (Stunde): the file has periods but no times');
   expect(wrong.err).toMatch(/\nThe option for the time grid is --time-grid\.\n$/);
   const file = path.join(import.meta.dirname, '..', '..', 'examples', 'timetable.json');
   const unfit = await run(school, file, '--save-profile', 'P', '--time-grid', 'g.json');

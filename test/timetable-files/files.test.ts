@@ -321,14 +321,14 @@ describe('faults', () => {
     expect(found[0]?.Message).toContain('(Turnhalle 1?)');
     const unlike = ['Turnhalle 1 Nord', 'Bad'].map((room, at) => `${at + 1},"5a","M","M","${room}",${at + 1},1,,`);
     expect((await school.faults({ 'GPU001.TXT': unlike.join('\n') })).map(({ Message }) => Message)).toEqual([
-      expect.stringContaining('"Turnhalle 1 Nord" is no room (Turnhalle 1?); correct it'),
-      expect.stringContaining('"Bad" is no room; correct it'),
+      expect.stringContaining('"Turnhalle 1 Nord" is not a room (Turnhalle 1?); correct it'),
+      expect.stringContaining('"Bad" is not a room; correct it'),
     ]);
     const [renamed] = await school.faults(
       { 'GPU001.TXT': '1,"5a","M","M","TH",1,1,,' },
       { ...small, rooms: { TH: 'Turnhalle 9' } },
     );
-    expect(renamed?.Message).toContain('"Turnhalle 9", as Rooms calls "TH", is no room (Turnhalle 1?)');
+    expect(renamed?.Message).toContain('"Turnhalle 9", as Rooms calls "TH", is not a room (Turnhalle 1?)');
     const fields = Array.from({ length: 201 }, () => 'x').join(',');
     const [wide] = await school.faults({ 'GPU001.TXT': `1,"5a","M","M","R101",1,1,,\n${fields}` });
     expect(wide?.Message).toMatch(/right file\?$/);
@@ -340,15 +340,15 @@ describe('faults', () => {
       (await school.faults({ 'a.csv': text }, options)).map(({ Field, Message }) => [Field, Message]);
     const mapping = { Date: 'tag', Begin: 'von', End: 'bis', Room: 'saal' };
     expect(await told('Tag;Von;Bis;Saal\n31.02.2027;8:00;8:45;R101\n01.03.2027;25:00;8:45;R101', { mapping })).toEqual([
-      ['Tag', expect.stringMatching(/^a\.csv line 2, column 1 \(Tag\): "31\.02\.2027" is no date/)],
-      ['Von', expect.stringMatching(/^a\.csv line 3, column 2 \(Von\): "25:00" is no time/)],
+      ['Tag', expect.stringMatching(/^a\.csv line 2, column 1 \(Tag\): "31\.02\.2027" is not a date/)],
+      ['Von', expect.stringMatching(/^a\.csv line 3, column 2 \(Von\): "25:00" is not a time/)],
     ]);
     expect(await told('Tag;Von;Bis;Saal\n01.03.2027;8:00;8:45;R 101', { mapping })).toEqual([
-      ['Saal', expect.stringMatching(/^a\.csv line 2, column 4 \(Saal\): "R 101" is no room/)],
+      ['Saal', expect.stringMatching(/^a\.csv line 2, column 4 \(Saal\): "R 101" is not a room/)],
     ]);
     for (const options of [{}, { mapping }])
       expect(await told('Tag|Von|Bis|Saal\n01.03.2027|8:00|8:45|R101', options)).toEqual([
-        [null, expect.stringContaining('fields are separated by semicolon, comma or tab')],
+        [null, expect.stringContaining('fields must be separated by semicolon, comma or tab')],
       ]);
   });
 
@@ -385,7 +385,7 @@ describe('faults', () => {
       const text = `Datum;Von;Bis;Raum;Bemerkung\n15.03.2027;8:00;8:45;${rooms};${'x'.repeat(4_000)}`;
       const many = Array.from({ length: 1_000 }, (_, at) => `15.03.2027;8:00;8:45;${name};${at}`).join('\n');
       for (const [file, message] of [
-        [text, 'characters about lessons'],
+        [text, 'describe lessons in more than'],
         [`Datum;Von;Bis;Raum;Fach\n${many}`, 'As jobs, the lessons'],
       ]) {
         const answer = await school.post({ 'a.csv': file as string }, {});
@@ -411,9 +411,9 @@ describe('faults', () => {
     const school = await enterSchool(service);
     const said = async (files: Record<string, string | Buffer>, options: object = small, query = '') =>
       ((await (await school.post(files, options, query)).json()) as { detail: string }).detail;
-    expect(await said({ 'GPU014.TXT': fixture('gpu014-small.txt') })).toContain('GPU001, the timetable, is missing');
+    expect(await said({ 'GPU014.TXT': fixture('gpu014-small.txt') })).toContain('the timetable GPU001 is missing');
     expect(await said(gpu001(''), { timeGrid })).toContain('send a term');
-    expect(await said(gpu001(''), small, '?Format=ICalendar')).toContain('no iCalendar');
+    expect(await said(gpu001(''), small, '?Format=ICalendar')).toContain('not iCalendar');
     expect(await said(gpu001(''), { ...small, term: { Id: 'T', From: '2027-03-16', To: '2027-03-16' } })).toContain(
       'no lesson in the term',
     );

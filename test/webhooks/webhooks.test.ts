@@ -238,7 +238,7 @@ describe('a message', () => {
     receiver.answer(() => ({ body: (response) => void response.socket?.end('220 mail.example ESMTP\r\n') }));
     expect((await act(made, 'test')).body).toMatchObject({
       Status: null,
-      Fault: 'the receiver did not answer as HTTP servers do',
+      Fault: 'the receiver did not send a valid HTTP answer',
     });
   });
 
@@ -247,7 +247,7 @@ describe('a message', () => {
     expect((await act(made, 'test')).body).toMatchObject({
       Status: null,
       Answer: null,
-      Fault: 'localhost leads to an address that is not of the internet',
+      Fault: 'localhost resolves to an address that is not public',
     });
     await book();
     await deliver(made);
@@ -730,7 +730,7 @@ describe('what was sent', () => {
     expect(new Set(told().map(([, id]) => id))).toEqual(new Set([...ids.slice(1), last]));
     expect(await act(made, 'replay', { Cursor: 'x' })).toMatchObject({
       status: 400,
-      body: { detail: expect.stringMatching(/^Cursor: pass a cursor of the feed of changes as it stands, "now" /) },
+      body: { detail: expect.stringMatching(/^Cursor: pass a cursor of the feed of changes unchanged, "now" /) },
     });
     await act(made, 'replay', { Cursor: 'now' });
     receiver.answer(answering(204));

@@ -4,7 +4,7 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
+/** Requested (until it is approved), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
 export type BookingStatus =
   | 'Cancelled'
   | 'Confirmed'
@@ -13,49 +13,49 @@ export type BookingStatus =
   | 'Requested'
   | 'Tentative';
 
-/** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
+/** What happens if some bookings of a series have conflicts: nothing is done at all, or these are left out. */
 export type ConflictHandling =
   | 'Fail'
   | 'Skip';
 
-/** A booking, or a series of them, to be made. */
+/** A booking or a series to create. */
 export type CreateBookingInput = {
-  /** Of a series: with Skip the bookings that meet others, or lie outside of the opening hours, are left out; with Fail none is made then. */
+  /** For a series: with Skip, bookings with conflicts or outside of the opening hours are left out; with Fail, none is created then. */
   conflictHandling?: ConflictHandling | null | undefined;
-  /** More about it. */
+  /** The description. */
   description?: string | null | undefined;
-  /** When it ends; the teardown lies behind. */
+  /** When it ends, before its teardown. */
   end: string;
-  /** The same key and input within 24 hours give the same bookings again. */
+  /** The same key and input within 24 hours return the same bookings again. */
   idempotencyKey?: string | null | undefined;
-  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  /** Whether only its organizer, its creator and Admins see its content. */
   isPrivate?: boolean | null | undefined;
   /** Booking, or Block to keep the resource from being booked, for Admins. */
   kind?: NewBookingKind | null | undefined;
-  /** Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others. */
+  /** The person whom it is for; the caller if left out or null. Another person only for Admins, and for groups that the policy of the resource allows to book for others. */
   organizerId?: string | number | null | undefined;
-  /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
+  /** The recurrence rule of its series: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single booking. */
   recurrenceRule?: string | null | undefined;
   /** The resource that it occupies. */
   resourceId: string | number;
-  /** Minutes before its start for which it occupies the resource too. */
+  /** Minutes before its start in which it also occupies the resource. */
   setupMinutes?: number | null | undefined;
-  /** When it begins; the setup lies before. */
+  /** When it begins, after its setup. */
   start: string;
-  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  /** Confirmed or Tentative; both occupy the resource. A booking that needs approval becomes Requested in any case. */
   status?: NewBookingStatus | null | undefined;
-  /** What it is about. */
+  /** The subject. */
   subject: string;
-  /** Minutes after its end for which it occupies the resource too. */
+  /** Minutes after its end in which it also occupies the resource. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** What is made: a booking, or a block. */
+/** The kind of a new booking. */
 export type NewBookingKind =
   | 'Block'
   | 'Booking';
 
-/** How a booking is sent: certain or not, either of which occupies the resource. */
+/** Whether a new booking is certain; both values occupy the resource. */
 export type NewBookingStatus =
   | 'Confirmed'
   | 'Tentative';

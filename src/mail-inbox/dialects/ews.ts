@@ -27,7 +27,7 @@ export function readEws(body: Buffer): ReadNotifications {
     messages,
     'SendNotificationResponseMessage',
   );
-  if (responses.length === 0) throw new DialectFault('The XML is no SendNotification of Exchange Web Services.');
+  if (responses.length === 0) throw new DialectFault('The XML is not a SendNotification of Exchange Web Services.');
   checkCount(responses.length);
   return { dialect: 'Ews', notifications: responses.map(readResponse) };
 }

@@ -20,7 +20,7 @@ function checkDepth(bytes: Buffer): void {
     } else if (byte === quote) isText = true;
     else if (opening.has(byte)) {
       depth += 1;
-      if (depth > deepest) throw new DialectFault(`The JSON is deeper than ${deepest} levels.`);
+      if (depth > deepest) throw new DialectFault(`The JSON is nested deeper than ${deepest} levels.`);
     } else if (closing.has(byte)) depth -= 1;
   }
 }
@@ -38,6 +38,6 @@ export function readJsonObject(bytes: Buffer): SentObject {
   } catch {
     throw new DialectFault('The JSON is not well-formed.');
   }
-  if (!isObject(read)) throw new DialectFault('The JSON is no object.');
+  if (!isObject(read)) throw new DialectFault('The JSON is not an object.');
   return read;
 }

@@ -103,7 +103,7 @@ describeInBrowser('The master data of the console', () => {
     await admin.page.locator('dialog .refused, dialog .fault').first().waitFor();
     await field('Name').fill('Lab 2');
     await field('Location').selectOption({ label: 'Tokyo' });
-    await field('When somebody changes it there,').selectOption('the booking here is changed, too');
+    await field('If somebody changes it there,').selectOption('the booking here is changed, too');
     await field('Organizers are told that the room is taken').selectOption('no');
     await admin.page.getByText('The room moves from Campus to Tokyo.').waitFor();
     await button('Save').click();
@@ -125,7 +125,7 @@ describeInBrowser('The master data of the console', () => {
     await button('Red').click();
     await button('Retire …').click();
     await page.getByText('1 booking', { exact: true }).waitFor();
-    await field('What shall become of the bookings?').selectOption('Move');
+    await field('What shall happen to the bookings?').selectOption('Move');
     await field('To').selectOption({ label: other!.name });
     await sound();
     await button('Retire').click();
@@ -302,7 +302,7 @@ describeInBrowser('The master data of the console', () => {
     await row('Äbbe 201').waitFor();
     await page.getByText('1 row', { exact: true }).waitFor();
     await field('Filter').fill('nobody of this name');
-    await page.getByText('No row fits the filter.').waitFor();
+    await page.getByText('No row matches the filter.').waitFor();
     await sound();
     await field('Filter').fill('');
     await button('Load more').click();
@@ -359,11 +359,9 @@ describeInBrowser('The master data of the console', () => {
   test('the name and the parameters of the school are changed', async () => {
     await tab('School');
     await field('Name').fill('Upper School');
-    await field('Users, too, import, change and delete lessons').uncheck();
-    await field('In the mail calendar of the room stands').selectOption('only when it is taken');
-    await field(
-      'The mail server declines items for a room that is taken here, and so tells whoever invited the room',
-    ).check();
+    await field('Users may also import, change and delete lessons').uncheck();
+    await field('Written into the mail calendar of the room').selectOption('only when it is taken');
+    await field('The mail server declines items for a room that is taken here, which tells the organizer').check();
     await button('Save').click();
     await admin.page.locator('#top .brand', { hasText: 'Upper School' }).waitFor();
     await sound();
@@ -406,7 +404,7 @@ describeInBrowser('The master data of the console', () => {
       await choose(name, type, bytes);
       await page
         .getByRole('alert')
-        .filter({ hasText: `${name} cannot be taken` })
+        .filter({ hasText: `${name} cannot be used` })
         .waitFor();
     }
     await sound();

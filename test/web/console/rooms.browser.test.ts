@@ -382,7 +382,7 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByRole('searchbox', { name: 'Search' }).fill('Confer');
     await mine.page.getByText('1 room', { exact: true }).waitFor();
     await mine.page.getByRole('spinbutton').fill('500');
-    await mine.page.getByText(/^No room fits/).waitFor();
+    await mine.page.getByText(/^No room matches/).waitFor();
     await seen('nothing');
     await button('Clear filters').click();
     await mine.page.getByText('61 rooms', { exact: true }).waitFor();
@@ -583,7 +583,7 @@ describeInBrowser('The screen of rooms', () => {
     await press('Escape');
     await mine.page.getByText(/^Times of Europe\/Lisbon/).waitFor();
     await mine.page.getByLabel('Location').selectOption({ label: 'Campus' });
-    await mine.page.getByText(/^No room fits/).waitFor();
+    await mine.page.getByText(/^No room matches/).waitFor();
     await button('Clear filters').click();
     await mine.page.getByLabel('All 24 hours').check();
     await mine.page.getByRole('columnheader').getByText('00:00').waitFor();
@@ -633,7 +633,7 @@ describeInBrowser('The screen of rooms', () => {
       Subject: 'At present',
     });
     await mine.open(`?screen=rooms&equipment=Beamer&free=60`);
-    await mine.page.getByText(/^No room fits/).waitFor();
+    await mine.page.getByText(/^No room matches/).waitFor();
     await mine.open(`?screen=rooms&equipment=Beamer&booking=${Id}`);
     await button('Check in').press('Enter');
     await mine.page.getByText('Checked in.', { exact: true }).first().waitFor();

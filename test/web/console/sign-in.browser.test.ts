@@ -66,7 +66,7 @@ describeInBrowser('The sign-in of the console', () => {
       await open(search);
       await enter();
       await page.getByRole('link', { name: 'stranger' }).click();
-      await page.getByText(/^Nobody here has this address/).waitFor();
+      await page.getByText(/^No person here has this address/).waitFor();
       expect({ violations: await violations(), search: new URL(page.url()).search }).toEqual({
         violations: [],
         search,

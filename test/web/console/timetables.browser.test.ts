@@ -57,7 +57,7 @@ describeInBrowser('The screen of timetables', () => {
     await page.getByLabel('State').selectOption({ label: 'failed' });
     await page.getByText('1 row', { exact: true }).waitFor();
     await page.getByLabel('JobID').fill('right');
-    await page.getByText('No import fits the filters.').waitFor();
+    await page.getByText('No import matches the filters.').waitFor();
     expect(new URL(page.url()).search).toBe('?screen=timetables&state=failed&job=right');
     await page.getByLabel('JobID').fill('=1+1');
     expect(await violations()).toEqual([]);
@@ -222,7 +222,7 @@ describeInBrowser('The screen of timetables', () => {
     const check = page.getByRole('button', { name: 'Check' });
     expect(await check.isDisabled()).toBe(true);
     const reason = page.locator(`#${await check.getAttribute('aria-describedby')}`);
-    expect(await reason.textContent()).toContain('what stands in “Time grid”, line 1 is not understood');
+    expect(await reason.textContent()).toContain('the text in “Time grid”, line 1 is not understood');
     await page.getByLabel('Time grid', { exact: true }).fill('1 08:00 08:45\n2 08:50 09:35');
     expect(await violations()).toEqual([]);
     await page.getByRole('button', { name: 'Check' }).click();
@@ -283,7 +283,7 @@ describeInBrowser('The screen of timetables', () => {
       await page.getByLabel(name, { exact: true }).fill('');
     await check();
     await page.getByText('Something is missing under “Columns and settings”').waitFor();
-    await page.getByText('Untis files have weekdays and no dates; send a term').waitFor();
+    await page.getByText('Untis files have weekdays but no dates; send a term').waitFor();
     expect(await page.getByLabel('Name of the term').isVisible()).toBe(true);
     expect(await violations()).toEqual([]);
     await page.getByLabel('Name of the term').fill('33-1');
@@ -294,7 +294,7 @@ describeInBrowser('The screen of timetables', () => {
     await page.getByText('Term: it ends on 2032-02-11, before it begins on 2033-02-07.').waitFor();
     await page.getByLabel('Last day').fill('2033-02-11');
     await check();
-    await page.getByText('the file has periods and no times; send a time grid').waitFor();
+    await page.getByText('the file has periods but no times; send a time grid').waitFor();
     await page.getByLabel('Time grid', { exact: true }).fill('1 08:00');
     await page.getByText('Line 1 is not understood; write it').waitFor();
     await page.getByLabel('Time grid', { exact: true }).fill('1 08:00 08:45');
@@ -319,7 +319,7 @@ describeInBrowser('The screen of timetables', () => {
     await page.getByRole('button', { name: 'Discard' }).click();
     await drop('a.csv', 'Datum|Von|Bis|Raum\n01.02.2033|8:00|8:45|HS 101\n');
     await check();
-    await page.getByText('fields are separated by semicolon, comma or tab').waitFor();
+    await page.getByText('fields must be separated by semicolon, comma or tab').waitFor();
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByText('Drop files here').waitFor();
     expect(complaints).toEqual([]);

@@ -468,7 +468,7 @@ describeInBrowser('What Admins watch in the console', () => {
       const { page } = admin;
       await sql`delete from webhook`.execute(db());
       await admin.open('?screen=webhooks');
-      await page.getByText('No program is told yet').waitFor();
+      await page.getByText('No program is notified yet').waitFor();
       await isSound(admin);
       await admin.tabTo('New webhook …');
       await page.keyboard.press('Enter');
@@ -501,12 +501,12 @@ describeInBrowser('What Admins watch in the console', () => {
       await press('Send a test');
       await page
         .locator('.toast')
-        .getByText(/^Taken with 204, after \d+ ms\.$/)
+        .getByText(/^Accepted with 204, after \d+ ms\.$/)
         .waitFor();
       expect(verified(secret, receiver.messages()[0]!)).toMatchObject({ type: 'webhook.test' });
       receiver.answer(answering(500));
       await press('Send a test');
-      await isTold('The test message was not taken: the receiver answers 500');
+      await isTold('The test message was not accepted: the receiver answers 500');
       const rows = page.getByRole('region', { name: 'Deliveries' }).locator('tbody tr');
       await rows.nth(1).waitFor();
       expect(await rows.allInnerTexts()).toEqual([
@@ -523,7 +523,7 @@ describeInBrowser('What Admins watch in the console', () => {
     test('gets another secret, is disabled and enabled again, and is sent to again from a delivery', async () => {
       const { page } = admin;
       await press('New secret …');
-      await dialog().getByLabel('The one before still counts').selectOption('0');
+      await dialog().getByLabel('The previous one is valid').selectOption('0');
       await isSound(admin);
       await dialog().getByRole('button', { name: 'New secret' }).press('Enter');
       expect(await shownSecret()).not.toBe(secret);
@@ -546,7 +546,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await dialog().getByRole('alert').or(dialog().locator('.fault')).first().waitFor();
       await dialog().getByLabel('From where').selectOption('now');
       await dialog().getByRole('button', { name: 'Send' }).press('Enter');
-      await isTold('Board is sent to from there.');
+      await isTold('Board events are sent from there on.');
       expect((await stored())?.['Cursor']).toBe(body['NextCursor']);
     });
 
@@ -558,7 +558,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await page.getByRole('heading', { name: 'Tafel' }).waitFor();
       expect(await stored()).toMatchObject({ Name: 'Tafel', Kinds: ['BookingCreated', 'BatchEnded'] });
       await press('Delete');
-      await page.getByText('No program is told yet').waitFor();
+      await page.getByText('No program is notified yet').waitFor();
       await page.locator('.toast').last().getByRole('button', { name: 'Undo' }).click();
       await page.getByRole('button', { name: 'Tafel' }).press('Enter');
       await press('Delete');
@@ -584,7 +584,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await page.keyboard.press('ArrowDown');
       await admin.tabTo('Find rooms');
       await page.keyboard.type('nowhere');
-      await page.getByText('No room fits.').waitFor();
+      await page.getByText('No room matches.').waitFor();
       const { searchParams } = new URL(page.url());
       expect(['from', 'location', 'find'].map((name) => searchParams.get(name))).toEqual([
         ...['2026-02-10', expect.stringMatching(/./), 'nowhere'],

@@ -6,21 +6,21 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 /** Which acts; members that are left out do not count. */
 export type ActFilter = {
-  /** Only acts of these words, in whatever case: `change resource`. */
+  /** Only acts of this kind, regardless of case: `change resource`. */
   action?: string | null | undefined;
   /** Only acts from this instant on. */
   from?: string | null | undefined;
-  /** Only what this person has done. */
+  /** Only acts of this person. */
   personId?: string | number | null | undefined;
-  /** Only acts about such a thing. */
+  /** Only acts about this kind of record. */
   subject?: AuditSubject | null | undefined;
-  /** Only acts about what has this id; where it is one of REST, best with `subject`. */
+  /** Only acts about the record with this id; if it is an id of REST, name the `subject` too. */
   subjectId?: string | number | null | undefined;
   /** Only acts before this instant. */
   to?: string | null | undefined;
 };
 
-/** What an act was about. */
+/** The kind of record that an act was about. */
 export type AuditSubject =
   | 'Booking'
   | 'Display'
@@ -69,35 +69,35 @@ export type BatchOptions = {
 
 /** Which ones; members that are left out do not count. */
 export type BookingFilter = {
-  /** Only those that were made or changed after this instant. */
+  /** Only bookings that were created or changed after this instant. */
   changedAfter?: string | null | undefined;
-  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  /** Only lessons of this class, regardless of case. REST: `Klasse`. */
   class?: string | null | undefined;
-  /** Only those that end after this instant, teardown included; now when left out. */
+  /** Only bookings that end after this instant, teardown included; now by default. */
   from?: string | null | undefined;
-  /** Only those of these kinds. */
+  /** Only bookings of these kinds. */
   kind?: Array<BookingKind> | null | undefined;
-  /** Only those at this location. */
+  /** Only bookings at this location. */
   locationId?: string | number | null | undefined;
-  /** Only those that occupy their resources by their status, or only those that do not. */
+  /** Only bookings whose status occupies their resource, or only the others. */
   occupying?: boolean | null | undefined;
-  /** Only those for this person. */
+  /** Only bookings for this person. */
   personId?: string | number | null | undefined;
-  /** Only those of these resources. */
+  /** Only bookings of these resources. */
   resourceId?: Array<string | number> | null | undefined;
-  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
-  /** Only those of this series; all of it where `from` and `to` are left out. */
+  /** Only bookings of this series; all of them if `from` and `to` are left out. */
   seriesId?: string | number | null | undefined;
-  /** Only those of these statuses. */
+  /** Only bookings with these statuses. */
   status?: Array<BookingStatus> | null | undefined;
-  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  /** Only lessons of this subject, regardless of case. REST: `Fach`. */
   subject?: string | null | undefined;
-  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  /** Only lessons of this teacher, regardless of case. REST: `Lehrperson`. */
   teacher?: string | null | undefined;
-  /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
+  /** Only bookings that begin before this instant, setup included, at most 366 days after `from`; by default 31 days after it. */
   to?: string | null | undefined;
-  /** Only those that wait for approval and about which the caller decides; all of them where `from` and `to` are left out. */
+  /** Only requests about which the caller may decide; all of them if `from` and `to` are left out. */
   toDecide?: boolean | null | undefined;
 };
 
@@ -108,7 +108,7 @@ export type BookingKind =
   | 'Lesson'
   | 'MailItem';
 
-/** Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
+/** Requested (until it is approved), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
 export type BookingStatus =
   | 'Cancelled'
   | 'Confirmed'
@@ -117,190 +117,190 @@ export type BookingStatus =
   | 'Requested'
   | 'Tentative';
 
-/** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+/** What happens if somebody changes a booking in that calendar: it is put back as it was, or the booking is changed too. Lessons and blocks are always put back. */
 export type CalendarEdits =
   | 'PutBack'
   | 'TakeOver';
 
-/** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+/** What is written of a booking into the calendar of its room on the mail server: nothing, its time, or its subject too. */
 export type CalendarWriting =
   | 'Busy'
   | 'Full'
   | 'Off';
 
-/** What to change; null clears a description. */
+/** Changes; null clears a description. */
 export type ChangeBookingInput = {
-  /** More about it. */
+  /** The description. */
   description?: string | null | undefined;
-  /** When it ends; the teardown lies behind. */
+  /** When it ends, before its teardown. */
   end?: string | null | undefined;
-  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  /** Whether only its organizer, its creator and Admins see its content. */
   isPrivate?: boolean | null | undefined;
   /** The resource that it occupies. */
   resourceId?: string | number | null | undefined;
-  /** Minutes before its start for which it occupies the resource too. */
+  /** Minutes before its start in which it also occupies the resource. */
   setupMinutes?: number | null | undefined;
-  /** When it begins; the setup lies before. */
+  /** When it begins, after its setup. */
   start?: string | null | undefined;
-  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  /** Confirmed or Tentative; both occupy the resource. A booking that needs approval becomes Requested in any case. */
   status?: NewBookingStatus | null | undefined;
-  /** What it is about. */
+  /** The subject. */
   subject?: string | null | undefined;
-  /** Minutes after its end for which it occupies the resource too. */
+  /** Minutes after its end in which it also occupies the resource. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** What to change; null takes the location away. */
+/** Changes; null removes the location. */
 export type ChangeDisplayInput = {
-  /** The location whose active rooms it shows besides those; null for none. */
+  /** The location whose active rooms it also shows; null for none. */
   locationId?: string | number | null | undefined;
-  /** Whether it also books, checks in, extends and ends early. */
+  /** Whether it also books, checks in, extends and releases. */
   mayBook?: boolean | null | undefined;
-  /** As it is shown. */
+  /** The display name. */
   name?: string | null | undefined;
-  /** What it shows of bookings. */
+  /** The content of bookings that it shows. */
   privacy?: DisplayPrivacy | null | undefined;
   /** The rooms that it was given one by one. */
   resourceIds?: Array<string | number> | null | undefined;
 };
 
-/** What to change. */
+/** Changes. */
 export type ChangeGroupInput = {
-  /** Who joins. Ids of persons, 1000 at most at a time. */
+  /** Who joins. Ids of persons, at most 1000 at a time. */
   addMembers?: Array<string | number> | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name?: string | null | undefined;
-  /** Who leaves. Ids of persons, 1000 at most at a time. */
+  /** Who leaves. Ids of persons, at most 1000 at a time. */
   removeMembers?: Array<string | number> | null | undefined;
 };
 
-/** What to change; a file replaces all holidays. */
+/** Changes; a file replaces all holidays. */
 export type ChangeHolidayCalendarInput = {
-  /** Whether its holidays close the location, or are only shown. */
+  /** Whether its holidays close the location; otherwise they are only shown. */
   closes?: boolean | null | undefined;
   /** The text of an .ics file: its whole-day events are holidays. Instead of Url. */
   ics?: string | null | undefined;
-  /** The location that it is of; null: all locations. */
+  /** The location that it applies to; null: all locations. */
   locationId?: string | number | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name?: string | null | undefined;
-  /** The https address of an .ics file; it must be in the internet, or a server that the operator trusts. */
+  /** The https address of an .ics file: a public address, or a server that the operator trusts. */
   url?: string | null | undefined;
 };
 
-/** What to change. */
+/** Changes. */
 export type ChangeLocationInput = {
   /** Whether it is in use; locations are retired, never deleted. */
   active?: boolean | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name?: string | null | undefined;
-  /** IANA name of its zone. */
+  /** The IANA time zone. */
   timeZone?: string | null | undefined;
 };
 
-/** What to change. */
+/** Changes. */
 export type ChangePersonInput = {
-  /** Whether the credentials of this person count; persons are retired, never deleted. */
+  /** Whether the credentials of the person are valid; persons are retired, never deleted. */
   active?: boolean | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   email?: string | null | undefined;
-  /** As it is shown. */
+  /** The display name. */
   name?: string | null | undefined;
-  /** What this person may do. */
+  /** The role. */
   role?: Role | null | undefined;
-  /** How lessons name this person among their `teachers`; unique in the tenant, in whatever case, and null for who does not teach. */
+  /** The name of the person among the `teachers` of lessons; unique in the tenant, regardless of case; null for a person who does not teach. */
   teacherCode?: string | null | undefined;
-  /** IANA name of the zone of this person. */
+  /** The IANA time zone of the person. */
   timeZone?: string | null | undefined;
 };
 
-/** What to change; null clears a rule. */
+/** Changes; null clears a limit. */
 export type ChangePolicyInput = {
-  /** How many days before its start a booking is made at the earliest; null: no rule. */
+  /** How many days ahead a booking may be made; null: no limit. */
   aheadDays?: number | null | undefined;
-  /** How many minutes before its start a booking is made at the latest; null: no rule. */
+  /** How many minutes before its start a booking must be made; null: no limit. */
   leadMinutes?: number | null | undefined;
-  /** How many minutes a booking lasts at most; null: no rule. */
+  /** How many minutes a booking may last; null: no limit. */
   longestMinutes?: number | null | undefined;
-  /** Who may book its resources, of those who see them: ids of groups. Nobody named means everybody. */
+  /** The groups that may book its resources, among those who see them: ids. Empty: everybody. */
   mayBook?: Array<string | number> | null | undefined;
-  /** Who books for other persons, besides Admins: ids of groups. They book for themselves, too. */
+  /** The groups that may book for other persons, besides Admins: ids. They may also book for themselves. */
   mayBookForOthers?: Array<string | number> | null | undefined;
-  /** Who decides, besides Admins: ids of groups. They book, too, and without waiting. */
+  /** The groups that decide, besides Admins: ids. They may also book, without waiting. */
   mayDecide?: Array<string | number> | null | undefined;
-  /** Who may see its resources and what is booked there: ids of groups. Nobody named means everybody. */
+  /** The groups that may see its resources and their bookings: ids. Empty: everybody. */
   maySee?: Array<string | number> | null | undefined;
-  /** Who books without waiting for a decision: ids of groups. */
+  /** The groups that book without waiting for a decision: ids. */
   maySkipApproval?: Array<string | number> | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name?: string | null | undefined;
-  /** Whether a booking waits until somebody decides about it. */
+  /** Whether a booking waits for a decision. */
   needsApproval?: boolean | null | undefined;
-  /** How many bookings a person makes for a calendar week at most; null: no rule. */
+  /** How many bookings a person may have in a calendar week; null: no limit. */
   quotaBookingsPerWeek?: number | null | undefined;
-  /** How many minutes a person books in a calendar week at most; null: no rule. */
+  /** How many minutes a person may book in a calendar week; null: no limit. */
   quotaMinutesPerWeek?: number | null | undefined;
 };
 
-/** What to change; null clears a capacity, a mailbox, the check-in, the policy, or what deviates from the tenant. */
+/** Changes; null clears a capacity, a mailbox, the check-in, the policy, or a value that replaces the setting of the tenant. */
 export type ChangeResourceInput = {
   /** Whether it can be booked; resources are retired, never deleted. */
   active?: boolean | null | undefined;
-  /** What becomes of a booking that somebody changes there; null where the tenant says so. */
+  /** What happens if somebody changes a booking in that calendar; null: the setting of the tenant applies. */
   calendarEdits?: CalendarEdits | null | undefined;
-  /** What of its bookings stands in its calendar on the mail server; null where the tenant says so. */
+  /** What is written of its bookings into its calendar on the mail server; null: the setting of the tenant applies. */
   calendarWriting?: CalendarWriting | null | undefined;
-  /** For how many persons; null where nobody has counted. */
+  /** For how many persons; null if unknown. */
   capacity?: number | null | undefined;
-  /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
+  /** Minutes after its start by which a booking must be checked in to avoid its release; null if no check-in is needed. */
   checkInMinutes?: number | null | undefined;
-  /** Whether items of that calendar are declined there, for which it is not booked as it is taken here; null where the tenant says so. */
+  /** Whether items of that calendar are declined there if the resource is taken here; null: the setting of the tenant applies. */
   declineConflicts?: boolean | null | undefined;
-  /** What is there. */
+  /** The equipment. */
   equipment?: Array<string> | null | undefined;
-  /** What it is: Room, Hall, Laboratory, … */
+  /** The kind: Room, Hall, Laboratory, … */
   kind?: string | null | undefined;
-  /** The location where it is. */
+  /** The location of the resource. */
   locationId?: string | number | null | undefined;
-  /** The address of its calendar on the mail server; null where it has none. */
+  /** The address of its calendar on the mail server; null if it has none. */
   mailbox?: string | null | undefined;
-  /** Unique at its location, in whatever case. */
+  /** Unique at its location, regardless of case. */
   name?: string | null | undefined;
-  /** The policy that says who may see and book it; null where everybody may. */
+  /** The policy that says who may see and book it; null: everybody may. */
   policyId?: string | number | null | undefined;
 };
 
-/** What to change. */
+/** Changes. */
 export type ChangeTenantInput = {
-  /** The colour of its signs and boards, such as #1e6b47; texts on it are black or white. Null for none. */
+  /** The colour of its signs and boards, such as #1e6b47, with text in black or white. Null for none. */
   colour?: string | null | undefined;
-  /** The logo of its signs and boards: a PNG, JPEG or WebP as a data URL, which anybody may see at `/{mandator}/logo`. Null for none. */
+  /** The logo of its signs and boards: a PNG, JPEG or WebP as a data URL, which is public at `/{mandator}/logo`. Null for none. */
   logo?: string | null | undefined;
-  /** As it is shown. */
+  /** The display name. */
   name?: string | null | undefined;
-  /** Parameters to set; those that are left out stay. */
+  /** The parameters to set; those that are left out stay. */
   parameters?: ChangeTenantParametersInput | null | undefined;
 };
 
-/** Parameters to set; those that are left out stay. */
+/** The parameters to set; those that are left out stay. */
 export type ChangeTenantParametersInput = {
-  /** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+  /** What happens if somebody changes a booking in that calendar: it is put back as it was, or the booking is changed too. Lessons and blocks are always put back. */
   calendarEdits?: CalendarEdits | null | undefined;
-  /** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+  /** What is written of a booking into the calendar of its room on the mail server: nothing, its time, or its subject too. */
   calendarWriting?: CalendarWriting | null | undefined;
-  /** Whether the organizer of an item in the calendar of a room on the mail server, which is not booked because its room is taken here, is told so: the item is declined there. */
+  /** Whether an item in the calendar of a room on the mail server is declined there if the room is taken here, so that its organizer is told. */
   declineConflicts?: boolean | null | undefined;
-  /** Whether PINs count. Only whoever runs the server changes it. */
+  /** Whether PINs are accepted. Only the operator of the server changes it. */
   pinAuthenticationAllowed?: boolean | null | undefined;
-  /** Whether Users send, change and delete lessons, too. */
+  /** Whether Users may also send, change and delete lessons. */
   usersMayImport?: boolean | null | undefined;
 };
 
-/** Changes of a profile: what is left out stays, and what is sent replaces the whole of that member. */
+/** Changes of a profile: a member that is left out stays, and one that is sent is replaced as a whole. */
 export type ChangeTimetableProfileInput = {
-  /** The format of the files; null: recognised by their content. */
+  /** The format of the files; null: detected from their content. */
   format?: TimetableFormat | null | undefined;
-  /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
+  /** The location, if two locations have rooms with the same name; it also determines the time zone. REST: `Standort`. */
   locationName?: string | null | undefined;
   /** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
   mapping?: TimetableMappingInput | null | undefined;
@@ -308,15 +308,15 @@ export type ChangeTimetableProfileInput = {
   name?: string | null | undefined;
   /** The times of the periods; needed for lessons that have a period instead of times. */
   periods?: Array<TimetablePeriodInput> | null | undefined;
-  /** Rooms that have another name in the file. */
+  /** Rooms that have other names in the file. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
-  /** Rooms, such as a gym, that several lessons use at one time. */
+  /** Rooms, such as a gym, that several lessons may use at the same time. */
   sharedRooms?: Array<string> | null | undefined;
-  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
+  /** The name of the timetable's source, with which JobIDs begin; untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
   source?: string | null | undefined;
   /** The days on which weekly lessons take place. */
   term?: TimetableTermInput | null | undefined;
-  /** The IANA time zone of the clock times; that of the location when left out. */
+  /** The IANA time zone of the clock times; that of the location if left out. */
   timeZone?: string | null | undefined;
 };
 
@@ -332,7 +332,7 @@ export type ChangeWebhookInput = {
   url?: string | null | undefined;
 };
 
-/** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
+/** What happens if some bookings of a series have conflicts: nothing is done at all, or these are left out. */
 export type ConflictHandling =
   | 'Fail'
   | 'Skip';
@@ -343,141 +343,141 @@ export type ConflictRule =
   | 'Fail'
   | 'Skip';
 
-/** A booking, or a series of them, to be made. */
+/** A booking or a series to create. */
 export type CreateBookingInput = {
-  /** Of a series: with Skip the bookings that meet others, or lie outside of the opening hours, are left out; with Fail none is made then. */
+  /** For a series: with Skip, bookings with conflicts or outside of the opening hours are left out; with Fail, none is created then. */
   conflictHandling?: ConflictHandling | null | undefined;
-  /** More about it. */
+  /** The description. */
   description?: string | null | undefined;
-  /** When it ends; the teardown lies behind. */
+  /** When it ends, before its teardown. */
   end: string;
-  /** The same key and input within 24 hours give the same bookings again. */
+  /** The same key and input within 24 hours return the same bookings again. */
   idempotencyKey?: string | null | undefined;
-  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  /** Whether only its organizer, its creator and Admins see its content. */
   isPrivate?: boolean | null | undefined;
   /** Booking, or Block to keep the resource from being booked, for Admins. */
   kind?: NewBookingKind | null | undefined;
-  /** Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others. */
+  /** The person whom it is for; the caller if left out or null. Another person only for Admins, and for groups that the policy of the resource allows to book for others. */
   organizerId?: string | number | null | undefined;
-  /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
+  /** The recurrence rule of its series: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single booking. */
   recurrenceRule?: string | null | undefined;
   /** The resource that it occupies. */
   resourceId: string | number;
-  /** Minutes before its start for which it occupies the resource too. */
+  /** Minutes before its start in which it also occupies the resource. */
   setupMinutes?: number | null | undefined;
-  /** When it begins; the setup lies before. */
+  /** When it begins, after its setup. */
   start: string;
-  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  /** Confirmed or Tentative; both occupy the resource. A booking that needs approval becomes Requested in any case. */
   status?: NewBookingStatus | null | undefined;
-  /** What it is about. */
+  /** The subject. */
   subject: string;
-  /** Minutes after its end for which it occupies the resource too. */
+  /** Minutes after its end in which it also occupies the resource. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** A group to be made. */
+/** A group to create. */
 export type CreateGroupInput = {
-  /** Who joins. Ids of persons, 1000 at most at a time. */
+  /** Who joins. Ids of persons, at most 1000 at a time. */
   addMembers?: Array<string | number> | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name: string;
 };
 
-/** A holiday calendar to be made: with the file, or its address. */
+/** A holiday calendar to create: with the file, or its address. */
 export type CreateHolidayCalendarInput = {
-  /** Whether its holidays close the location, or are only shown. */
+  /** Whether its holidays close the location; otherwise they are only shown. */
   closes?: boolean | null | undefined;
   /** The text of an .ics file: its whole-day events are holidays. Instead of Url. */
   ics?: string | null | undefined;
-  /** The location that it is of; null: all locations. */
+  /** The location that it applies to; null: all locations. */
   locationId?: string | number | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name: string;
-  /** The https address of an .ics file; it must be in the internet, or a server that the operator trusts. */
+  /** The https address of an .ics file: a public address, or a server that the operator trusts. */
   url?: string | null | undefined;
 };
 
-/** A location to be made. */
+/** A location to create. */
 export type CreateLocationInput = {
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name: string;
-  /** IANA name of its zone. */
+  /** The IANA time zone. */
   timeZone: string;
 };
 
-/** A person to be made. */
+/** A person to create. */
 export type CreatePersonInput = {
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   email: string;
-  /** As it is shown. */
+  /** The display name. */
   name: string;
-  /** What this person may do. */
+  /** The role. */
   role: Role;
-  /** How lessons name this person among their `teachers`; unique in the tenant, in whatever case, and null for who does not teach. */
+  /** The name of the person among the `teachers` of lessons; unique in the tenant, regardless of case; null for a person who does not teach. */
   teacherCode?: string | null | undefined;
-  /** IANA name of the zone of this person. */
+  /** The IANA time zone of the person. */
   timeZone: string;
 };
 
-/** A policy to be made. */
+/** A policy to create. */
 export type CreatePolicyInput = {
-  /** How many days before its start a booking is made at the earliest; null: no rule. */
+  /** How many days ahead a booking may be made; null: no limit. */
   aheadDays?: number | null | undefined;
-  /** How many minutes before its start a booking is made at the latest; null: no rule. */
+  /** How many minutes before its start a booking must be made; null: no limit. */
   leadMinutes?: number | null | undefined;
-  /** How many minutes a booking lasts at most; null: no rule. */
+  /** How many minutes a booking may last; null: no limit. */
   longestMinutes?: number | null | undefined;
-  /** Who may book its resources, of those who see them: ids of groups. Nobody named means everybody. */
+  /** The groups that may book its resources, among those who see them: ids. Empty: everybody. */
   mayBook?: Array<string | number> | null | undefined;
-  /** Who books for other persons, besides Admins: ids of groups. They book for themselves, too. */
+  /** The groups that may book for other persons, besides Admins: ids. They may also book for themselves. */
   mayBookForOthers?: Array<string | number> | null | undefined;
-  /** Who decides, besides Admins: ids of groups. They book, too, and without waiting. */
+  /** The groups that decide, besides Admins: ids. They may also book, without waiting. */
   mayDecide?: Array<string | number> | null | undefined;
-  /** Who may see its resources and what is booked there: ids of groups. Nobody named means everybody. */
+  /** The groups that may see its resources and their bookings: ids. Empty: everybody. */
   maySee?: Array<string | number> | null | undefined;
-  /** Who books without waiting for a decision: ids of groups. */
+  /** The groups that book without waiting for a decision: ids. */
   maySkipApproval?: Array<string | number> | null | undefined;
-  /** Unique in the tenant, in whatever case. */
+  /** Unique in the tenant, regardless of case. */
   name: string;
-  /** Whether a booking waits until somebody decides about it. */
+  /** Whether a booking waits for a decision. */
   needsApproval?: boolean | null | undefined;
-  /** How many bookings a person makes for a calendar week at most; null: no rule. */
+  /** How many bookings a person may have in a calendar week; null: no limit. */
   quotaBookingsPerWeek?: number | null | undefined;
-  /** How many minutes a person books in a calendar week at most; null: no rule. */
+  /** How many minutes a person may book in a calendar week; null: no limit. */
   quotaMinutesPerWeek?: number | null | undefined;
 };
 
-/** A resource to be made. */
+/** A resource to create. */
 export type CreateResourceInput = {
-  /** What becomes of a booking that somebody changes there; null where the tenant says so. */
+  /** What happens if somebody changes a booking in that calendar; null: the setting of the tenant applies. */
   calendarEdits?: CalendarEdits | null | undefined;
-  /** What of its bookings stands in its calendar on the mail server; null where the tenant says so. */
+  /** What is written of its bookings into its calendar on the mail server; null: the setting of the tenant applies. */
   calendarWriting?: CalendarWriting | null | undefined;
-  /** For how many persons; null where nobody has counted. */
+  /** For how many persons; null if unknown. */
   capacity?: number | null | undefined;
-  /** Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in. */
+  /** Minutes after its start by which a booking must be checked in to avoid its release; null if no check-in is needed. */
   checkInMinutes?: number | null | undefined;
-  /** Whether items of that calendar are declined there, for which it is not booked as it is taken here; null where the tenant says so. */
+  /** Whether items of that calendar are declined there if the resource is taken here; null: the setting of the tenant applies. */
   declineConflicts?: boolean | null | undefined;
-  /** What is there. */
+  /** The equipment. */
   equipment?: Array<string> | null | undefined;
-  /** What it is: Room, Hall, Laboratory, … */
+  /** The kind: Room, Hall, Laboratory, … */
   kind?: string | null | undefined;
-  /** The location where it is. */
+  /** The location of the resource. */
   locationId: string | number;
-  /** The address of its calendar on the mail server; null where it has none. */
+  /** The address of its calendar on the mail server; null if it has none. */
   mailbox?: string | null | undefined;
-  /** Unique at its location, in whatever case. */
+  /** Unique at its location, regardless of case. */
   name: string;
-  /** The policy that says who may see and book it; null where everybody may. */
+  /** The policy that says who may see and book it; null: everybody may. */
   policyId?: string | number | null | undefined;
 };
 
-/** A profile to make. */
+/** A profile to create. */
 export type CreateTimetableProfileInput = {
-  /** The format of the files; null: recognised by their content. */
+  /** The format of the files; null: detected from their content. */
   format?: TimetableFormat | null | undefined;
-  /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
+  /** The location, if two locations have rooms with the same name; it also determines the time zone. REST: `Standort`. */
   locationName?: string | null | undefined;
   /** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
   mapping?: TimetableMappingInput | null | undefined;
@@ -485,15 +485,15 @@ export type CreateTimetableProfileInput = {
   name: string;
   /** The times of the periods; needed for lessons that have a period instead of times. */
   periods?: Array<TimetablePeriodInput> | null | undefined;
-  /** Rooms that have another name in the file. */
+  /** Rooms that have other names in the file. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
-  /** Rooms, such as a gym, that several lessons use at one time. */
+  /** Rooms, such as a gym, that several lessons may use at the same time. */
   sharedRooms?: Array<string> | null | undefined;
-  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
+  /** The name of the timetable's source, with which JobIDs begin; untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
   source?: string | null | undefined;
   /** The days on which weekly lessons take place. */
   term?: TimetableTermInput | null | undefined;
-  /** The IANA time zone of the clock times; that of the location when left out. */
+  /** The IANA time zone of the clock times; that of the location if left out. */
   timeZone?: string | null | undefined;
 };
 
@@ -507,11 +507,11 @@ export type CreateWebhookInput = {
   url: string;
 };
 
-/** What is decided about a booking that waits for approval. */
+/** A decision about a booking that waits for approval. */
 export type DecisionInput = {
-  /** Why; others read it in the booking. */
+  /** The reason, which others can read in the booking. */
   reason?: string | null | undefined;
-  /** Whether it takes place. */
+  /** The decision. */
   verdict: Verdict;
 };
 
@@ -522,13 +522,13 @@ export type DifferenceKind =
   | 'Moved'
   | 'Removed';
 
-/** What a display shows of bookings: all; their organizers only; or only that there are some. Of private ones it shows no more than that. */
+/** The content of bookings that a display shows: everything, only their organizers, or only that the room is taken. Of private bookings it only shows that the room is taken. */
 export type DisplayPrivacy =
   | 'BusyOnly'
   | 'Organizer'
   | 'Title';
 
-/** What has happened: a batch has ended; a booking was made, changed, cancelled or declined, or released; a display has fallen silent, or is back; an item of a mail server has no booking because its room is taken. */
+/** The kind of event: a batch has ended; a booking was created, changed, cancelled or declined, or released; a display is silent, or is back; an item of a mail server has no booking because its room is taken. */
 export type EventKind =
   | 'BatchEnded'
   | 'BookingCancelled'
@@ -545,31 +545,31 @@ export type FailureKind =
   | 'Data'
   | 'Technical';
 
-/** Which resources must be free, from when on and for how long; members that are left out do not count. */
+/** The resources, the start and the duration; members that are left out do not count. */
 export type FreeInput = {
-  /** Only those that have all of this. */
+  /** Only resources with all of this equipment. */
   equipment?: Array<string> | null | undefined;
-  /** From when on; now when left out. */
+  /** The start; now if left out. */
   from?: string | null | undefined;
-  /** Only those of this kind, in whatever case. */
+  /** Only resources of this kind, regardless of case. */
   kind?: string | null | undefined;
-  /** Most resources; 50 when left out. */
+  /** The most resources in the answer; 50 if left out. */
   limit?: number | null | undefined;
-  /** Only those of this location. */
+  /** Only resources of this location. */
   locationId?: string | number | null | undefined;
-  /** Only those for at least so many persons. */
+  /** Only resources for at least this many persons. */
   minCapacity?: number | null | undefined;
-  /** For how many minutes at least; 30 when left out. */
+  /** The least number of free minutes; 30 if left out. */
   minutes?: number | null | undefined;
-  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only resources whose name, location, kind and equipment contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
-  /** Minutes before them that must be free as well; none when left out. */
+  /** Minutes before the start that must be free too; 0 if left out. */
   setupMinutes?: number | null | undefined;
-  /** Minutes after them that must be free as well; none when left out. */
+  /** Minutes after the end that must be free too; 0 if left out. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** What becomes of the bookings of a retired resource: they stay, are cancelled, or move to another one. */
+/** What happens to the bookings of a retired resource: they stay, are cancelled, or move to another one. */
 export type FutureBookings =
   | 'Cancel'
   | 'Keep'
@@ -582,7 +582,7 @@ export type ImportStatus =
   | 'LessonsCreated'
   | 'LessonsImportFailed';
 
-/** What an interval comes from: a rule or an exception. */
+/** The origin of an interval: a rule or an exception. */
 export type IntervalSource =
   | 'Exception'
   | 'Weekly';
@@ -627,7 +627,7 @@ export type LessonChangeInput = {
 export type LessonFilter = {
   /** Only those that are cancelled, substituted or otherwise not as they were created; unless asked by content, also those that were to be within `from` and `to` and have moved to another time. */
   changed?: boolean | null | undefined;
-  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  /** Only lessons of this class, regardless of case. REST: `Klasse`. */
   class?: string | null | undefined;
   /** Only those that end after this instant; with `changed`, `class`, `teacher`, `subject` or `search` now when left out. */
   from?: string | null | undefined;
@@ -635,13 +635,13 @@ export type LessonFilter = {
   jobKey?: string | null | undefined;
   /** Only those in rooms of this name, in whatever case. REST: `RessourceName`. */
   resourceName?: string | null | undefined;
-  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
   /** Only those of these statuses. */
   status?: Array<LessonStatus> | null | undefined;
-  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  /** Only lessons of this subject, regardless of case. REST: `Fach`. */
   subject?: string | null | undefined;
-  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  /** Only lessons of this teacher, regardless of case. REST: `Lehrperson`. */
   teacher?: string | null | undefined;
   /** Only those that begin before this instant; with `changed`, `class`, `teacher`, `subject` or `search` at most 366 days after `from`, and 31 days after it when left out. */
   to?: string | null | undefined;
@@ -665,13 +665,13 @@ export type LessonJobChangeInput = {
   source?: string | null | undefined;
 };
 
-/** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
+/** Whether a lesson takes place as planned, is taught by a substitute, or is cancelled. */
 export type LessonStatus =
   | 'Entfaellt'
   | 'Geplant'
   | 'Vertretung';
 
-/** It waits to be declined; its organizer was told; nobody has invited the room; the mail server has no means; it refuses. */
+/** It waits to be declined; its organizer was told; nobody has invited the room; the mail server cannot decline; the mail server refuses. */
 export type MailDeclineState =
   | 'Impossible'
   | 'Nobody'
@@ -707,38 +707,38 @@ export type MailSubscriptionState =
   | 'Replaced'
   | 'Suspect';
 
-/** Somebody changes or deletes it there again and again, or the mail server refuses it or fails at it. */
+/** It is changed or deleted there again and again, the mail server refuses it, or requests for it fail. */
 export type MailUnwrittenCause =
   | 'Changed'
   | 'Refused';
 
-/** What is made: a booking, or a block. */
+/** The kind of a new booking. */
 export type NewBookingKind =
   | 'Block'
   | 'Booking';
 
-/** How a booking is sent: certain or not, either of which occupies the resource. */
+/** Whether a new booking is certain; both values occupy the resource. */
 export type NewBookingStatus =
   | 'Confirmed'
   | 'Tentative';
 
 /** Other hours, or none, on these dates. */
 export type OpeningExceptionInput = {
-  /** Closed on its dates; the night before ends at 00:00 of the first. */
+  /** Whether it closes its dates; the previous night then ends at 00:00 of the first. */
   closed?: boolean | null | undefined;
-  /** The first date that it is about. */
+  /** The first date. */
   fromDate: string;
-  /** When it is open on each of its dates, whatever the rules say; none when Closed. */
+  /** When it is open on each of the dates, whatever the rules say; empty if Closed. */
   periods?: Array<OpeningPeriodInput> | null | undefined;
-  /** Why, for people. */
+  /** The reason, for people. */
   reason?: string | null | undefined;
-  /** The last date that it is about. */
+  /** The last date. */
   toDate: string;
 };
 
 /** From one local clock time to another. */
 export type OpeningPeriodInput = {
-  /** Local clock time; at or before Opens it is that of the next day. */
+  /** Local clock time; at or before Opens, it is on the next day. */
   closes: string;
   /** Local clock time. */
   opens: string;
@@ -746,13 +746,13 @@ export type OpeningPeriodInput = {
 
 /** Open on these weekdays, in local clock times. */
 export type OpeningRuleInput = {
-  /** Local clock time; at or before Opens it is that of the next day. */
+  /** Local clock time; at or before Opens, it is on the next day. */
   closes: string;
   /** Local clock time. */
   opens: string;
-  /** The first date on which it counts; null: there is none. */
+  /** The first date on which it applies; null: there is none. */
   validFrom?: string | null | undefined;
-  /** The last date on which it counts; null: there is none. */
+  /** The last date on which it applies; null: there is none. */
   validTo?: string | null | undefined;
   /** The days on which it opens: 1 is Monday, 7 is Sunday. */
   weekdays: Array<number>;
@@ -760,37 +760,37 @@ export type OpeningRuleInput = {
 
 /** Which persons; members that are left out do not count. */
 export type OrganizerFilter = {
-  /** Only those whose name has these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only locations whose name contains these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
 };
 
-/** A device to be paired. */
+/** A device to pair. */
 export type PairDisplayInput = {
-  /** The code on the screen of the device, in whatever case. */
+  /** The code on the screen of the device, regardless of case. */
   code: string;
-  /** The location whose active rooms it shows besides those; null for none. */
+  /** The location whose active rooms it also shows; null for none. */
   locationId?: string | number | null | undefined;
-  /** Whether it also books, checks in, extends and ends early. */
+  /** Whether it also books, checks in, extends and releases. */
   mayBook?: boolean | null | undefined;
-  /** As it is to be shown; after its rooms when left out. */
+  /** The display name; after its rooms if left out. */
   name?: string | null | undefined;
-  /** What it shows of bookings. */
+  /** The content of bookings that it shows. */
   privacy?: DisplayPrivacy | null | undefined;
-  /** The rooms that it shows; without any and without a location the one that the device has named. */
+  /** The rooms that it shows; without any, and without a location, the one that the device has named. */
   resourceIds?: Array<string | number> | null | undefined;
 };
 
 /** Which persons; members that are left out do not count. */
 export type PersonFilter = {
-  /** Only those that are, or are not, active; both when left out. */
+  /** Only active ones, or only inactive ones; both if left out. */
   active?: boolean | null | undefined;
-  /** Only the person of this e-mail address, in whatever case. */
+  /** Only the person with this e-mail address, regardless of case. */
   email?: string | null | undefined;
-  /** Only the members of this group. */
+  /** Only members of this group. */
   groupId?: string | number | null | undefined;
-  /** Only those of this role. */
+  /** Only persons with this role. */
   role?: Role | null | undefined;
-  /** Only those whose name and e-mail address have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only persons whose name and e-mail address contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
 };
 
@@ -802,40 +802,40 @@ export type ReplayWebhookInput = {
 
 /** Which resources; members that are left out do not count. */
 export type ResourceFilter = {
-  /** Only those that are, or are not, active; both when left out. */
+  /** Only active ones, or only inactive ones; both if left out. */
   active?: boolean | null | undefined;
-  /** Only those that have all of this. */
+  /** Only resources with all of this equipment. */
   equipment?: Array<string> | null | undefined;
-  /** Only those of this kind, in whatever case. */
+  /** Only resources of this kind, regardless of case. */
   kind?: string | null | undefined;
-  /** Only those of this location. */
+  /** Only resources of this location. */
   locationId?: string | number | null | undefined;
-  /** Only those for at least so many persons. */
+  /** Only resources for at least this many persons. */
   minCapacity?: number | null | undefined;
-  /** Only those of this name, in whatever case. */
+  /** Only resources with this name, regardless of case. */
   name?: string | null | undefined;
-  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only resources whose name, location, kind and equipment contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
 };
 
 /** How to retire a resource. */
 export type RetireResourceInput = {
-  /** With Move: with Skip the bookings that meet others stay at the retired resource, with Fail nothing is done then. */
+  /** With Move: with Skip, bookings with conflicts stay at the retired resource; with Fail, a conflict prevents everything. */
   conflictHandling?: ConflictHandling | null | undefined;
-  /** Keep, Cancel (blocks too) or Move (blocks stay) what persons have booked and has not begun. */
+  /** What happens to future bookings of persons: Keep, Cancel (blocks too) or Move (blocks stay). */
   futureBookings: FutureBookings;
   /** With Move: the resource that takes the bookings, each at its time. */
   resourceId?: string | number | null | undefined;
 };
 
-/** What a person may do (contract 3). */
+/** The role of a person (contract 3). */
 export type Role =
   | 'Admin'
   | 'Display'
   | 'Importer'
   | 'User';
 
-/** What is wrong with a room. */
+/** The kind of problem. */
 export type RoomProblemKind =
   | 'Cleaning'
   | 'Furniture'
@@ -845,7 +845,7 @@ export type RoomProblemKind =
   | 'Other'
   | 'Projector';
 
-/** Whether a room can be used now: free, free for fifteen minutes more at most, taken, waiting for a check-in, taken for ten minutes more at most, outside of its opening hours, or blocked or retired. */
+/** Whether a room can be used now: free; free, but for at most fifteen more minutes; taken; waiting for a check-in; taken, but for at most ten more minutes; outside of its opening hours; blocked or retired. */
 export type RoomStatus =
   | 'BUSY'
   | 'CHECK_IN_DUE'
@@ -861,7 +861,7 @@ export type RotateWebhookSecretInput = {
   overlapHours?: number | null | undefined;
 };
 
-/** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
+/** Which bookings of a series: only the named one, it and those that start later, or all that have not ended. */
 export type Scope =
   | 'All'
   | 'Following'
@@ -884,7 +884,7 @@ export type TimetableHolidayInput = {
   from: string;
   /** Its name. */
   name?: string | null | undefined;
-  /** The last one. */
+  /** The last day without lessons. */
   to: string;
 };
 
@@ -924,7 +924,7 @@ export type TimetableMappingInput = {
 export type TimetablePeriodInput = {
   /** When it begins, in local time. */
   begin: string;
-  /** 1 is Monday; if left out, the period is that of all days without periods of their own. */
+  /** 1 is Monday; if left out, the period is for all days without periods of their own. */
   day?: number | null | undefined;
   /** When it ends. */
   end: string;
@@ -932,9 +932,9 @@ export type TimetablePeriodInput = {
   period: number;
 };
 
-/** The room here that a name in the file stands for. */
+/** The room that a name in the file stands for. */
 export type TimetableRoomInput = {
-  /** As the file has it. */
+  /** The name in the file. */
   name: string;
   /** The room; null: its lessons are left out. REST: `RessourceName`. */
   resourceName?: string | null | undefined;
@@ -944,11 +944,11 @@ export type TimetableRoomInput = {
 export type TimetableTermInput = {
   /** Its first day. */
   from: string;
-  /** Groups of lessons, if a file uses names that are not those of weeks. */
+  /** Groups of lessons, if a file uses names other than those of weeks. */
   groups?: Array<TimetableWeekGroupInput> | null | undefined;
   /** Days without lessons. */
   holidays?: Array<TimetableHolidayInput> | null | undefined;
-  /** Names the term in the JobIDs, such as 2627-2. */
+  /** The name of the term in JobIDs, such as 2627-2. */
   name: string;
   /** Its last day, at most 400 days later. */
   to: string;
@@ -958,41 +958,41 @@ export type TimetableTermInput = {
 
 /** A group of lessons that takes place in some weeks only. */
 export type TimetableWeekGroupInput = {
-  /** As the file has it. */
+  /** The name in the file. */
   name: string;
   /** The weeks in which it takes place. */
   weeks: Array<string>;
 };
 
-/** A week of the term by its name. */
+/** A named week of the term. */
 export type TimetableWeekInput = {
   /** Its Monday. */
   monday: string;
-  /** Its name, such as A. */
+  /** The name, such as A. */
   name: string;
 };
 
-/** Which resources, and when; members that are left out do not count. */
+/** The resources and the period; members that are left out do not count. */
 export type UsageInput = {
-  /** Only those that have all of this. */
+  /** Only resources with all of this equipment. */
   equipment?: Array<string> | null | undefined;
   /** The first local date. */
   from: string;
-  /** Only those of this kind, in whatever case. */
+  /** Only resources of this kind, regardless of case. */
   kind?: string | null | undefined;
-  /** Only those of this location. */
+  /** Only resources of this location. */
   locationId?: string | number | null | undefined;
-  /** Only those for at least so many persons. */
+  /** Only resources for at least this many persons. */
   minCapacity?: number | null | undefined;
-  /** Only these, also if they are retired; the active ones when left out. */
+  /** Only these resources, also retired ones; all active ones if left out. */
   resourceIds?: Array<string | number> | null | undefined;
-  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only resources whose name, location, kind and equipment contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
-  /** The last local date, at most the 366th; days times resources are at most 30000. */
+  /** The last local date, at most 366 days in all; days times resources are at most 30000. */
   to: string;
 };
 
-/** What somebody has decided about a booking that waited for approval. */
+/** The decision about a request. */
 export type Verdict =
   | 'Approved'
   | 'Declined';

@@ -51,7 +51,7 @@ const bookingSide = ({ subject, kind, organizer, bookingId, start, end }: Side) 
   <br />${bookingId && h(ScreenLink, { screen: 'rooms', members: { booking: bookingId }, children: t().openBooking })}
 `;
 
-function toldOf({ state, at, reason }: NonNullable<ConflictFragment['decline']>): string {
+function declineText({ state, at, reason }: NonNullable<ConflictFragment['decline']>): string {
   if (state === 'Told' && at) return t().toldAt(moment(at));
   return [t().declineStates[state], state === 'Refused' && reason].filter(Boolean).join(' ');
 }
@@ -61,7 +61,7 @@ const smallLine = (text: string | null) => text && html`<br /><small>${text}</sm
 const itemSide = ({ subject, start, end, organizerName, organizerEmail, decline }: ConflictFragment) => html`
   <b>${subject ?? t().noSubject}</b><br />${moment(start)} – ${moment(end)}
   ${smallLine(organizerName ?? organizerEmail)}
-  ${smallLine(decline && toldOf(decline))}
+  ${smallLine(decline && declineText(decline))}
 `;
 
 const conflictCard = ({ booking, bookingId, ...item }: Conflict) => html`
@@ -129,7 +129,7 @@ export const Details: Component<DetailsProperties> = ({ calendar, onRead, onClos
       const { node } = await ask(CalendarTroublesDocument, { id }, stop);
       return node?.__typename === 'MailSubscription' ? node : undefined;
     },
-    // Asks again when the live calendar tells of something new.
+    // Asks again when the live calendar reports a change.
     [
       id,
       calendar?.lastReadAt,

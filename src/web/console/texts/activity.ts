@@ -136,12 +136,12 @@ export const t = texts(
       Unreachable: 'The mail server does not answer.',
       AccessLost: 'The mail server refuses access.',
       Throttled: 'The mail server asks for a pause.',
-      StateLost: 'The calendar is read anew from its beginning.',
+      StateLost: 'The calendar is read again from the beginning.',
       Unreadable: 'The answer of the mail server cannot be read.',
       TooLarge: 'The calendar is too large.',
     } as Names,
     conflicts: (name: string, n: number) =>
-      `${n === 1 ? '1 item' : `${n} items`} in the calendar of ${name} ${n === 1 ? 'is' : 'are'} not booked, as the room is taken.`,
+      `${n === 1 ? '1 item' : `${n} items`} in the calendar of ${name} ${n === 1 ? 'is' : 'are'} not booked, because the room is taken.`,
     unreadable: (name: string, n: number) =>
       `${n === 1 ? '1 item' : `${n} items`} in the calendar of ${name} cannot be read.`,
     unwritable: (name: string, why: string) => `The calendar of ${name} cannot be written: ${why}`,
@@ -169,14 +169,14 @@ export const t = texts(
     webhookDisabled: (name: string, why: string, at: string) =>
       `Nothing has been sent to the webhook ${name} since ${at}: ${why}`,
     webhookReasons: {
-      Gone: 'Its receiver wants no more events (410).',
+      Gone: 'Its receiver does not want any more events (410).',
       Failing: 'It has not accepted an event for three days.',
       HistoryLost: 'The events that would come next are no longer kept.',
     } as Names,
     webhookFails: (name: string, since: string) => `The webhook ${name} has accepted nothing since ${since}.`,
     enable: 'Send again',
     settle: 'Done',
-    willSettle: 'The problem counts as settled.',
+    willSettle: 'The problem is settled.',
     open: {
       signs: 'Door signs',
       mail: 'Mail',

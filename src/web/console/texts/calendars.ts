@@ -37,7 +37,7 @@ export const t = texts(
     names: { class: 'Name of the class', teacher: 'Code of the teacher' },
     room: 'Room',
     make: 'New address',
-    makeNow: 'Make an address',
+    makeNow: 'Create an address',
     address: 'The new address',
     once: 'It is shown only now. Copy it into your calendar program (“subscribe to a calendar”).',
     label: 'What for',
@@ -54,6 +54,6 @@ export const t = texts(
     revoke: 'Revoke',
     revokeThis: (label: string) => `Revoke ${label}`,
     willRevoke: 'Revoking the address …',
-    none: 'No address yet. Make one, and put it into your calendar program.',
+    none: 'No address yet. Create one, and enter it in your calendar program.',
   },
 );

@@ -31,7 +31,7 @@ export const t = texts(
   {
     hint: 'Whole-day events of an .ics file close the location.',
     new: 'New holiday calendar',
-    none: 'There is no holiday calendar yet. Take the file or the address that your state publishes.',
+    none: 'There is no holiday calendar yet. Use the file or the address that your state publishes.',
     calendar: 'Calendar',
     everywhere: 'all locations',
     closes: 'The holidays close the location',
@@ -47,10 +47,11 @@ export const t = texts(
     urlHint: 'https; it is read every few hours',
     readAt: 'Last read',
     notYet: 'not yet',
-    faultSince: (when: string, fault: string) => `Fault since ${when}: ${fault} The holidays read last still count.`,
+    faultSince: (when: string, fault: string) =>
+      `Fault since ${when}: ${fault} The holidays that were last read stay valid.`,
     touched: 'Bookings on these days',
-    noneTouched: 'No booking lies on these days.',
-    touchedHint: 'Nothing cancels them by itself. Open one to change it.',
+    noneTouched: 'No booking is on these days.',
+    touchedHint: 'They are not cancelled automatically. Open one to change it.',
     more: 'There are more.',
   },
 );

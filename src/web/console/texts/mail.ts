@@ -82,7 +82,7 @@ export const t = texts(
   {
     title: 'Mail',
     calendars: 'Calendars of the rooms',
-    none: 'No calendar is read. Whoever runs this server sets up the mail server; a room needs the address of its mailbox.',
+    none: 'No calendar is read. The operator of this server sets up the mail server; a room needs the address of its mailbox.',
     room: 'Room',
     mailbox: 'Mailbox',
     state: 'State',
@@ -93,7 +93,7 @@ export const t = texts(
     soon: 'at once',
     push: 'Notifications',
     pushes: 'come',
-    noPush: 'do not come; it is polled',
+    noPush: 'none arrive; it is polled',
     conflicts: 'Conflicts',
     unreadable: 'Unreadable',
     unwritten: 'Not entered',
@@ -112,12 +112,12 @@ export const t = texts(
     readNow: 'Read now',
     reading: (name: string) => `The calendar of ${name} is being read.`,
     faults: {
-      Unreachable: 'The mail server does not answer. See that it runs, and that its address is right.',
+      Unreachable: 'The mail server does not answer. Check that it runs, and that its address is right.',
       AccessLost: 'The mail server refuses access. Check the account, its password, and its right to this mailbox.',
       Throttled: 'The mail server asks for a pause. There is nothing to do.',
-      StateLost: 'The calendar is read anew from its beginning. There is nothing to do.',
-      Unreadable: 'The answer of the mail server cannot be read. See that the address leads to it.',
-      TooLarge: 'The calendar is too large. Tidy it up, or have fewer days read.',
+      StateLost: 'The calendar is read again from the beginning. There is nothing to do.',
+      Unreadable: 'The answer of the mail server cannot be read. Check that the address leads to it.',
+      TooLarge: 'The calendar is too large. Remove items from it, or have fewer days read.',
     } as Names,
     serverSays: 'The mail server says',
     item: 'Item in the calendar',
@@ -125,12 +125,13 @@ export const t = texts(
     freeNow: 'The room has just become free; the item is about to be booked.',
     noSubject: 'without a title',
     openBooking: 'Open the booking',
-    conflictHint: 'Cancel or move the booking: the item is then booked by itself. Or change the item in the calendar.',
+    conflictHint:
+      'Cancel or move the booking: the item is then booked automatically. Or change the item in the calendar.',
     declined: 'Declined',
     declinedHint:
       'The mail server has declined these items because the room was taken. They are booked when the invitation is sent again, or when they are moved.',
     declineStates: {
-      Waiting: 'Their organizer is about to be told.',
+      Waiting: 'Their organizer will be told soon.',
       Nobody: 'Nobody has invited the room; there is nobody to tell.',
       Impossible: 'The mail server cannot decline it. Tell them yourself.',
       Refused: 'The mail server does not decline it; it is tried again.',
@@ -138,9 +139,10 @@ export const t = texts(
     toldAt: (at: string) => `Their organizer was told at ${at}.`,
     reason: 'Reason',
     since: 'Since',
-    unreadableHint: 'Change or delete these items in the calendar; what can be read again is booked by itself.',
+    unreadableHint:
+      'Change or delete these items in the calendar; items that become readable are booked automatically.',
     unwrittenHint:
-      'These bookings are not in the calendar on the mail server as they are here: people who look there may think the room is free. The bookings themselves hold.',
+      'These bookings are missing in the calendar on the mail server, or differ there, so people who look there may think the room is free. The bookings themselves are valid.',
     causes: {
       Changed: 'Somebody changes or deletes the item there again and again. Ask them to change the booking instead.',
       Refused: 'The mail server does not accept the item.',

@@ -107,7 +107,7 @@ export const t = texts(
   },
   {
     newPerson: 'New person',
-    nobody: 'Nobody fits. Choose otherwise, or enter somebody.',
+    nobody: 'No person matches. Change the filter, or add a person.',
     roles: { User: 'User', Importer: 'Importer', Admin: 'Admin', Display: 'Door sign' },
     roleMay: {
       User: 'Sees rooms, bookings and the timetable, and books for itself.',
@@ -127,7 +127,7 @@ export const t = texts(
     pin: 'PIN',
     pins: 'PINs',
     pinsOf: (name: string) => `PINs of ${name}`,
-    noPins: 'No PIN yet. With a PIN this person signs in.',
+    noPins: 'No PIN yet. This person signs in with a PIN.',
     theNewPin: 'The new PIN',
     once: 'It is shown only now. Copy it, and give it to this person alone.',
     makePin: 'Make a PIN',
@@ -148,17 +148,17 @@ export const t = texts(
     erasureDoes: [
       'Name, address and teacher code are erased everywhere, in lessons too.',
       'The bookings stay, without name and address.',
-      'PINs and calendar addresses end at once; the person leaves its groups.',
-      'First take the person out of the timetable, the mail server and the sign-in service: otherwise the next import brings it back.',
+      'PINs and calendar addresses end at once; the person is removed from its groups.',
+      'First remove the person from the timetable, the mail server and the sign-in service: otherwise the next import brings it back.',
     ],
     alsoKnownAs: 'Other names in lessons',
-    alsoKnownAsHint: 'with commas between, such as a birth name or a code',
+    alsoKnownAsHint: 'separated by commas, such as a birth name or a code',
     typeToErase: (email: string) => `To confirm, type ${email}`,
     eraseNow: 'Erase for good',
     isErased: 'The person is erased.',
     group: 'Group',
     newGroup: 'New group',
-    noGroups: 'There is no group yet. Groups hold persons for whom policies count.',
+    noGroups: 'There is no group yet. Groups hold persons who get rights by policies.',
     groupsHint: 'Policies name groups: who sees, who books, who decides.',
     members: (n: number) => (n === 1 ? '1 member' : `${n} members`),
     addMember: 'Add',
@@ -187,7 +187,7 @@ export const t = texts(
     sentences: {
       see: (who) => (who.length ? `Only ${anyOf(who, 'and')} see these rooms.` : 'Everybody sees these rooms.'),
       book: (who) => (who.length ? `Only ${anyOf(who, 'and')} book.` : 'Everybody who sees them books.'),
-      noApproval: 'Bookings count at once.',
+      noApproval: 'Bookings are valid at once.',
       approval: (deciders, skippers) =>
         `A booking waits until ${anyOf(['Admins', ...deciders], 'or')} decide${
           skippers.length ? `; ${anyOf(skippers, 'and')} book without waiting` : ''

@@ -32,16 +32,16 @@ export const problemTexts = texts<Problems>(
   {
     Offline: 'The server cannot be reached. What you have typed stays; try again when the connection is back.',
     WasBooked:
-      'Your earlier attempt has arrived, and is booked as it was then. Close the form; the timeline shows the booking.',
+      'Your earlier attempt has arrived and was booked as you sent it then. Close the form; the timeline shows the booking.',
     WasMade:
-      'Your earlier attempt has arrived. What it made stands in the list, and cannot be shown any more: revoke it, and make another.',
+      'Your earlier attempt has arrived. Its result is in the list, but cannot be shown any more: revoke it, and create another one.',
     NotAuthenticated: 'You are no longer signed in. Sign in; what you have typed stays.',
     Forbidden: 'You may not do this. Ask somebody who manages this room.',
     NotFound: 'This is no longer there. Load the view again.',
     RoomOccupied: 'The room is taken at this time. Choose another time or another room.',
     Conflict: 'This does not fit the present state.',
-    PreconditionFailed: 'Somebody has changed this meanwhile. The new state is loaded; look at it and try again.',
-    InvalidInput: 'Some of what was sent is not right. What is wrong stands beside it, or here.',
+    PreconditionFailed: 'Somebody has changed this in the meantime. The new state is loaded; check it and try again.',
+    InvalidInput: 'Some of your input is not right. The fault is shown beside it, or here.',
     LimitExceeded: 'These were too many requests at once. Wait a moment.',
     Unavailable: 'The service is not available now. Try again in a moment.',
     INTERNAL_ERROR: 'Something went wrong on our side. Quote the trace when you report it.',

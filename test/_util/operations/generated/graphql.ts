@@ -6,21 +6,21 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 /** Which acts; members that are left out do not count. */
 export type ActFilter = {
-  /** Only acts of these words, in whatever case: `change resource`. */
+  /** Only acts of this kind, regardless of case: `change resource`. */
   action?: string | null | undefined;
   /** Only acts from this instant on. */
   from?: string | null | undefined;
-  /** Only what this person has done. */
+  /** Only acts of this person. */
   personId?: string | number | null | undefined;
-  /** Only acts about such a thing. */
+  /** Only acts about this kind of record. */
   subject?: AuditSubject | null | undefined;
-  /** Only acts about what has this id; where it is one of REST, best with `subject`. */
+  /** Only acts about the record with this id; if it is an id of REST, name the `subject` too. */
   subjectId?: string | number | null | undefined;
   /** Only acts before this instant. */
   to?: string | null | undefined;
 };
 
-/** What an act was about. */
+/** The kind of record that an act was about. */
 export type AuditSubject =
   | 'Booking'
   | 'Display'
@@ -69,35 +69,35 @@ export type BatchOptions = {
 
 /** Which ones; members that are left out do not count. */
 export type BookingFilter = {
-  /** Only those that were made or changed after this instant. */
+  /** Only bookings that were created or changed after this instant. */
   changedAfter?: string | null | undefined;
-  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  /** Only lessons of this class, regardless of case. REST: `Klasse`. */
   class?: string | null | undefined;
-  /** Only those that end after this instant, teardown included; now when left out. */
+  /** Only bookings that end after this instant, teardown included; now by default. */
   from?: string | null | undefined;
-  /** Only those of these kinds. */
+  /** Only bookings of these kinds. */
   kind?: Array<BookingKind> | null | undefined;
-  /** Only those at this location. */
+  /** Only bookings at this location. */
   locationId?: string | number | null | undefined;
-  /** Only those that occupy their resources by their status, or only those that do not. */
+  /** Only bookings whose status occupies their resource, or only the others. */
   occupying?: boolean | null | undefined;
-  /** Only those for this person. */
+  /** Only bookings for this person. */
   personId?: string | number | null | undefined;
-  /** Only those of these resources. */
+  /** Only bookings of these resources. */
   resourceId?: Array<string | number> | null | undefined;
-  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
-  /** Only those of this series; all of it where `from` and `to` are left out. */
+  /** Only bookings of this series; all of them if `from` and `to` are left out. */
   seriesId?: string | number | null | undefined;
-  /** Only those of these statuses. */
+  /** Only bookings with these statuses. */
   status?: Array<BookingStatus> | null | undefined;
-  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  /** Only lessons of this subject, regardless of case. REST: `Fach`. */
   subject?: string | null | undefined;
-  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  /** Only lessons of this teacher, regardless of case. REST: `Lehrperson`. */
   teacher?: string | null | undefined;
-  /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
+  /** Only bookings that begin before this instant, setup included, at most 366 days after `from`; by default 31 days after it. */
   to?: string | null | undefined;
-  /** Only those that wait for approval and about which the caller decides; all of them where `from` and `to` are left out. */
+  /** Only requests about which the caller may decide; all of them if `from` and `to` are left out. */
   toDecide?: boolean | null | undefined;
 };
 
@@ -108,7 +108,7 @@ export type BookingKind =
   | 'Lesson'
   | 'MailItem';
 
-/** Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
+/** Requested (until it is approved), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
 export type BookingStatus =
   | 'Cancelled'
   | 'Confirmed'
@@ -117,66 +117,66 @@ export type BookingStatus =
   | 'Requested'
   | 'Tentative';
 
-/** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+/** What happens if somebody changes a booking in that calendar: it is put back as it was, or the booking is changed too. Lessons and blocks are always put back. */
 export type CalendarEdits =
   | 'PutBack'
   | 'TakeOver';
 
-/** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+/** What is written of a booking into the calendar of its room on the mail server: nothing, its time, or its subject too. */
 export type CalendarWriting =
   | 'Busy'
   | 'Full'
   | 'Off';
 
-/** What to change; null clears a description. */
+/** Changes; null clears a description. */
 export type ChangeBookingInput = {
-  /** More about it. */
+  /** The description. */
   description?: string | null | undefined;
-  /** When it ends; the teardown lies behind. */
+  /** When it ends, before its teardown. */
   end?: string | null | undefined;
-  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  /** Whether only its organizer, its creator and Admins see its content. */
   isPrivate?: boolean | null | undefined;
   /** The resource that it occupies. */
   resourceId?: string | number | null | undefined;
-  /** Minutes before its start for which it occupies the resource too. */
+  /** Minutes before its start in which it also occupies the resource. */
   setupMinutes?: number | null | undefined;
-  /** When it begins; the setup lies before. */
+  /** When it begins, after its setup. */
   start?: string | null | undefined;
-  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  /** Confirmed or Tentative; both occupy the resource. A booking that needs approval becomes Requested in any case. */
   status?: NewBookingStatus | null | undefined;
-  /** What it is about. */
+  /** The subject. */
   subject?: string | null | undefined;
-  /** Minutes after its end for which it occupies the resource too. */
+  /** Minutes after its end in which it also occupies the resource. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** What to change. */
+/** Changes. */
 export type ChangeTenantInput = {
-  /** The colour of its signs and boards, such as #1e6b47; texts on it are black or white. Null for none. */
+  /** The colour of its signs and boards, such as #1e6b47, with text in black or white. Null for none. */
   colour?: string | null | undefined;
-  /** The logo of its signs and boards: a PNG, JPEG or WebP as a data URL, which anybody may see at `/{mandator}/logo`. Null for none. */
+  /** The logo of its signs and boards: a PNG, JPEG or WebP as a data URL, which is public at `/{mandator}/logo`. Null for none. */
   logo?: string | null | undefined;
-  /** As it is shown. */
+  /** The display name. */
   name?: string | null | undefined;
-  /** Parameters to set; those that are left out stay. */
+  /** The parameters to set; those that are left out stay. */
   parameters?: ChangeTenantParametersInput | null | undefined;
 };
 
-/** Parameters to set; those that are left out stay. */
+/** The parameters to set; those that are left out stay. */
 export type ChangeTenantParametersInput = {
-  /** What becomes of a booking that somebody changes there: it is put back as it was, or taken over. Lessons and blocks are always put back. */
+  /** What happens if somebody changes a booking in that calendar: it is put back as it was, or the booking is changed too. Lessons and blocks are always put back. */
   calendarEdits?: CalendarEdits | null | undefined;
-  /** What of a booking stands in the calendar of its room on the mail server: nothing, its time, or its subject too. */
+  /** What is written of a booking into the calendar of its room on the mail server: nothing, its time, or its subject too. */
   calendarWriting?: CalendarWriting | null | undefined;
-  /** Whether the organizer of an item in the calendar of a room on the mail server, which is not booked because its room is taken here, is told so: the item is declined there. */
+  /** Whether an item in the calendar of a room on the mail server is declined there if the room is taken here, so that its organizer is told. */
   declineConflicts?: boolean | null | undefined;
-  /** Whether PINs count. Only whoever runs the server changes it. */
+  /** Whether PINs are accepted. Only the operator of the server changes it. */
   pinAuthenticationAllowed?: boolean | null | undefined;
-  /** Whether Users send, change and delete lessons, too. */
+  /** Whether Users may also send, change and delete lessons. */
   usersMayImport?: boolean | null | undefined;
 };
 
-/** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
+/** What happens if some bookings of a series have conflicts: nothing is done at all, or these are left out. */
 export type ConflictHandling =
   | 'Fail'
   | 'Skip';
@@ -187,43 +187,43 @@ export type ConflictRule =
   | 'Fail'
   | 'Skip';
 
-/** A booking, or a series of them, to be made. */
+/** A booking or a series to create. */
 export type CreateBookingInput = {
-  /** Of a series: with Skip the bookings that meet others, or lie outside of the opening hours, are left out; with Fail none is made then. */
+  /** For a series: with Skip, bookings with conflicts or outside of the opening hours are left out; with Fail, none is created then. */
   conflictHandling?: ConflictHandling | null | undefined;
-  /** More about it. */
+  /** The description. */
   description?: string | null | undefined;
-  /** When it ends; the teardown lies behind. */
+  /** When it ends, before its teardown. */
   end: string;
-  /** The same key and input within 24 hours give the same bookings again. */
+  /** The same key and input within 24 hours return the same bookings again. */
   idempotencyKey?: string | null | undefined;
-  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  /** Whether only its organizer, its creator and Admins see its content. */
   isPrivate?: boolean | null | undefined;
   /** Booking, or Block to keep the resource from being booked, for Admins. */
   kind?: NewBookingKind | null | undefined;
-  /** Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others. */
+  /** The person whom it is for; the caller if left out or null. Another person only for Admins, and for groups that the policy of the resource allows to book for others. */
   organizerId?: string | number | null | undefined;
-  /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
+  /** The recurrence rule of its series: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single booking. */
   recurrenceRule?: string | null | undefined;
   /** The resource that it occupies. */
   resourceId: string | number;
-  /** Minutes before its start for which it occupies the resource too. */
+  /** Minutes before its start in which it also occupies the resource. */
   setupMinutes?: number | null | undefined;
-  /** When it begins; the setup lies before. */
+  /** When it begins, after its setup. */
   start: string;
-  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
+  /** Confirmed or Tentative; both occupy the resource. A booking that needs approval becomes Requested in any case. */
   status?: NewBookingStatus | null | undefined;
-  /** What it is about. */
+  /** The subject. */
   subject: string;
-  /** Minutes after its end for which it occupies the resource too. */
+  /** Minutes after its end in which it also occupies the resource. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** What is decided about a booking that waits for approval. */
+/** A decision about a booking that waits for approval. */
 export type DecisionInput = {
-  /** Why; others read it in the booking. */
+  /** The reason, which others can read in the booking. */
   reason?: string | null | undefined;
-  /** Whether it takes place. */
+  /** The decision. */
   verdict: Verdict;
 };
 
@@ -240,31 +240,31 @@ export type FailureKind =
   | 'Data'
   | 'Technical';
 
-/** Which resources must be free, from when on and for how long; members that are left out do not count. */
+/** The resources, the start and the duration; members that are left out do not count. */
 export type FreeInput = {
-  /** Only those that have all of this. */
+  /** Only resources with all of this equipment. */
   equipment?: Array<string> | null | undefined;
-  /** From when on; now when left out. */
+  /** The start; now if left out. */
   from?: string | null | undefined;
-  /** Only those of this kind, in whatever case. */
+  /** Only resources of this kind, regardless of case. */
   kind?: string | null | undefined;
-  /** Most resources; 50 when left out. */
+  /** The most resources in the answer; 50 if left out. */
   limit?: number | null | undefined;
-  /** Only those of this location. */
+  /** Only resources of this location. */
   locationId?: string | number | null | undefined;
-  /** Only those for at least so many persons. */
+  /** Only resources for at least this many persons. */
   minCapacity?: number | null | undefined;
-  /** For how many minutes at least; 30 when left out. */
+  /** The least number of free minutes; 30 if left out. */
   minutes?: number | null | undefined;
-  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only resources whose name, location, kind and equipment contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
-  /** Minutes before them that must be free as well; none when left out. */
+  /** Minutes before the start that must be free too; 0 if left out. */
   setupMinutes?: number | null | undefined;
-  /** Minutes after them that must be free as well; none when left out. */
+  /** Minutes after the end that must be free too; 0 if left out. */
   teardownMinutes?: number | null | undefined;
 };
 
-/** What becomes of the bookings of a retired resource: they stay, are cancelled, or move to another one. */
+/** What happens to the bookings of a retired resource: they stay, are cancelled, or move to another one. */
 export type FutureBookings =
   | 'Cancel'
   | 'Keep'
@@ -277,7 +277,7 @@ export type ImportStatus =
   | 'LessonsCreated'
   | 'LessonsImportFailed';
 
-/** What an interval comes from: a rule or an exception. */
+/** The origin of an interval: a rule or an exception. */
 export type IntervalSource =
   | 'Exception'
   | 'Weekly';
@@ -322,7 +322,7 @@ export type LessonChangeInput = {
 export type LessonFilter = {
   /** Only those that are cancelled, substituted or otherwise not as they were created; unless asked by content, also those that were to be within `from` and `to` and have moved to another time. */
   changed?: boolean | null | undefined;
-  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  /** Only lessons of this class, regardless of case. REST: `Klasse`. */
   class?: string | null | undefined;
   /** Only those that end after this instant; with `changed`, `class`, `teacher`, `subject` or `search` now when left out. */
   from?: string | null | undefined;
@@ -330,13 +330,13 @@ export type LessonFilter = {
   jobKey?: string | null | undefined;
   /** Only those in rooms of this name, in whatever case. REST: `RessourceName`. */
   resourceName?: string | null | undefined;
-  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
   /** Only those of these statuses. */
   status?: Array<LessonStatus> | null | undefined;
-  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  /** Only lessons of this subject, regardless of case. REST: `Fach`. */
   subject?: string | null | undefined;
-  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  /** Only lessons of this teacher, regardless of case. REST: `Lehrperson`. */
   teacher?: string | null | undefined;
   /** Only those that begin before this instant; with `changed`, `class`, `teacher`, `subject` or `search` at most 366 days after `from`, and 31 days after it when left out. */
   to?: string | null | undefined;
@@ -420,39 +420,39 @@ export type LessonKeyInput = {
   lessonKey: string;
 };
 
-/** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
+/** Whether a lesson takes place as planned, is taught by a substitute, or is cancelled. */
 export type LessonStatus =
   | 'Entfaellt'
   | 'Geplant'
   | 'Vertretung';
 
-/** What is made: a booking, or a block. */
+/** The kind of a new booking. */
 export type NewBookingKind =
   | 'Block'
   | 'Booking';
 
-/** How a booking is sent: certain or not, either of which occupies the resource. */
+/** Whether a new booking is certain; both values occupy the resource. */
 export type NewBookingStatus =
   | 'Confirmed'
   | 'Tentative';
 
 /** Other hours, or none, on these dates. */
 export type OpeningExceptionInput = {
-  /** Closed on its dates; the night before ends at 00:00 of the first. */
+  /** Whether it closes its dates; the previous night then ends at 00:00 of the first. */
   closed?: boolean | null | undefined;
-  /** The first date that it is about. */
+  /** The first date. */
   fromDate: string;
-  /** When it is open on each of its dates, whatever the rules say; none when Closed. */
+  /** When it is open on each of the dates, whatever the rules say; empty if Closed. */
   periods?: Array<OpeningPeriodInput> | null | undefined;
-  /** Why, for people. */
+  /** The reason, for people. */
   reason?: string | null | undefined;
-  /** The last date that it is about. */
+  /** The last date. */
   toDate: string;
 };
 
 /** From one local clock time to another. */
 export type OpeningPeriodInput = {
-  /** Local clock time; at or before Opens it is that of the next day. */
+  /** Local clock time; at or before Opens, it is on the next day. */
   closes: string;
   /** Local clock time. */
   opens: string;
@@ -460,13 +460,13 @@ export type OpeningPeriodInput = {
 
 /** Open on these weekdays, in local clock times. */
 export type OpeningRuleInput = {
-  /** Local clock time; at or before Opens it is that of the next day. */
+  /** Local clock time; at or before Opens, it is on the next day. */
   closes: string;
   /** Local clock time. */
   opens: string;
-  /** The first date on which it counts; null: there is none. */
+  /** The first date on which it applies; null: there is none. */
   validFrom?: string | null | undefined;
-  /** The last date on which it counts; null: there is none. */
+  /** The last date on which it applies; null: there is none. */
   validTo?: string | null | undefined;
   /** The days on which it opens: 1 is Monday, 7 is Sunday. */
   weekdays: Array<number>;
@@ -474,11 +474,11 @@ export type OpeningRuleInput = {
 
 /** Which persons; members that are left out do not count. */
 export type OrganizerFilter = {
-  /** Only those whose name has these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only locations whose name contains these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
 };
 
-/** Through what a booking came. */
+/** The channel through which a booking was created. */
 export type OriginSystem =
   | 'Api'
   | 'Display'
@@ -487,22 +487,22 @@ export type OriginSystem =
 
 /** How to retire a resource. */
 export type RetireResourceInput = {
-  /** With Move: with Skip the bookings that meet others stay at the retired resource, with Fail nothing is done then. */
+  /** With Move: with Skip, bookings with conflicts stay at the retired resource; with Fail, a conflict prevents everything. */
   conflictHandling?: ConflictHandling | null | undefined;
-  /** Keep, Cancel (blocks too) or Move (blocks stay) what persons have booked and has not begun. */
+  /** What happens to future bookings of persons: Keep, Cancel (blocks too) or Move (blocks stay). */
   futureBookings: FutureBookings;
   /** With Move: the resource that takes the bookings, each at its time. */
   resourceId?: string | number | null | undefined;
 };
 
-/** What a person may do (contract 3). */
+/** The role of a person (contract 3). */
 export type Role =
   | 'Admin'
   | 'Display'
   | 'Importer'
   | 'User';
 
-/** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
+/** Which bookings of a series: only the named one, it and those that start later, or all that have not ended. */
 export type Scope =
   | 'All'
   | 'Following'
@@ -513,7 +513,7 @@ export type Severity =
   | 'Error'
   | 'Warning';
 
-/** From the earliest to the latest, or the other way round. */
+/** From the earliest to the latest, or the reverse. */
 export type SortOrder =
   | 'Ascending'
   | 'Descending';
@@ -525,19 +525,19 @@ export type TimeZoneSource =
 
 /** A file as the timetable program wrote it. */
 export type TimetableFileInput = {
-  /** Its bytes in Base64. */
+  /** The bytes in Base64. */
   content: string;
-  /** Its name, which faults mention. */
+  /** The name, for messages. */
   name: string;
 };
 
 /** A timetable as a timetable program writes it, and how to read it. */
 export type TimetableFilesInput = {
-  /** Whether more than a fifth of the stored lessons may be deleted; without it such a batch fails. */
+  /** Whether more than a fifth of the stored lessons may be deleted; otherwise such a batch fails. */
   allowRemoval?: boolean | null | undefined;
   /** The files, in any order. */
   files: Array<TimetableFileInput>;
-  /** The location, where two locations have rooms of the same name; also gives the time zone. REST: `Standort`. */
+  /** The location, if two locations have rooms with the same name; it also determines the time zone. REST: `Standort`. */
   locationName?: string | null | undefined;
   /** The columns of the file. A column that is left out is found by its usual headings; null: there is none. */
   mapping?: TimetableMappingInput | null | undefined;
@@ -545,33 +545,33 @@ export type TimetableFilesInput = {
   periods?: Array<TimetablePeriodInput> | null | undefined;
   /** The name of a profile, which provides the members from Source to Mapping that are not sent. A member that is sent replaces that of the profile as a whole. */
   profile?: string | null | undefined;
-  /** Rooms that have another name in the file. */
+  /** Rooms that have other names in the file. */
   rooms?: Array<TimetableRoomInput> | null | undefined;
-  /** Rooms, such as a gym, that several lessons use at one time. */
+  /** Rooms, such as a gym, that several lessons may use at the same time. */
   sharedRooms?: Array<string> | null | undefined;
   /** Lessons that begin before this day are left unchanged. */
   since?: string | null | undefined;
-  /** Names where the timetable comes from; JobIDs begin with it. untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
+  /** The name of the timetable's source, with which JobIDs begin; untis, csv or ics if left out. Lessons that this source has written for the same term and no longer lists are deleted. */
   source?: string | null | undefined;
   /** The days on which weekly lessons take place. */
   term?: TimetableTermInput | null | undefined;
-  /** The IANA time zone of the clock times; that of the location when left out. */
+  /** The IANA time zone of the clock times; that of the location if left out. */
   timeZone?: string | null | undefined;
 };
 
-/** Whose timetable, your own when none is named; members that are left out do not count. */
+/** The owner of the timetable; your own if none is named; members that are left out do not count. */
 export type TimetableFilter = {
-  /** The timetable of this class, in whatever case. REST: `Klasse`. */
+  /** The timetable of this class, regardless of case. REST: `Klasse`. */
   class?: string | null | undefined;
-  /** Only what ends after this instant; now when left out. */
+  /** Only bookings that end after this instant; now by default. */
   from?: string | null | undefined;
-  /** That of this person; of another one for Admins. */
+  /** The timetable of this person; that of another person only for Admins. */
   personId?: string | number | null | undefined;
-  /** That of this resource. */
+  /** The timetable of this resource. */
   resourceId?: string | number | null | undefined;
-  /** That of this teacher, as lessons name it, in whatever case. REST: `Lehrperson`. */
+  /** The timetable of this teacher, named as in lessons, regardless of case. REST: `Lehrperson`. */
   teacher?: string | null | undefined;
-  /** Only what begins before this instant, at most 366 days after `from`; 31 days after it when left out. */
+  /** Only bookings that begin before this instant, at most 366 days after `from`; by default 31 days after it. */
   to?: string | null | undefined;
 };
 
@@ -587,7 +587,7 @@ export type TimetableHolidayInput = {
   from: string;
   /** Its name. */
   name?: string | null | undefined;
-  /** The last one. */
+  /** The last day without lessons. */
   to: string;
 };
 
@@ -625,11 +625,11 @@ export type TimetableMappingInput = {
 
 /** How the batch of a timetable is processed. */
 export type TimetableOptions = {
-  /** The format of the files; recognised when left out. */
+  /** The format of the files; detected if left out. */
   format?: TimetableFormat | null | undefined;
   /** The same key with the same files within 24 hours returns the same batch again. */
   idempotencyKey?: string | null | undefined;
-  /** What becomes of lessons whose room is occupied; Fail when left out. */
+  /** What happens to lessons whose room is occupied; Fail if left out. */
   onConflict?: ConflictRule | null | undefined;
   /** Only runs the checks: nothing is written, and `difference` of the batch says what would be. */
   validateOnly?: boolean | null | undefined;
@@ -639,7 +639,7 @@ export type TimetableOptions = {
 export type TimetablePeriodInput = {
   /** When it begins, in local time. */
   begin: string;
-  /** 1 is Monday; if left out, the period is that of all days without periods of their own. */
+  /** 1 is Monday; if left out, the period is for all days without periods of their own. */
   day?: number | null | undefined;
   /** When it ends. */
   end: string;
@@ -647,9 +647,9 @@ export type TimetablePeriodInput = {
   period: number;
 };
 
-/** The room here that a name in the file stands for. */
+/** The room that a name in the file stands for. */
 export type TimetableRoomInput = {
-  /** As the file has it. */
+  /** The name in the file. */
   name: string;
   /** The room; null: its lessons are left out. REST: `RessourceName`. */
   resourceName?: string | null | undefined;
@@ -659,11 +659,11 @@ export type TimetableRoomInput = {
 export type TimetableTermInput = {
   /** Its first day. */
   from: string;
-  /** Groups of lessons, if a file uses names that are not those of weeks. */
+  /** Groups of lessons, if a file uses names other than those of weeks. */
   groups?: Array<TimetableWeekGroupInput> | null | undefined;
   /** Days without lessons. */
   holidays?: Array<TimetableHolidayInput> | null | undefined;
-  /** Names the term in the JobIDs, such as 2627-2. */
+  /** The name of the term in JobIDs, such as 2627-2. */
   name: string;
   /** Its last day, at most 400 days later. */
   to: string;
@@ -673,41 +673,41 @@ export type TimetableTermInput = {
 
 /** A group of lessons that takes place in some weeks only. */
 export type TimetableWeekGroupInput = {
-  /** As the file has it. */
+  /** The name in the file. */
   name: string;
   /** The weeks in which it takes place. */
   weeks: Array<string>;
 };
 
-/** A week of the term by its name. */
+/** A named week of the term. */
 export type TimetableWeekInput = {
   /** Its Monday. */
   monday: string;
-  /** Its name, such as A. */
+  /** The name, such as A. */
   name: string;
 };
 
-/** Which resources, and when; members that are left out do not count. */
+/** The resources and the period; members that are left out do not count. */
 export type UsageInput = {
-  /** Only those that have all of this. */
+  /** Only resources with all of this equipment. */
   equipment?: Array<string> | null | undefined;
   /** The first local date. */
   from: string;
-  /** Only those of this kind, in whatever case. */
+  /** Only resources of this kind, regardless of case. */
   kind?: string | null | undefined;
-  /** Only those of this location. */
+  /** Only resources of this location. */
   locationId?: string | number | null | undefined;
-  /** Only those for at least so many persons. */
+  /** Only resources for at least this many persons. */
   minCapacity?: number | null | undefined;
-  /** Only these, also if they are retired; the active ones when left out. */
+  /** Only these resources, also retired ones; all active ones if left out. */
   resourceIds?: Array<string | number> | null | undefined;
-  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  /** Only resources whose name, location, kind and equipment contain these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
-  /** The last local date, at most the 366th; days times resources are at most 30000. */
+  /** The last local date, at most 366 days in all; days times resources are at most 30000. */
   to: string;
 };
 
-/** What somebody has decided about a booking that waited for approval. */
+/** The decision about a request. */
 export type Verdict =
   | 'Approved'
   | 'Declined';
