@@ -61,15 +61,8 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
   },
 
   async 'GraphQL operation types'() {
-    const { generate, loadContext } = await import('@graphql-codegen/cli');
-    const context = await loadContext(path.join(project, 'codegen.yml'));
-    context.updateConfig({ silent: true });
-    const files: { filename: string; content: string }[] = await generate(context, false);
-    // The console imports the documents themselves; what else the preset makes would only be served.
-    const isNeeded = (file: string) => !/^src\/.*\/(?:gql|index)\.ts$/.test(file);
-    return files
-      .filter(({ filename }) => isNeeded(filename))
-      .map(({ filename, content }) => ({ file: filename, text: content }));
+    const { makeOperationTypes } = await import('./operation-types.ts');
+    return makeOperationTypes();
   },
 };
 
