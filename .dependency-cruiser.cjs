@@ -1,6 +1,6 @@
 /**
- * The arrows: who may import whom. A module may import only what its rule lists; what no rule mentions is free.
- * test/house/arrows.test.ts plants a violation of each rule.
+ * The arrows: who may import whom in `src`. A module may import only what its rule lists; what no rule mentions is free.
+ * test/house/arrows.test.ts plants a violation of each rule. For tests, benches and examples biome.json has the rules.
  */
 const hallways = 'rest|graphql|worker|cli|web';
 /** Below the rooms; they know no room's nouns. */
@@ -235,7 +235,7 @@ module.exports = {
       comment: 'A barrel hides where things live.',
       severity: 'error',
       from: {},
-      to: { path: '^(src|test|bench)/.*(?<=/)index\\.' },
+      to: { path: '^src/.*(?<=/)index\\.' },
     },
     {
       name: 'no-drawer',
@@ -256,6 +256,7 @@ module.exports = {
     // TypeScript 7 has no API yet. This parser sees type imports without `tsPreCompilationDeps`, which would ask for it.
     parser: 'swc',
     doNotFollow: { path: '(^|/)node_modules/' },
+    skipAnalysisNotInRules: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['node', 'import', 'types', 'default'],

@@ -239,6 +239,30 @@ test.each(Object.keys(forms))('%s counts as an import', (form) => {
   expect([...caught]).toContain(`face: ${formFile(form)} -> src/bookings/service.ts`);
 });
 
+const outside: [what: string, rule: string, files: Record<string, string>][] = [
+  [
+    'in a circle, types neither',
+    'suspicious/noImportCycles',
+    {
+      'test/one.ts': "export type { B as A } from './two.ts';\n",
+      'test/two.ts': "export type { A as B } from './one.ts';\n",
+    },
+  ],
+  ['from a barrel', 'style/noRestrictedImports', { 'bench/one.ts': "import './_util/index.ts';\n" }],
+];
+test.each(outside)('tests, benches and examples import nothing %s', (_what, rule, files) => {
+  const biome = path.join(project, 'node_modules/.bin/biome');
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-circles-'));
+  fs.copyFileSync(path.join(project, 'biome.json'), path.join(folder, 'biome.json'));
+  for (const [file, text] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    fs.writeFileSync(path.join(folder, file), text);
+  }
+  const { stdout, stderr } = spawnSync(biome, ['lint', '--vcs-enabled=false'], { cwd: folder, encoding: 'utf8' });
+  for (const file of Object.keys(files)) expect(stdout + stderr).toMatch(new RegExp(`${file}:.* lint/${rule}`));
+  fs.rmSync(folder, { recursive: true });
+});
+
 test('no type is imported inside an expression, where the checker does not see it', () => {
   const hidden = /\btypeof import\(|\bimport\([^)]*\)\s*\.\s*[A-Z]/;
   const sources = fs.globSync('src/**/*.ts', { cwd: project });
