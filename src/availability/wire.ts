@@ -58,8 +58,6 @@ const [monthAt, dateAt, timeAt, restAt] = [0, 3, 11, 16];
 
 const isLittleEndian = endianness() === 'LE';
 
-const [openBracket, closeBracket] = [0x5b, 0x5d];
-
 /**
  * Writes lists of spans in a window. Most instants are whole minutes: their dates and times of day are formatted once, into
  * tables that fit into the processor's cache.
@@ -96,34 +94,33 @@ function openSpanLists({ from, to }: { from: Date; to: Date }, giveBack: () => v
     target.setFloat64(at + restAt, rest, isLittleEndian);
   }
 
-  const layouts = new Map<string, Layout>();
+  /** The lists of an answer share their members. */
+  const layouts = new Map<readonly WrittenMember[], Layout>();
   function layoutOf(members: readonly WrittenMember[]): Layout {
-    const key = members.map((member) => `${member.name} ${'of' in member ? member.of : ''}`).join();
-    const layout = layouts.get(key) ?? layOut(members);
-    layouts.set(key, layout);
+    const layout = layouts.get(members) ?? layOut(members);
+    layouts.set(members, layout);
     return layout;
   }
 
+  /** Fills the text with spans, of which there are enough. */
   function writeSpans(spans: Spans, { items, length, places }: Layout, text: Buffer): void {
-    text[0] = openBracket;
-    for (let at = 1; at < text.length; at += items.length) items.copy(text, at);
-    // The bracket replaces the last comma.
-    text[text.length - 1] = closeBracket;
+    for (let at = 0; at < text.length; at += items.length) items.copy(text, at);
     const view = new DataView(text.buffer, text.byteOffset, text.length);
     const [[start, ...moreStarts], [end, ...moreEnds]] = places;
-    for (let at = 0, place = 1; at < spans.length; at += 2, place += length) {
+    for (let at = 0, place = 0; place < text.length; at += 2, place += length) {
       if (start !== undefined) copyInstant(spans[at] as number, view, place + start);
       if (end !== undefined) copyInstant(spans[at + 1] as number, view, place + end);
     }
     for (const [side, more] of [moreStarts, moreEnds].entries())
       for (const one of more)
-        for (let at = side, place = 1; at < spans.length; at += 2, place += length)
+        for (let at = side, place = 0; place < text.length; at += 2, place += length)
           copyInstant(spans[at] as number, view, place + one);
   }
   return (spans) =>
     new TextList(spanMembers, () => toTimeSpans(spans), {
-      length: (members) => Math.max(2, 1 + (layoutOf(members).length * spans.length) / 2),
-      write: (members, text) => writeSpans(spans, layoutOf(members), text),
+      count: spans.length / 2,
+      itemLength: (members) => layoutOf(members).length,
+      write: (members, first, text) => writeSpans(spans.subarray(2 * first), layoutOf(members), text),
       giveBack,
     });
 }

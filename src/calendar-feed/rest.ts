@@ -6,9 +6,10 @@ import { NotAuthenticated } from '../errors.ts';
 import { toFields, upperFirst } from '../fields.ts';
 import { isKnown } from '../http/answers.ts';
 import { id, paging } from '../query-parameters.ts';
+import type { RestAnswer } from '../rest/answers.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
-import { type DescribedAnswer, type RestAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
+import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 

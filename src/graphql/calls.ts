@@ -3,13 +3,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { openLargeAnswers } from '../flow/large-answers.ts';
 import { openSlices } from '../flow/slices.ts';
 import { sendText } from '../http/answers.ts';
 import { personSends } from '../http/body-memory.ts';
-import { jsonPieces, LargeJson, openChunks, sendPieces } from '../http/large-json.ts';
+import { isLarge, jsonPieces, LargeJson } from '../http/large-json.ts';
+import { enclosed, openChunks, sendPieces } from '../http/pieces.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
 import { refusal } from './errors.ts';
+import { completeText, eventStream, nextText, type Result } from './execution.ts';
 import type { Authenticate } from './holders.ts';
 import { type FindDocument, openPersisted } from './persisted.ts';
 import { completeErrors, createPipeline, type PlainCall } from './pipeline.ts';
@@ -83,16 +86,15 @@ function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQL
 
 const mayStream = /(\*|text)\/\*|text\/event-stream/i;
 
-/** The media type of a plain result by the first entry of Accept; undefined if Yoga must negotiate it. */
+/** The media type of a result, as Yoga would negotiate it; undefined if the client takes only streams, or another charset. */
 function plainType(accept: string): string | undefined {
-  const [first = ''] = accept.split(',', 1);
-  const [type = '', ...parameters] = first
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
-  if (parameters.some((parameter) => !parameter.startsWith('q=') && parameter !== 'charset=utf-8')) return undefined;
-  if (type === 'application/graphql-response+json') return type;
-  return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
+  for (const entry of accept.toLowerCase().replaceAll(/\s/g, '').split(',')) {
+    const [type = '', ...parameters] = entry.split(';');
+    if (parameters.some((parameter) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8')) continue;
+    if (type === 'application/graphql-response+json') return type;
+    if (['application/json', 'application/*', '*/*'].includes(type)) return 'application/json';
+  }
+  return undefined;
 }
 
 /** Shared by all streams. */
@@ -137,6 +139,32 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
   const streams = createStreams(context, options.authenticate);
   const events = createEventStreams(context.log, context.config.Limits.StalledReaderSeconds * 1_000);
   const sockets = createWebSockets(context, pipeline, streams, options);
+
+  /**
+   * Sends a result in pieces.
+   * @param type undefined to send it as the only event of a stream
+   * @throws LimitExceeded
+   */
+  async function sendLarge(
+    response: ServerResponse,
+    { data, errors }: Result,
+    { viewer, requestId }: GraphqlCall,
+    type: string | undefined,
+  ): Promise<void> {
+    // Beside data, no error has a status of its own.
+    const pieces = jsonPieces({ ...(errors && { errors: completeErrors(errors, requestId) }), data });
+    const [before, behind] = nextText;
+    try {
+      await context.once(openLargeAnswers).hold(viewer, async () => {
+        response.setHeader('Content-Type', type ? `${type}; charset=utf-8` : eventStream);
+        const text = type ? pieces : enclosed(before, pieces, behind + completeText);
+        await sendPieces(response, text, context.once(openChunks), openSlices());
+      });
+    } finally {
+      if (data instanceof LargeJson) data.giveBack();
+    }
+  }
+
   return {
     async handler(request, response) {
       checkRequest(request);
@@ -167,19 +195,11 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
       const type = plainType(accept);
-      const isPlain = params && type && !opened;
-      const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
-      if (result?.data instanceof LargeJson) {
-        response.setHeader('Content-Type', `${type}; charset=utf-8`);
-        const { data, errors } = result;
-        // Beside data, no error has a status of its own.
-        const told = errors && { errors: completeErrors(errors, call.requestId) };
-        const whole = new LargeJson({ ...told, data: data.value });
-        await sendPieces(response, jsonPieces(whole), context.once(openChunks), openSlices());
-        return data.giveBack();
-      }
-      if (result && !result.errors) {
-        sendText(response, JSON.stringify(result), type as string);
+      const result = params && !opened ? await pipeline.runPlain(params, call) : undefined;
+      if (result && (type || mayStream.test(accept)) && isLarge(result.data))
+        return sendLarge(response, result, call, type);
+      if (result && type && !result.errors) {
+        sendText(response, JSON.stringify(result), type);
         return;
       }
       const known = read instanceof GraphQLError ? { errors: [read] } : result;

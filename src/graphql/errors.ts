@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { shorten } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
@@ -43,4 +43,18 @@ export function presentError(error: GraphQLError, requestId: string, log: Log): 
   const message = known?.message ?? ourFault;
   const extensions = known ? extensionsOf(known) : { code: internal, traceId: requestId };
   return new GraphQLError(message, { nodes: error.nodes, path: error.path, extensions });
+}
+
+/** The same for what our code threw outside of execution. */
+export const presentCause = (cause: unknown, requestId: string, log: Log): GraphQLError =>
+  presentError(
+    cause instanceof GraphQLError ? cause : new GraphQLError('Failed.', { originalError: cause as Error }),
+    requestId,
+    log,
+  );
+
+/** An error as it is written where there is no HTTP status. */
+export function withoutHttp(error: GraphQLError | GraphQLFormattedError): GraphQLFormattedError {
+  const { http: _, ...extensions } = error.extensions ?? {};
+  return { ...(error instanceof GraphQLError ? shortenMessage(error).toJSON() : error), extensions };
 }

@@ -16,7 +16,11 @@ export type Execution = {
 export type Event = (string | Buffer) & { readonly chunk: never };
 
 const mostCharacters = 16_000;
-const [before, after] = ['event: next\ndata: ', '\n\n'];
+
+export const eventStream = 'text/event-stream';
+/** What stands before and behind the JSON of a result in a stream over SSE, and the end of the stream. */
+export const nextText = ['event: next\ndata: ', '\n\n'] as const;
+export const completeText = 'event: complete\ndata:\n\n';
 
 /** @param around what comes before and after the text, in ASCII */
 export function toEvent(text: string, around: readonly [string, string] = ['', '']): Event {
@@ -37,10 +41,11 @@ export function withoutChunk(event: Event): Buffer {
   return bytes.subarray(bytes.indexOf('\n') + 1, -2);
 }
 
-const toFrame = (result: Result | undefined) => toEvent(JSON.stringify(result), [before, after]);
+const toFrame = (result: Result | undefined) => toEvent(JSON.stringify(result), nextText);
 
 function toResult(event: Event): Result {
   const text = withoutChunk(event).toString();
+  const [before, after] = nextText;
   return JSON.parse(text.slice(before.length, -after.length));
 }
 

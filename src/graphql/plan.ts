@@ -26,11 +26,12 @@ import {
   type SelectionSetNode,
   type VariableValues,
 } from 'graphql';
-import { LargeJson, TextList, type WrittenMember } from '../http/large-json.ts';
+import { openSlices } from '../flow/slices.ts';
+import { LargeJson, TextList } from '../http/large-json.ts';
 import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
 import { isLasting, type Resolved } from './resolved.ts';
-import { asSelected, collectFields, giveUp, membersOf, type References, scopeOf, selectionsOf } from './selections.ts';
+import { collectFields, giveUp, membersOf, type References, scopeOf, selectingOf, selectionsOf } from './selections.ts';
 
 /**
  * Returns the data of one execution, as `LargeJson` where there are lists in it that write themselves; undefined if GraphQL's own
@@ -48,6 +49,8 @@ type Run = {
   failed: boolean;
   /** The lists in it that write themselves. */
   large: TextList[];
+  /** Made for the first long list. */
+  pause: ReturnType<typeof openSlices> | undefined;
 };
 /** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
@@ -120,16 +123,40 @@ function planObject(type: GraphQLObjectType, selectionSets: readonly SelectionSe
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && typeof (value as { then?: unknown } | null)?.then === 'function';
 
-function planList(complete: Complete, members: readonly WrittenMember[] | undefined): Complete {
+/** Items of a list that are completed at once. */
+const mostAtOnce = 100;
+
+/** Pauses only while no item has asked anything: what is asked in one turn has one statement (flow/gather.ts). */
+async function completeInSlices(values: readonly unknown[], answers: unknown[], complete: Complete, run: Run) {
+  let hasAsked = false;
+  const pause = (run.pause ??= openSlices());
+  try {
+    for (const value of values) {
+      const before = run.pending.length;
+      answers.push(complete(value, run));
+      hasAsked ||= run.pending.length > before;
+      const paused = hasAsked ? undefined : pause();
+      if (paused !== undefined) await paused;
+    }
+  } catch {
+    run.failed = true;
+  }
+}
+
+/** @param select makes a list write what is selected of its items */
+function planList(complete: Complete, select: ReturnType<typeof selectingOf>): Complete {
   return (values, run) => {
     if (values instanceof TextList) {
-      const list = asSelected(values, members);
+      const list = select(values);
       if (!list) return [...values].map((value) => complete(value, run));
       run.large.push(list);
       return list;
     }
     if (!Array.isArray(values) || values.some(isPromise)) giveUp();
-    return values.map((value) => complete(value, run));
+    if (values.length <= mostAtOnce) return values.map((value) => complete(value, run));
+    const answers: unknown[] = [];
+    run.pending.push(completeInSlices(values, answers, complete, run));
+    return answers;
   };
 }
 
@@ -137,7 +164,7 @@ function planList(complete: Complete, members: readonly WrittenMember[] | undefi
 function planValue(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
   if (isListType(type)) {
     const complete = planType(type.ofType, selectionSets, scope);
-    return planList(complete, membersOf(type.ofType, selectionSets, scope));
+    return planList(complete, selectingOf(membersOf(type.ofType, selectionSets, scope)));
   }
   if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
   if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, scope);
@@ -175,6 +202,7 @@ const startRun = (call: GraphqlCall, variables: VariableValues, resolved?: Resol
   pending: [],
   failed: false,
   large: [],
+  pause: undefined,
 });
 
 /** If one field fails at once, the executor still needs those that are being resolved. */

@@ -93,6 +93,17 @@ export function membersOf(
   );
 }
 
-/** A list that writes itself with what is selected of its items; undefined if that is more than it has. */
-export const asSelected = (list: TextList, members: readonly WrittenMember[] | undefined): TextList | undefined =>
-  members && list.renamed(lowerFirst).selecting(members);
+/** Returns a list with what is selected of its items; undefined if that is more than it has. */
+export type Selecting = (list: TextList) => TextList | undefined;
+
+/** The lists of a field nearly always have the same members: those of the last one are kept. */
+export function selectingOf(members: readonly WrittenMember[] | undefined): Selecting {
+  let last: { own: readonly WrittenMember[]; selected: readonly WrittenMember[] } | undefined;
+  return (list) => {
+    if (!members) return undefined;
+    if (last?.own === list.members) return list.writing(last.selected);
+    const found = list.renamed(lowerFirst).selecting(members);
+    if (found) last = { own: list.members, selected: found.members };
+    return found;
+  };
+}

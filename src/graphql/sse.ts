@@ -6,11 +6,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Log } from '../log.ts';
-import { type Event, eventOf, toEvent, withoutChunk } from './execution.ts';
+import { completeText, type Event, eventOf, eventStream, toEvent, withoutChunk } from './execution.ts';
 import type { Frames } from './frames.ts';
 
 const headers = {
-  'Content-Type': 'text/event-stream',
+  'Content-Type': eventStream,
   // Proxies must neither buffer nor compress the stream.
   'X-Accel-Buffering': 'no',
   'Content-Encoding': 'none',
@@ -44,7 +44,7 @@ const pingEvery = 12_000;
 const lookEvery = 500;
 
 const ping = toEvent(':\n\n');
-const complete = toEvent('event: complete\ndata:\n\n');
+const complete = toEvent(completeText);
 
 type Reader = {
   response: ServerResponse;

@@ -2,27 +2,25 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import {
-  type ExecutionArgs,
-  type ExecutionResult,
-  type FormattedExecutionResult,
-  GraphQLError,
-  type GraphQLFormattedError,
-} from 'graphql';
+import type { ExecutionArgs, ExecutionResult, FormattedExecutionResult, GraphQLError } from 'graphql';
 import type { Context as Connection, SubscribePayload } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
+import { openLargeAnswers } from '../flow/large-answers.ts';
 import { type Latest, nextOf } from '../flow/latest.ts';
+import { isLarge, jsonPieces, LargeJson } from '../http/large-json.ts';
+import { enclosed, openChunks } from '../http/pieces.ts';
 import { inTrace } from '../tracing.ts';
 import type { GraphqlCall } from './builder.ts';
-import { presentError, shortenMessage } from './errors.ts';
-import { resultOf } from './execution.ts';
+import { presentCause, withoutHttp } from './errors.ts';
+import { type Result, resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, StreamClient } from './holders.ts';
-import type { Pipeline } from './pipeline.ts';
+import { Outbox } from './outbox.ts';
+import type { Pipeline, PlainCall } from './pipeline.ts';
 import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
 import { mandatorOf } from './upgrades.ts';
@@ -30,10 +28,10 @@ import { mandatorOf } from './upgrades.ts';
 /** Milliseconds between two pings, and to wait for the answer to one. */
 const pingEvery = 12_000;
 
-/** Leads graphql-ws back to the pipeline of a call; passed as the root value. */
-type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: GraphqlCall };
 type Params = Record<string, unknown> | undefined;
 type Link = Connection<Params, Extra>;
+/** Leads graphql-ws back to the operation that the client has sent; passed as the root value. */
+type Sent = { link: Link; id: string; params: PlainCall };
 
 /** A header of the upgrade request, or else a member of the first message, because browsers cannot set headers. */
 function headerOf({ extra, connectionParams }: Link, name: string): string | readonly string[] | undefined {
@@ -60,11 +58,11 @@ function closeCodeOf(error: unknown): [code: number, reason: string] {
   return [1013, 'Try again later'];
 }
 
-/** Removes the HTTP status from an error. */
-function withoutHttp(error: GraphQLError | GraphQLFormattedError): GraphQLFormattedError {
-  const { http: _, ...extensions } = error.extensions ?? {};
-  return { ...(error instanceof GraphQLError ? shortenMessage(error).toJSON() : error), extensions };
-}
+/** A result without the HTTP status of its errors. */
+const plain = ({ errors, ...result }: { errors?: readonly GraphQLError[] | undefined }) => ({
+  ...result,
+  ...(errors && { errors: errors.map(withoutHttp) }),
+});
 
 /** The results of a subscription, as graphql-ws takes them. */
 function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
@@ -105,6 +103,7 @@ export function createWebSockets(
 ): WebSockets {
   const { log, config } = context;
   const guard = openSocketGuard(config);
+  const outboxes = new WeakMap<WebSocket, Outbox>();
   let cuts = 0;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -151,7 +150,7 @@ export function createWebSockets(
   }
 
   /** Prepares one operation. It checks the credential again, which may have been revoked meanwhile. */
-  async function prepare(link: Link, payload: SubscribePayload, requestId: string) {
+  async function prepare(link: Link, id: string, payload: SubscribePayload, requestId: string) {
     const viewer = await authenticate(link);
     options.countRequest(viewer);
     const call: GraphqlCall = {
@@ -162,24 +161,48 @@ export function createWebSockets(
       credentials: credentialsOf(link),
       client: clientOf(link),
     };
-    const enveloped = pipeline.yoga.getEnveloped({ ...call, params: payload });
-    const document = enveloped.parse(payload.query);
-    const errors = enveloped.validate(enveloped.schema, document);
+    const { parse, validate, schema } = pipeline.yoga.getEnveloped({ ...call, params: payload });
+    const document = parse(payload.query);
+    const errors = validate(schema, document);
     if (errors.length > 0) return errors as GraphQLError[];
-    return {
-      schema: enveloped.schema,
-      document,
-      operationName: payload.operationName,
-      variableValues: payload.variables,
-      contextValue: await enveloped.contextFactory(),
-      rootValue: { execute: enveloped.execute, call } satisfies Engine,
-    };
+    const { query, operationName, variables } = payload;
+    const rootValue: Sent = { link, id, params: { query, operationName, variables } as PlainCall };
+    return { schema, document, operationName, variableValues: variables, contextValue: call, rootValue };
   }
 
-  async function subscribe({ rootValue, ...args }: ExecutionArgs) {
-    const { call } = rootValue as Engine;
-    const opened = await pipeline.open({ ...args, contextValue: call });
+  async function subscribe({ rootValue: _, ...args }: ExecutionArgs) {
+    const opened = await pipeline.open(args);
     return 'take' in opened ? resultsOf(opened) : opened;
+  }
+
+  /** Runs a query or a mutation. A generator, as graphql-ws takes the next result of one only once this one has been sent. */
+  async function* answer({ rootValue, contextValue }: ExecutionArgs): AsyncGenerator<ExecutionResult, void> {
+    const { link, id, params } = rootValue as Sent;
+    const call = contextValue as GraphqlCall;
+    const outbox = outboxes.get(link.extra.socket) as Outbox;
+    // Cancelled by the client, or its socket has closed.
+    const isOver = () => !(id in link.subscriptions);
+    let end = () => {};
+    let result: Result = {};
+    try {
+      end = await outbox.beginAnswer();
+      if (isOver()) return;
+      const attributes = { 'roomgate.request_id': call.requestId, 'roomgate.mandator': call.viewer.mandator };
+      const run = () => pipeline.runPlain(params, call);
+      result = await inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, run);
+      if (isOver()) return;
+      if (isLarge(result.data)) {
+        const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+        const message = enclosed(before, jsonPieces(plain(result)), '}');
+        const send = () => outbox.sendPieces(message, context.once(openChunks));
+        await context.once(openLargeAnswers).hold(call.viewer, send);
+      } else yield result as ExecutionResult;
+    } catch (cause) {
+      yield { errors: [presentCause(cause, call.requestId, log)] };
+    } finally {
+      if (result.data instanceof LargeJson) result.data.giveBack();
+      end();
+    }
   }
 
   const server = useServer<NonNullable<Params>>(
@@ -187,11 +210,7 @@ export function createWebSockets(
       isProd: true,
       // The socket guard limits this time.
       connectionInitWaitTimeout: 0,
-      execute(args) {
-        const { execute, call } = args.rootValue as Engine;
-        const attributes = { 'roomgate.request_id': call.requestId, 'roomgate.mandator': call.viewer.mandator };
-        return inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, async () => execute(args));
-      },
+      execute: answer,
       subscribe,
       async onConnect(link) {
         try {
@@ -205,19 +224,16 @@ export function createWebSockets(
           return false;
         }
       },
-      async onSubscribe(link, _id, payload) {
+      async onSubscribe(link, id, payload) {
         const requestId = randomUUID();
         try {
-          return await prepare(link, payload, requestId);
+          return await prepare(link, id, payload, requestId);
         } catch (cause) {
-          const error =
-            cause instanceof GraphQLError ? cause : new GraphQLError('Failed.', { originalError: cause as Error });
-          return [presentError(error, requestId, log)];
+          return [presentCause(cause, requestId, log)];
         }
       },
       onError: (_link, _id, _payload, errors) => errors.map((error) => withoutHttp(error as GraphQLError)),
-      onNext: (_link, _id, _payload, _args, result) =>
-        result.errors && ({ ...result, errors: result.errors.map(withoutHttp) } as FormattedExecutionResult),
+      onNext: (_link, _id, _payload, _args, result) => result.errors && (plain(result) as FormattedExecutionResult),
     },
     sockets,
     Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
@@ -234,9 +250,9 @@ export function createWebSockets(
         cuts++;
         WebSocket.prototype.terminate.call(opened);
       };
-      // graphql-ws must not see a failed write as an error: the client has disconnected, and the socket closes.
-      const send = (data: string, sent: () => void) => WebSocket.prototype.send.call(opened, data, {}, () => sent());
-      opened.send = send as typeof opened.send;
+      const outbox = new Outbox(opened);
+      outboxes.set(opened, outbox);
+      opened.send = ((text: string, sent: () => void) => outbox.send(text, sent)) as typeof opened.send;
       guard.keepOutside(opened, socket, head);
       sockets.emit('connection', opened, request);
       // graphql-ws would print errors on the console; ws itself closes the socket.

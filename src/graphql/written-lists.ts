@@ -3,20 +3,20 @@
  * turn of the event loop, so it completes an empty list in the place of each; the result then gets the lists themselves.
  */
 import { type FieldNode, type GraphQLResolveInfo, getNullableType, isListType, responsePathAsArray } from 'graphql';
-import { LargeJson, TextList, type WrittenMember } from '../http/large-json.ts';
+import { LargeJson, TextList } from '../http/large-json.ts';
 import type { Result } from './execution.ts';
-import { asSelected, giveUp, membersOf, selectionsOf } from './selections.ts';
+import { giveUp, membersOf, type Selecting, selectingOf, selectionsOf } from './selections.ts';
 
 type Place = { path: readonly (string | number)[]; list: TextList };
-type KnownMembers = { nodes: readonly FieldNode[]; members: readonly WrittenMember[] | undefined };
+type Known = { nodes: readonly FieldNode[]; select: Selecting };
 
-function readMembers({ returnType, fieldNodes, schema, fragments, variableValues }: GraphQLResolveInfo) {
+function selectingFor({ returnType, fieldNodes, schema, fragments, variableValues }: GraphQLResolveInfo): Selecting {
   const scope = { schema, fragments: new Map(Object.entries(fragments)), variables: variableValues };
   const type = getNullableType(returnType);
   try {
-    return membersOf(isListType(type) ? type.ofType : giveUp(), selectionsOf(fieldNodes), scope);
+    return selectingOf(membersOf(isListType(type) ? type.ofType : giveUp(), selectionsOf(fieldNodes), scope));
   } catch {
-    return undefined;
+    return () => undefined;
   }
 }
 
@@ -24,22 +24,22 @@ function readMembers({ returnType, fieldNodes, schema, fragments, variableValues
 export class WrittenLists {
   readonly #places: Place[] = [];
   /** By the first of the nodes of a field: nearly always the others are the same, too. */
-  readonly #known = new Map<FieldNode | undefined, KnownMembers>();
+  readonly #known = new Map<FieldNode | undefined, Known>();
 
-  #membersOf(info: GraphQLResolveInfo): KnownMembers['members'] {
+  #selectingFor(info: GraphQLResolveInfo): Selecting {
     const { fieldNodes: nodes } = info;
     const known = this.#known.get(nodes[0]);
     if (known?.nodes.length === nodes.length && nodes.every((node, at) => node === known.nodes[at]))
-      return known.members;
-    const members = readMembers(info);
-    this.#known.set(nodes[0], { nodes, members });
-    return members;
+      return known.select;
+    const select = selectingFor(info);
+    this.#known.set(nodes[0], { nodes, select });
+    return select;
   }
 
   /** What the executor completes in the place of a value. */
   replace(value: unknown, info: GraphQLResolveInfo): unknown {
     if (!(value instanceof TextList)) return value;
-    const list = asSelected(value, this.#membersOf(info));
+    const list = this.#selectingFor(info)(value);
     if (!list) return value;
     this.#places.push({ path: responsePathAsArray(info.path), list });
     return [];

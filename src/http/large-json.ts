@@ -1,5 +1,5 @@
-/** Writes megabytes of JSON piece by piece, as one call would block the event loop. */
-import type { ServerResponse } from 'node:http';
+/** Megabytes of JSON as pieces of text, as to write them at once would block the event loop. */
+import { chunkLength, pieceOf, type TextPiece } from './pieces.ts';
 
 type NameOf = (name: string) => string;
 const asItIs: NameOf = (name) => name;
@@ -7,26 +7,32 @@ const asItIs: NameOf = (name) => name;
 /** A member of each item as it is written: its name, and which member of the record it is, or the text that it is in all of them. */
 export type WrittenMember = { name: string } & ({ of: string } | { text: string });
 
-/** Writes a list as JSON in ASCII, with the given members of its items. */
+/** Writes the items of a list as JSON in ASCII, with the given members; each item is as long as every other one. */
 type ListText = {
-  length(members: readonly WrittenMember[]): number;
-  write(members: readonly WrittenMember[], text: Buffer): void;
+  /** How many items there are. */
+  count: number;
+  /** Bytes of an item and the comma behind it. */
+  itemLength(members: readonly WrittenMember[]): number;
+  /** Fills a text with items, each with a comma behind it. @param first the number of the first of them */
+  write(members: readonly WrittenMember[], first: number, text: Buffer): void;
   /** Gives back the memory of the list, which nobody reads any more. */
   giveBack?(): void;
 };
+
+const [openBracket, closeBracket] = [0x5b, 0x5d];
 
 /**
  * A list that writes its own JSON, which takes a fraction of the memory and time that an object per item does. Otherwise it is an
  * ordinary list of records, which are created when they are read.
  */
 export class TextList<Item extends object = object> implements Iterable<Item> {
-  readonly #members: readonly WrittenMember[];
+  /** Of each item, in order. */
+  readonly members: readonly WrittenMember[];
   readonly #items: () => readonly Item[];
   readonly #text: ListText;
 
-  /** @param members of each item, in order */
   constructor(members: readonly WrittenMember[], items: () => readonly Item[], text: ListText) {
-    this.#members = members;
+    this.members = members;
     this.#items = items;
     this.#text = text;
   }
@@ -35,15 +41,13 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
     return this.#items()[Symbol.iterator]();
   }
 
-  toJSON(): unknown {
-    const text = Buffer.alloc(this.length);
-    this.write(text);
-    return JSON.parse(text.toString());
+  /** The same list with other members, which it must have. */
+  writing(members: readonly WrittenMember[]): TextList<Item> {
+    return new TextList(members, this.#items, this.#text);
   }
 
   renamed(nameOf: NameOf): TextList<Item> {
-    const members = this.#members.map((member) => ({ ...member, name: nameOf(member.name) }));
-    return new TextList(members, this.#items, this.#text);
+    return this.writing(this.members.map((member) => ({ ...member, name: nameOf(member.name) })));
   }
 
   /**
@@ -54,21 +58,35 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
   selecting(selected: readonly WrittenMember[]): TextList<Item> | undefined {
     const members: WrittenMember[] = [];
     for (const one of selected) {
-      const own = 'of' in one ? this.#members.find(({ name }) => name === one.of) : one;
+      const own = 'of' in one ? this.members.find(({ name }) => name === one.of) : one;
       if (!own) return undefined;
       members.push({ ...own, name: one.name });
     }
-    return new TextList(members, this.#items, this.#text);
+    return this.writing(members);
   }
 
-  /** The number of bytes that `write` writes. */
-  get length(): number {
-    return this.#text.length(this.#members);
-  }
-
-  /** @param text a buffer of `length` bytes */
-  write(text: Buffer): void {
-    this.#text.write(this.#members, text);
+  /** Its JSON in pieces of whole items, none of which is longer than a chunk, unless one item is. */
+  *pieces(): Generator<TextPiece> {
+    const { count } = this.#text;
+    if (count === 0) {
+      yield pieceOf('[]');
+      return;
+    }
+    const itemLength = this.#text.itemLength(this.members);
+    const atOnce = Math.max(1, Math.floor((chunkLength - 1) / itemLength));
+    for (let first = 0; first < count; first += atOnce) {
+      const behind = Math.min(count, first + atOnce);
+      const opening = first === 0 ? 1 : 0;
+      yield {
+        length: opening + (behind - first) * itemLength,
+        write: (place) => {
+          if (opening > 0) place[0] = openBracket;
+          this.#text.write(this.members, first, place.subarray(opening));
+          // The comma behind the last one has the place of the bracket.
+          if (behind === count) place[place.length - 1] = closeBracket;
+        },
+      };
+    }
   }
 
   /** Gives back its memory, and that of the lists that were made with it: they must not be read any more. */
@@ -87,10 +105,6 @@ export class LargeJson {
     this.value = value;
     this.giveBack = giveBack;
   }
-
-  toJSON(): object {
-    return this.value;
-  }
 }
 
 /** GraphQL's own executor makes objects without a prototype. */
@@ -100,30 +114,60 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-type Piece = Buffer | TextList;
+/** Characters of a text that is written at once, and of a piece of a longer one. */
+const [mostAtOnce, ofPiece] = [1_048_576, 65_536];
+/** Characters of a value that is no text, with what stands beside it. */
+const ofOther = 8;
 
-/**
- * The pieces of the JSON of an answer.
- * @param nameOf renames the members
- */
-export function jsonPieces({ value }: LargeJson, nameOf: NameOf = asItIs): Piece[] {
-  const pieces: Piece[] = [];
+/** Whether a value must be written in pieces: its JSON would be so long that to write it at once would block the event loop. */
+export function isLarge(value: unknown): boolean {
+  let left = mostAtOnce;
+  function count(one: unknown): void {
+    left -= typeof one === 'string' ? one.length : ofOther;
+    if (one instanceof LargeJson || one instanceof TextList) left = -1;
+    else if (Array.isArray(one)) for (let at = 0; at < one.length && left >= 0; at++) count(one[at]);
+    else if (isPlain(one))
+      for (const name in one) {
+        left -= name.length;
+        count(one[name]);
+        if (left < 0) return;
+      }
+  }
+  count(value);
+  return left < 0;
+}
+
+function* writeJson(whole: unknown, nameOf: NameOf): Generator<TextPiece> {
   const names = new Map<string, string>();
   let text = '';
+  /** Nearly always the next list has the members of the last one. */
+  let renamed: { from: readonly WrittenMember[]; to: readonly WrittenMember[] } | undefined;
+
   function nameText(name: string): string {
     let written = names.get(name);
     if (written === undefined) names.set(name, (written = `${JSON.stringify(nameOf(name))}:`));
     return written;
   }
-  function add(value: unknown): void {
-    if (value instanceof TextList) {
-      pieces.push(Buffer.from(text), nameOf === asItIs ? value : value.renamed(nameOf));
-      text = '';
+  function withNames(list: TextList): TextList {
+    if (nameOf === asItIs) return list;
+    if (renamed?.from !== list.members) renamed = { from: list.members, to: list.renamed(nameOf).members };
+    return list.writing(renamed.to);
+  }
+  function take(): TextPiece {
+    const piece = pieceOf(text);
+    text = '';
+    return piece;
+  }
+  function* add(value: unknown): Generator<TextPiece> {
+    if (value instanceof LargeJson) yield* add(value.value);
+    else if (value instanceof TextList) {
+      yield take();
+      yield* withNames(value).pieces();
     } else if (Array.isArray(value)) {
       text += '[';
       for (let at = 0; at < value.length; at++) {
         if (at > 0) text += ',';
-        add(value[at]);
+        yield* add(value[at]);
       }
       text += ']';
     } else if (isPlain(value)) {
@@ -132,88 +176,24 @@ export function jsonPieces({ value }: LargeJson, nameOf: NameOf = asItIs): Piece
         const member = value[name];
         if (member === undefined) continue;
         text += before + nameText(name);
-        add(member);
+        // A generator for each value would take longer than the value.
+        if (typeof member === 'object') yield* add(member);
+        else text += JSON.stringify(member) ?? 'null';
+        if (text.length > ofPiece) yield take();
         before = ',';
       }
       text += before === '{' ? '{}' : '}';
     } else text += JSON.stringify(value) ?? 'null';
+    if (text.length > ofPiece) yield take();
   }
-  add(value);
-  pieces.push(Buffer.from(text));
-  return pieces;
+  yield* add(whole);
+  yield take();
 }
-
-const chunkLength = 131_072;
-/** The most chunks that are kept for reuse: as many as a few answers need while they are sent. */
-const mostKept = 64;
-
-/** The chunks in which a process writes answers. They are reused: allocating and collecting them would take longer than filling them. */
-export function openChunks() {
-  const kept: Buffer[] = [];
-  return {
-    /** A chunk of at least `length` bytes, with undefined content. */
-    take: (length: number): Buffer =>
-      length <= chunkLength ? (kept.pop() ?? Buffer.allocUnsafeSlow(chunkLength)) : Buffer.allocUnsafeSlow(length),
-    /** Returns a chunk that nobody reads any more. */
-    giveBack(chunk: Buffer): void {
-      if (chunk.length === chunkLength && kept.length < mostKept) kept.push(chunk);
-    },
-  };
-}
-
-export type Chunks = ReturnType<typeof openChunks>;
 
 /**
- * Sends pieces at the pace of the reader, so that an answer takes only the memory of a few chunks.
- * @param pause awaited between two pieces
+ * The pieces of the JSON of a value, made anew each time that they are iterated.
+ * @param nameOf renames the members
  */
-export async function sendPieces(
-  response: ServerResponse,
-  pieces: readonly Piece[],
-  chunks: Chunks,
-  pause: () => Promise<void> | undefined,
-): Promise<void> {
-  response.setHeader(
-    'Content-Length',
-    pieces.reduce((sum, { length }) => sum + length, 0),
-  );
-  // Node.js would discard the body only after it was written.
-  if (response.req.method === 'HEAD') {
-    response.end();
-    return;
-  }
-  let goOn = () => {};
-  response.on('drain', () => goOn()).once('close', () => goOn());
-  let chunk = chunks.take(0);
-  let used = 0;
-
-  async function send(): Promise<void> {
-    const sent = chunk;
-    // A chunk whose write failed may still be in use: it is left to the garbage collector.
-    const isTaken = response.write(sent.subarray(0, used), (error) => {
-      if (!error) chunks.giveBack(sent);
-    });
-    if (!isTaken && !response.destroyed)
-      await new Promise<void>((resolve) => {
-        goOn = resolve;
-      });
-  }
-  for (const piece of pieces) {
-    const { length } = piece;
-    if (used + length > chunk.length) {
-      await send();
-      chunk = chunks.take(length);
-      used = 0;
-    }
-    const place = chunk.subarray(used, used + length);
-    if (piece instanceof TextList) piece.write(place);
-    else piece.copy(place);
-    used += length;
-    const paused = pause();
-    if (paused !== undefined) await paused;
-    // The reader has gone.
-    if (response.destroyed) return;
-  }
-  await send();
-  response.end();
-}
+export const jsonPieces = (value: unknown, nameOf: NameOf = asItIs): Iterable<TextPiece> => ({
+  [Symbol.iterator]: () => writeJson(value, nameOf),
+});

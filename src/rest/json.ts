@@ -3,7 +3,8 @@ import type { Request, Response } from 'express';
 import { lowerFirst } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
 import { isKnown, sendText } from '../http/answers.ts';
-import { type Chunks, jsonPieces, type LargeJson, sendPieces } from '../http/large-json.ts';
+import { jsonPieces, type LargeJson } from '../http/large-json.ts';
+import { type Chunks, sendPieces } from '../http/pieces.ts';
 
 function lowerKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lowerKeys);
@@ -61,5 +62,4 @@ export async function writeLarge(request: Request, response: Response, body: Lar
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     await sendPieces(response, pieces, chunks, openSlices());
   }
-  body.giveBack();
 }

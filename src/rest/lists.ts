@@ -1,7 +1,7 @@
 /** Describes and answers lists of records (contract 2). */
 import { z } from 'zod';
 import { longestCursor, mostPerPage, type Page } from '../db/paging.ts';
-import type { RestAnswer } from './route.ts';
+import type { RestAnswer } from './answers.ts';
 
 /** The schema of a page of `items`. A list that is always one page gives its own `most`. */
 export function listOf(items: z.ZodType, id: string, most = mostPerPage) {

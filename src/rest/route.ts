@@ -4,11 +4,10 @@ import { z } from 'zod';
 import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
-import { LargeJson, openChunks } from '../http/large-json.ts';
 import { idempotencyKey, readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
+import { type RestAnswer, writeAnswer } from './answers.ts';
 import { readJson } from './body.ts';
-import { writeJson, writeLarge, writeTagged } from './json.ts';
 import type { LaneStop } from './lane.ts';
 import { anonymousSender } from './limits.ts';
 import { prefersStrict, readQuery } from './query.ts';
@@ -26,13 +25,6 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
   requestId: string;
   /** For routes whose body is streamed. */
   request: Request;
-};
-
-export type RestAnswer = {
-  status: number;
-  /** Written as JSON in the casing that the caller wants; a text if the route has a `type`. `LargeJson` is the 200 of a GET with an ETag. */
-  body?: unknown;
-  headers?: Record<string, string>;
 };
 
 /** An answer as the OpenAPI document describes it. */
@@ -139,23 +131,6 @@ function checkAccept(request: Request, type: string): void {
   throw new NotAcceptable(`This answers only with ${type}; allow it in Accept.`);
 }
 
-async function writeAnswer(
-  context: Context,
-  request: Request,
-  response: Response,
-  { status, headers = {}, body }: RestAnswer,
-  type: string,
-): Promise<void> {
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  response.statusCode = status;
-  response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
-  for (const name in headers) response.setHeader(name, headers[name] as string);
-  if (body === undefined) response.end();
-  else if (body instanceof LargeJson) await writeLarge(request, response, body, context.once(openChunks));
-  else if (isRead && status === 200) writeTagged(request, response, body, type);
-  else writeJson(request, response, body);
-}
-
 /** Whether a route changes the record that the GET of its path answers. */
 export const isChange = ({ method, body }: Route) => (method === 'PATCH' || method === 'PUT') && body !== undefined;
 
@@ -236,7 +211,7 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       const answer = await (waits(values) || definition.method !== 'GET'
         ? definition.handle(context, call)
         : readingIn(context, (at) => definition.handle(at, call)));
-      await writeAnswer(context, request, response, answer, type);
+      await writeAnswer(context, { request, response, viewer: call.viewer }, answer, type);
     } catch (error) {
       respell(error, sent);
       throw error;

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import express from 'express';
 import { openSlabs, type Slabs, SpanWriter } from '../../src/availability/spans.ts';
 import { toAvailabilityRecords } from '../../src/availability/wire.ts';
-import { LargeJson, openChunks } from '../../src/http/large-json.ts';
+import { LargeJson } from '../../src/http/large-json.ts';
+import { openChunks } from '../../src/http/pieces.ts';
 import { writeLarge } from '../../src/rest/json.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -74,6 +75,7 @@ describe('slabs of answers to slow readers', () => {
       });
       const body = new LargeJson(toAvailabilityRecords(window, found), () => writer.giveBack());
       await writeLarge(request, response, body, chunks);
+      body.giveBack();
     });
     server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');

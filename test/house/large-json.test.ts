@@ -3,7 +3,8 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openSlices } from '../../src/flow/slices.ts';
-import { type Chunks, jsonPieces, LargeJson, openChunks, sendPieces, TextList } from '../../src/http/large-json.ts';
+import { jsonPieces, LargeJson, TextList } from '../../src/http/large-json.ts';
+import { type Chunks, openChunks, sendPieces } from '../../src/http/pieces.ts';
 
 /** The lists that an answer has, of so many bytes each: far more than the system keeps for a reader. */
 const [lists, length] = [400, 65_536];
@@ -13,8 +14,9 @@ const nameOf = (number: number) => String(number).padStart(4, '0');
 /** A list of one text, which has the number of the list all over. */
 const listOf = (number: number) =>
   new TextList([], () => [], {
-    length: () => length,
-    write: (_names, text) => text.fill(`["${nameOf(number).repeat((length - 4) / 4)}"]`),
+    count: 1,
+    itemLength: () => length - 1,
+    write: (_members, _first, text) => text.fill(`"${nameOf(number).repeat((length - 4) / 4)}",`),
   });
 
 let chunks: Chunks;

@@ -1,0 +1,78 @@
+/**
+ * What one WebSocket sends. A long message goes in fragments, at the pace of its reader: it is never one text in memory. Between
+ * its fragments only control frames may stand, so other messages wait.
+ */
+import pLimit, { type LimitFunction } from 'p-limit';
+import { WebSocket } from 'ws';
+import { LimitExceeded } from '../errors.ts';
+import { openSlices } from '../flow/slices.ts';
+import { type Chunks, type TextPiece, writePieces } from '../http/pieces.ts';
+
+/** How many answers of a socket may be under way, from the beginning of the operation until they are sent, and how many may wait. */
+const most = { answers: 8, waiting: 100 };
+
+export class Outbox {
+  readonly #socket: WebSocket;
+  #answers: LimitFunction | undefined;
+  /** The last long message that is under way. */
+  #long: Promise<void> | undefined;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+  }
+
+  /**
+   * Waits until one more answer may be under way. A reader that takes nothing gets nothing more made.
+   * @returns a function that ends it
+   * @throws LimitExceeded
+   */
+  async beginAnswer(): Promise<() => void> {
+    this.#answers ??= pLimit(most.answers);
+    if (this.#answers.pendingCount >= most.waiting)
+      throw new LimitExceeded(
+        `${most.waiting} operations of this WebSocket wait already, as ${most.answers} of its answers have not been sent yet; read them, and send this one again.`,
+      );
+    const over = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    void this.#answers(() => {
+      begun.resolve();
+      return over.promise;
+    });
+    await begun.promise;
+    return over.resolve;
+  }
+
+  /** Sends a message. @param sent is called also if the client has disconnected: the socket closes then */
+  send(text: string, sent: () => void): void {
+    const send = () => WebSocket.prototype.send.call(this.#socket, text, {}, () => sent());
+    if (this.#long !== undefined) void this.#long.then(send);
+    else send();
+  }
+
+  /** Sends a long message. */
+  async sendPieces(pieces: Iterable<TextPiece>, chunks: Chunks): Promise<void> {
+    const sending = this.#sendAfter(this.#long, pieces, chunks);
+    // Half a message cannot be mended.
+    const long = sending.catch(() => this.#socket.terminate());
+    this.#long = long;
+    void long.then(() => {
+      if (this.#long === long) this.#long = undefined;
+    });
+    await sending;
+  }
+
+  async #sendAfter(before: Promise<void> | undefined, pieces: Iterable<TextPiece>, chunks: Chunks): Promise<void> {
+    await before;
+    const socket = this.#socket;
+    await writePieces(pieces, chunks, openSlices(), {
+      isGone: () => socket.readyState !== socket.OPEN,
+      send: (chunk, fin, written) =>
+        new Promise((resolve) => {
+          WebSocket.prototype.send.call(socket, chunk, { binary: false, fin }, (error) => {
+            written(error);
+            resolve();
+          });
+        }),
+    });
+  }
+}

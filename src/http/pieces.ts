@@ -1,0 +1,128 @@
+/** Sends texts of megabytes piece by piece, at the pace of their readers. */
+import type { ServerResponse } from 'node:http';
+
+/** A piece of a text. */
+export type TextPiece = {
+  /** Its bytes. */
+  readonly length: number;
+  /** @param place a buffer of `length` bytes */
+  write(place: Buffer): void;
+};
+
+export const pieceOf = (text: string): TextPiece => ({
+  length: Buffer.byteLength(text),
+  write: (place) => void place.write(text),
+});
+
+/** Pieces with a text before them and one behind them. */
+export const enclosed = (before: string, pieces: Iterable<TextPiece>, behind: string): Iterable<TextPiece> => ({
+  *[Symbol.iterator]() {
+    yield pieceOf(before);
+    yield* pieces;
+    yield pieceOf(behind);
+  },
+});
+
+/** Bytes of a chunk. */
+export const chunkLength = 131_072;
+/** The most chunks that are kept for reuse: as many as a few answers need while they are sent. */
+const mostKept = 64;
+
+/** The chunks in which a process writes answers. They are reused: allocating and collecting them would take longer than filling them. */
+export function openChunks() {
+  const kept: Buffer[] = [];
+  return {
+    /** A chunk of at least `length` bytes, with undefined content. */
+    take: (length: number): Buffer =>
+      length <= chunkLength ? (kept.pop() ?? Buffer.allocUnsafeSlow(chunkLength)) : Buffer.allocUnsafeSlow(length),
+    /** Returns a chunk that nobody reads any more. */
+    giveBack(chunk: Buffer): void {
+      if (chunk.length === chunkLength && kept.length < mostKept) kept.push(chunk);
+    },
+  };
+}
+
+export type Chunks = ReturnType<typeof openChunks>;
+
+/** Where the chunks of a text go. */
+type Outlet = {
+  /** Whether nobody takes any more. */
+  isGone(): boolean;
+  /**
+   * Sends a chunk.
+   * @param written call it once nobody reads the chunk any more, or with an error if somebody still may
+   * @returns what to await before the next one
+   */
+  send(chunk: Buffer, isLast: boolean, written: (error?: Error | null) => void): Promise<void> | undefined;
+};
+
+/**
+ * Writes pieces at the pace of the reader, so that a text takes only the memory of a few chunks.
+ * @param pause awaited between two pieces
+ */
+export async function writePieces(
+  pieces: Iterable<TextPiece>,
+  chunks: Chunks,
+  pause: () => Promise<void> | undefined,
+  outlet: Outlet,
+): Promise<void> {
+  let chunk = chunks.take(0);
+  let used = 0;
+
+  async function send(isLast: boolean): Promise<void> {
+    const sent = chunk;
+    // A chunk whose write failed may still be in use: it is left to the garbage collector.
+    const taken = outlet.send(sent.subarray(0, used), isLast, (error) => {
+      if (!error) chunks.giveBack(sent);
+    });
+    if (taken !== undefined) await taken;
+  }
+  for (const piece of pieces) {
+    const { length } = piece;
+    if (used + length > chunk.length) {
+      if (used > 0) await send(false);
+      else chunks.giveBack(chunk);
+      chunk = chunks.take(length);
+      used = 0;
+    }
+    piece.write(chunk.subarray(used, used + length));
+    used += length;
+    const paused = pause();
+    if (paused !== undefined) await paused;
+    if (outlet.isGone()) return;
+  }
+  await send(true);
+}
+
+/** Sends pieces over HTTP; parameters as of `writePieces`. */
+export async function sendPieces(
+  response: ServerResponse,
+  pieces: Iterable<TextPiece>,
+  chunks: Chunks,
+  pause: () => Promise<void> | undefined,
+): Promise<void> {
+  let length = 0;
+  for (const piece of pieces) {
+    length += piece.length;
+    const paused = pause();
+    if (paused !== undefined) await paused;
+  }
+  response.setHeader('Content-Length', length);
+  // Node.js would discard the body only after it was written.
+  if (response.req.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  let goOn = () => {};
+  response.on('drain', () => goOn()).once('close', () => goOn());
+  await writePieces(pieces, chunks, pause, {
+    isGone: () => response.destroyed,
+    send(chunk, _isLast, written) {
+      if (response.write(chunk, written) || response.destroyed) return undefined;
+      return new Promise((resolve) => {
+        goOn = resolve;
+      });
+    },
+  });
+  if (!response.destroyed) response.end();
+}
