@@ -9,7 +9,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|fields|input|log|names|nouns|query-parameters|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|fields|input|log|names|nouns|printing|query-parameters|storable)\\.ts$';
 /** What REST, GraphQL and the command line share. */
 const sharedFloors = '^src/(flow|http)/';
 const context = '^src/context\\.ts$';
@@ -142,7 +142,7 @@ module.exports = {
       [
         '^src/$1/',
         sharedFloors,
-        '^src/(errors|fields|finding|input|names|nouns|query-parameters|siblings|storable|context|config|log|tracing)\\.ts$',
+        '^src/(errors|fields|finding|input|names|nouns|printing|query-parameters|siblings|storable|context|config|log|tracing)\\.ts$',
         paging,
       ],
     ),
@@ -164,7 +164,7 @@ module.exports = {
       '^src/cli/',
       sharedFloors,
       `^src/${room}/cli\\.ts$`,
-      '^src/(errors|finding|names|context|config|log)\\.ts$',
+      '^src/(errors|finding|names|printing|context|config|log)\\.ts$',
     ]),
     onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
     onlyTo('records', '^src/records\\.ts$', ['^src/db/', '^src/(access|acts|context|errors)\\.ts$']),
@@ -184,9 +184,11 @@ module.exports = {
     onlyTo('fields', '^src/fields\\.ts$', ['^src/(nouns|storable)\\.ts$']),
     onlyTo('nouns', '^src/nouns\\.ts$', ['^src/storable\\.ts$']),
     onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|nouns|storable)\\.ts$', paging]),
-    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable|tracing|wording)\\.ts$', [
-      '^src/(names|tracing)\\.ts$',
-    ]),
+    onlyTo(
+      'ground',
+      '^src/(containment|errors|finding|log|names|printing|setting-values|storable|tracing|wording)\\.ts$',
+      ['^src/(names|printing|tracing)\\.ts$'],
+    ),
     onlyTo('tracing-export', '^src/tracing-export\\.ts$', '^src/(config|log|tracing)\\.ts$'),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 

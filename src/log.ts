@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import tty from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { prettyFactory } from 'pino-pretty';
+import { inItsLines } from './printing.ts';
 import { traceFields } from './tracing.ts';
 
 export type Log = Logger;
@@ -75,7 +76,7 @@ export function readableLines(level: string): (line: string) => string {
   return (line) => {
     const told = JSON.parse(line) as { msg?: string; status?: number };
     if (!showsRequests && told.msg === 'request' && Number(told.status) < 500) return '';
-    return format(told);
+    return inItsLines(format(told));
   };
 }
 

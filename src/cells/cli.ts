@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { InvalidArgumentError } from 'commander';
 import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
+import { tell } from '../cli/output.ts';
 import * as cells from './service.ts';
 
 function readSeconds(text: string): number {
@@ -117,7 +118,7 @@ export const addCommands: AddCommands = (program, action) => {
             fromUrl: from,
             freezeSeconds,
             route: async () => (route ? await runRoute(route, code) : undefined),
-            say: (line: string) => void (json || process.stderr.write(`${line}\n`)),
+            say: (line: string) => void (json || tell(line)),
             log,
           };
           if (undo) {

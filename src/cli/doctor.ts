@@ -2,6 +2,7 @@ import { type Config, ConfigError } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Finding } from '../finding.ts';
 import { fetchBounded } from '../http/safe-fetch.ts';
+import { inOneLine } from '../printing.ts';
 import { CommandFailed, type Output } from './command.ts';
 
 /** What the doctor examines: the settings as written, and the database that they name. */
@@ -131,8 +132,8 @@ async function examine(patient: Patient): Promise<Finding[]> {
 export async function runDoctor(patient: Patient, { print }: Output): Promise<void> {
   const findings = await examine(patient);
   const lines = findings.map(({ check, level, text, remedy }) => {
-    const line = `${level.padEnd(8)} ${check.padEnd(14)} ${text}`;
-    return remedy ? `${line}\n${' '.repeat(24)}-> ${remedy}` : line;
+    const line = `${level.padEnd(8)} ${check.padEnd(14)} ${inOneLine(text)}`;
+    return remedy ? `${line}\n${' '.repeat(24)}-> ${inOneLine(remedy)}` : line;
   });
   const record = findings.map(({ check, level, text, remedy = null }) => ({
     Check: check,

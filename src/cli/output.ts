@@ -1,5 +1,6 @@
 import { getSystemErrorMessage } from 'node:util';
-import { CommandFailed } from './command.ts';
+import { inItsLines, inOneLine, printedJson } from '../printing.ts';
+import { CommandFailed, type Output } from './command.ts';
 
 /**
  * Handles errors of standard output and standard error, so that they do not end a command before its clean-up.
@@ -21,15 +22,20 @@ export function watchOutput(): () => Promise<void> {
   };
 }
 
-/** Line breaks, control characters, and those that change the direction of the text after them (Unicode Standard Annex 9). */
-const disturbing = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
+/** Standard error, for what is not the result of a command. */
+export const tell = (text: string): void => void process.stderr.write(`${inItsLines(text)}\n`);
+
+export const openOutput = (json: boolean): Output => ({
+  json,
+  print: (text, record) => void process.stdout.write(`${json ? printedJson(record) : inItsLines(text)}\n`),
+});
 
 /** An instant to the minute: 2026-11-27T13:45Z; '' for none. */
 export const formatMinute = (at: Date | null): string => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
 /** Formats rows under headings in aligned columns. Characters that would disturb these become spaces. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [headings, ...rows].map((row) => row.map((cell) => String(cell ?? '').replace(disturbing, ' ')));
+  const cells = [headings, ...rows].map((row) => row.map((cell) => inOneLine(String(cell ?? ''))));
   const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells
     .map((row) =>

@@ -14,6 +14,7 @@ import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
 import * as mail from '../mail/cli.ts';
 import { version } from '../names.ts';
+import { printedJson } from '../printing.ts';
 import * as tenants from '../tenants/cli.ts';
 import * as webhooks from '../webhooks/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
@@ -21,6 +22,7 @@ import { type Action, CommandFailed, type Output, tenantOption } from './command
 import { credentialOf, needsToken } from './credential.ts';
 import { type Patient, runDoctor } from './doctor.ts';
 import { addMigrate, type Migrating } from './migrating.ts';
+import { openOutput, tell } from './output.ts';
 import { addRecovery, type Keeper } from './recovery.ts';
 
 /** The services of main.js for the commands. */
@@ -40,13 +42,7 @@ export type Host = Patient &
 
 const exitCodes = { failed: 1, usage: 2, settings: 78 } as const;
 
-function outputOf(program: Command): Output {
-  const json = program.opts()['json'] === true;
-  return {
-    json,
-    print: (text, record) => void process.stdout.write(`${json ? JSON.stringify(record) : text}\n`),
-  };
-}
+const outputOf = (program: Command): Output => openOutput(program.opts()['json'] === true);
 
 const leavesOutTenant = (command: Command) =>
   command.options.some(({ description }) => description === tenantOption().description) &&
@@ -282,7 +278,7 @@ export async function runProgram(
     const told = withoutSecrets(message);
     // Not from the parser, which may have stopped before --json.
     const json = argv.includes('--json');
-    process.stderr.write(`${json ? JSON.stringify({ Error: { Code: code, Message: told } }) : told}\n`);
+    tell(json ? printedJson({ Error: { Code: code, Message: told } }) : told);
     return exitCode;
   }
 }

@@ -1,3 +1,5 @@
+import { inItsLines } from '../printing.ts';
+
 /** The stream that shows progress: standard error, so that a command's output stays clean. */
 export type Terminal = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
@@ -32,7 +34,7 @@ export function openProgress(terminal: Terminal): Progress {
   return {
     say(line) {
       end();
-      terminal.write(`${line}\n`);
+      terminal.write(`${inItsLines(line)}\n`);
     },
     bar(label, done, total) {
       if (!terminal.isTTY || total === null) return;

@@ -5,6 +5,7 @@ import { ConfigError } from '../config.ts';
 import type { Context } from '../context.ts';
 import { InvalidInput } from '../errors.ts';
 import type { Output } from './command.ts';
+import { tell } from './output.ts';
 
 type PepperContext = Pick<Context, 'db' | 'config'>;
 
@@ -59,7 +60,7 @@ export function addRecovery(program: Command, parts: Parts): void {
         ? `Keep ${place} too, in another place: without it no secret in the backup can be used.`
         : `No secret in the backup can be used with ${place}, which is not the Pepper of this database: find the right one, and keep it in another place.`;
       const text = `${rows} rows written${piped ? '' : ` to ${file}`}. ${kept}`;
-      if (piped) process.stderr.write(`${text}\n`);
+      if (piped) tell(text);
       else output.print(text, { File: file, Rows: rows, PepperFile: pepper ?? null });
     });
 

@@ -139,8 +139,7 @@ function examineCalendar(
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
   if (!worst) return undefined;
   const others = troubles.filter((trouble) => trouble !== worst);
-  // The text may quote a mail server, so control characters go.
-  const text = [worst, ...others].map((trouble) => trouble.text.replace(/\p{Cc}+/gu, ' ')).join('; ');
+  const text = [worst, ...others].map((trouble) => trouble.text).join('; ');
   return {
     check: 'Calendar',
     ...worst,

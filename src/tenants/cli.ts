@@ -2,6 +2,7 @@ import fs from 'node:fs/promises';
 import { type AddCommands, CommandFailed, type TenantOption, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
+import { printedJson } from '../printing.ts';
 import * as tenants from './service.ts';
 import { toPersonRecord } from './wire.ts';
 
@@ -109,7 +110,7 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(async ({ context, print }, options: TenantOption) => {
         const file = await tenants.exportTenant(context.db, options.mandator);
-        print(JSON.stringify(file, null, 2), file);
+        print(printedJson(file, 2), file);
       }),
     );
 

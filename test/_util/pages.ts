@@ -190,7 +190,8 @@ export function commandLinePage(): string {
 \`./roomgate COMMAND\` works from every folder when it is called with its path; \`npx roomgate\` does the same inside of the
 project. The examples work in the demo.
 
-- All commands take \`--json\`.
+- All commands take \`--json\`. What would move, hide or colour text on a terminal, in names or files, is printed as spaces, and in JSON
+  as escapes.
 - \`mail\`, \`webhooks\` and \`tenant\` have a [page of their own](command-line-outside.md).
 - Exit codes: 0; 1 for an error or a failed import; 2 for a mistake on the command line; 78 for wrong settings.
 - If the database has only one tenant, \`--mandator\` is optional, except with \`--base-url\`, which may lead to another database.

@@ -280,6 +280,20 @@ describe('roomgate doctor', () => {
     expect(findings).toEqual([
       { check: 'Settings', level: 'fault', text: 'Port: is 0' },
       { check: 'Settings', level: 'fault', text: 'Hots: there is no such setting' },
+  test('what a finding quotes stays in its line, and turns nothing around', async () => {
+    const finding = {
+      check: 'Mail servers',
+      level: 'fault',
+      text: 'the room \u202eAula\nok       Database       answers',
+      remedy: 'Ask \u001b[2Kits\u200b owner.',
+    } as const;
+    const { text } = await examine({ diagnose: async () => [finding] });
+    expect(text.split('\n').slice(2, 4)).toEqual([
+      'fault    Mail servers   the room  Aula ok       Database       answers',
+      '                        -> Ask  [2Kits  owner.',
+    ]);
+  });
+
     ]);
   });
 

@@ -71,6 +71,12 @@ describe('at a terminal', () => {
     );
   });
 
+  test('what it quotes moves and hides nothing beside it', () => {
+    expect(readableLines('info')(written({ room: 'a\u202eb' }, 'room \u001b[2Kgone\u200b'))).toMatch(
+      /INFO: room \[2Kgone {2}\{"room":"a b"\}\n$/,
+    );
+  });
+
   test('requests that went well have no line, unless they are asked for', () => {
     const [info, debug] = [readableLines('info'), readableLines('debug')];
     expect([200, 404].map((status) => info(request(status)))).toEqual(['', '']);

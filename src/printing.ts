@@ -1,0 +1,25 @@
+/**
+ * Texts of others on a terminal: names from the database, lines of files, answers of servers. Characters that would move, hide or
+ * colour what stands beside them become spaces: control characters, separators of lines, those that turn the text after them around
+ * (Unicode Standard Annex 9), and those that nobody sees. Joiners stay: Persian words and emoji are spelt with them.
+ */
+const disturbing =
+  '\\p{Cc}\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}';
+const inLine = new RegExp(`[${disturbing}]+`, 'gu');
+const inText = new RegExp(`(?!\\n)[${disturbing}]`, 'gu');
+
+/** A text that stays within its line. */
+export const inOneLine = (text: string): string => text.replace(inLine, ' ');
+
+/** A text of several lines. */
+export const inItsLines = (text: string): string => text.replace(inText, ' ');
+
+const escaped = (found: string) =>
+  found
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+
+/** JSON of the same value, with these characters as escapes. */
+export const printedJson = (value: unknown, space?: number): string =>
+  JSON.stringify(value, undefined, space).replace(inText, escaped);
