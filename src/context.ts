@@ -3,6 +3,7 @@ import { connections } from './db/connections.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { type Notifications, openNotifications } from './db/notifications.ts';
 import { openRates, type Rates } from './db/rates.ts';
+import { openRefusals, type Refusals } from './db/refusals.ts';
 import { openStandbys, type Standbys } from './db/standbys.ts';
 import type { Log } from './log.ts';
 import type { Traces } from './tracing.ts';
@@ -85,6 +86,8 @@ export type Context = {
   notifications: Notifications;
   /** The counts behind the limits per minute. */
   rates: Rates;
+  /** What PostgreSQL has refused to write. */
+  refusals: Refusals;
   /** Hot standbys for reads; absent if there are none. */
   standbys?: Standbys | undefined;
   /** Absent if no traces are recorded. */
@@ -107,7 +110,8 @@ export async function openContext(
   rateWindow?: number,
 ): Promise<Context & { close(): Promise<void> }> {
   const url = config.PooledDatabaseUrl ?? config.DatabaseUrl;
-  const common = { log, pooled: config.PooledDatabaseUrl !== undefined };
+  const refusals = openRefusals(log);
+  const common = { log, refusals, pooled: config.PooledDatabaseUrl !== undefined };
   const db = openDatabase(url, { ...common, max: connections.requests, statementTimeout: 15_000 });
   const uploads = openDatabase(url, { ...common, max: connections.uploads, statementTimeout: 60_000 });
   const inbox = openDatabase(url, { ...common, max: connections.inbox, statementTimeout: 2_500 });
@@ -119,7 +123,7 @@ export async function openContext(
     if (!states.has(open)) states.set(open, open(context));
     return states.get(open) as State;
   }
-  const context: Context = { config, log, db, uploads, inbox, notifications, rates, standbys, once };
+  const context: Context = { config, log, db, uploads, inbox, notifications, rates, refusals, standbys, once };
   return {
     ...context,
     async close() {

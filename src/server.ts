@@ -67,6 +67,7 @@ export async function startServer(
   const traces = config.Tracing.Endpoint && (await import('./tracing-export.ts')).openTraces(config, log);
   const opened = await openContext(config, log, rateWindow);
   const context = traces ? { ...opened, traces } : opened;
+  const { refusals } = context;
   for (const line of config.warnings) log.warn({ setting: line }, 'the settings files have an unknown member');
   /** Aborted when clients should send no new requests; those that come are still answered. */
   const leaving = new AbortController();
@@ -80,7 +81,15 @@ export async function startServer(
     pendingMigrations: () => pendingMigrations(context.db),
     pepper: () => hasRightPepper(context),
     stopping: () => leaving.signal.aborted,
-    gauges: { ...openFigures(context.db), ...context.standbys?.figures },
+    gauges: {
+      ...openFigures(context.db),
+      ...context.standbys?.figures,
+      roomgate_writes_refused_total: {
+        help: 'Statements that PostgreSQL has refused because its disk is full or it is read-only',
+        label: 'cause',
+        read: () => refusals.counts,
+      },
+    },
     ...(works && { worker: isTaking }),
     ...(siblings && config.Role === 'All' && { worker: async () => (await siblings.ask('worker')).includes(true) }),
     siblings,
@@ -111,7 +120,8 @@ export async function startServer(
   });
   if (app.upgrades) server.on('upgrade', app.upgrades.open);
 
-  const forWork = { max: places.work, log, statementTimeout: 600_000, settings: { 'roomgate.background': 1 } };
+  const background = { 'roomgate.background': 1 };
+  const forWork = { max: places.work, log, refusals, statementTimeout: 600_000, settings: background };
   const work = works ? openDatabase(config.DatabaseUrl, forWork) : undefined;
   const ready = (async () => {
     await migrateWhenPossible(context, stopping.signal);

@@ -76,6 +76,15 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
   }
   const checks = Object.entries(body.Checks ?? {});
   const bad = checks.filter(([, state]) => state !== 'Healthy').map(([name]) => name);
+  if (status === 200 && body.Checks?.['Writes'] === 'Degraded')
+    return [
+      {
+        check: 'Server',
+        level: 'fault',
+        text: `ready at ${IdpUrl}, but within the last minute PostgreSQL has refused what it wanted to write`,
+        remedy: 'See "Writes" above, and "PostgreSQL refuses writes" in its log.',
+      },
+    ];
   if (status === 200) {
     const worker = 'Worker' in (body.Checks ?? {}) ? ', and its worker runs' : '; it has no worker of its own';
     return [{ check: 'Server', level: 'ok', text: `ready at ${IdpUrl}${worker}` }];

@@ -14,6 +14,7 @@ import type { Log } from '../log.ts';
 import { untraced } from '../tracing.ts';
 import { type Backend, type Patience, watchAnswers } from './answers.ts';
 import { PrimaryClient } from './hosts.ts';
+import type { Refusals } from './refusals.ts';
 import { runSpanned } from './statement-spans.ts';
 import type { DB } from './tables.ts';
 
@@ -64,6 +65,8 @@ export type PoolOptions = {
    * in sessions nor prepared there. Transactions bring their time-outs; a single statement has those of its role.
    */
   pooled?: boolean;
+  /** Counts what is refused; absent where nothing is to be written. */
+  refusals?: Refusals;
   /** For a standby: when its server was started. A connection that leads to another server fails. */
   standby?: string;
 };
@@ -184,7 +187,7 @@ class PooledClient extends PrimaryClient {
 
 /** A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
-  const { max, log, statementTimeout, settings, patience, pooled, standby } = options;
+  const { max, log, statementTimeout, settings, patience, pooled, refusals, standby } = options;
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
   const sessionSettings = { ...timeoutsOf(options), ...settings };
   const pool = new pg.Pool({
@@ -197,6 +200,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
       const backend = pooled ? undefined : await setUpSession(client, sessionSettings);
       if (standby !== undefined) await insistOnServer(client, standby);
       const answerTimeout = statementTimeout + Math.min(statementTimeout / 5, 3_000);
+      refusals?.hear(client as pg.Client);
       watchAnswers(client as pg.Client, { url, backend, answerTimeout, patience });
     },
   });

@@ -2,9 +2,11 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
+import { isUnwritable } from '../flow/database-errors.ts';
 import { type Database, isPooled, leastPostgres } from './database.ts';
 import { findPoolFault, hearsOthers, openProbe } from './direct.ts';
 import { findDisorder, findNewer, pendingMigrations } from './migrate.ts';
+import { causeOf, causes } from './refusals.ts';
 import { examineZoneRules } from './zone-rules.ts';
 
 const mostPostgres = 18;
@@ -54,6 +56,21 @@ async function examineServer(db: Database): Promise<Finding[]> {
           remedy: 'Synchronise both machines with NTP.',
         },
   ];
+}
+
+/** Writes a megabyte into a table that is gone afterwards: where the disk is full, that fails, though small changes may not. */
+async function examineWrites(db: Database): Promise<Finding> {
+  try {
+    await db.transaction().execute(async (trx) => {
+      await sql`create temp table doctor_filler on commit drop as
+        select repeat('x', 1000) as filler from generate_series(1, 1000)`.execute(trx);
+    });
+    return ok('Writes', 'the database takes them');
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    const { text, remedy } = causes[causeOf(error)];
+    return { check: 'Writes', level: 'fault', text: `refused, as ${text}: ${(error as Error).message}`, remedy };
+  }
 }
 
 async function examineMigrations(db: Database): Promise<Finding> {
@@ -139,10 +156,11 @@ export async function diagnose(
     const remedy = 'Check that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];
   }
+  const writes = await findingsOf('Writes', () => examineWrites(db));
   const migrations = await findingsOf('Migrations', () => examineMigrations(db));
   const sessions = await findingsOf('Sessions', () => examineSessions(url));
   const pool = isPooled(db) ? await findingsOf('Pooler', () => examinePool(url, db)) : [];
-  const findings = [...server, ...migrations, ...sessions, ...pool];
+  const findings = [...server, ...writes, ...migrations, ...sessions, ...pool];
   if (migrations.some(({ level }) => level !== 'ok')) return findings;
   return [...findings, ...(await examineMore(db)), ...(await findingsOf('Time zones', () => examineZoneRules(db)))];
 }

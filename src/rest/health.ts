@@ -158,11 +158,16 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
     const checks = await examining;
     const healthy = Object.values(checks).every(Boolean);
     const ready = healthy && !health.stopping();
+    // Reads are answered all the same, so that nobody is to be sent elsewhere.
+    const Writes = context.refusals.isRecent() ? 'Degraded' : 'Healthy';
     response.status(ready ? 200 : 503).set('Cache-Control', 'no-store');
     if (!ready) response.set('Retry-After', '5');
     writeJson(request, response, {
-      Status: health.stopping() ? 'Stopping' : healthy ? 'Healthy' : 'Unhealthy',
-      Checks: Object.fromEntries(Object.entries(checks).map(([name, fine]) => [name, fine ? 'Healthy' : 'Unhealthy'])),
+      Status: health.stopping() ? 'Stopping' : healthy ? Writes : 'Unhealthy',
+      Checks: {
+        ...Object.fromEntries(Object.entries(checks).map(([name, fine]) => [name, fine ? 'Healthy' : 'Unhealthy'])),
+        Writes,
+      },
     });
   });
 

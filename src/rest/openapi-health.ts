@@ -5,13 +5,17 @@ import { fault, type PathsAtRoot, plainAnswer, plainGet } from './openapi-root.t
 const health = z.enum(['Healthy', 'Unhealthy']);
 const readiness = z
   .object({
-    Status: z.enum(['Healthy', 'Unhealthy', 'Stopping']),
+    Status: z.enum(['Healthy', 'Degraded', 'Unhealthy', 'Stopping']),
     Checks: z.object({
       Database: health,
       Migrations: health,
       Pepper: health,
       Notifications: health,
       Worker: health.optional().meta({ description: 'Absent if the process has no worker.' }),
+      Writes: z.enum(['Healthy', 'Degraded']).meta({
+        description:
+          'Degraded while PostgreSQL has refused writes within the last minute, because its disk is full or it is read-only. The process stays ready, as it answers reads.',
+      }),
     }),
   })
   .meta({ id: 'Readiness' });
@@ -38,13 +42,14 @@ const ready = {
   Pepper: 'Healthy',
   Notifications: 'Healthy',
   Worker: 'Healthy',
+  Writes: 'Healthy',
 };
 
 const getReadiness = plainGet({
   operationId: 'getReadiness',
   summary: 'Check whether the process can do its work',
   description:
-    'The database answers and accepts writes, its schema is current, its notifications arrive, and the worker runs.',
+    'The database answers and is no standby, its schema is current, its notifications arrive, and the worker runs.',
   tags: ['Health'],
   responses: {
     200: plainAnswer('It can.', readiness, { Status: 'Healthy', Checks: ready }, 'Cache-Control'),

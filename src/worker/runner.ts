@@ -134,6 +134,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const pgPool = openQueuePool(context.config.DatabaseUrl, {
       max: connections.queue,
       log: context.log,
+      refusals: context.refusals,
       statementTimeout: 60_000,
       // The library listens over an idle connection.
       settings: { idle_session_timeout: 0 },

@@ -37,7 +37,8 @@ describe('the database', () => {
   test('a sound one: every check is ok, and only the worker is missing', async () => {
     const findings = await diagnose(database.url, db, examineWorkers);
     expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
-      ...['Database ok', 'Extension ok', 'Locale ok', 'Clock ok', 'Migrations ok', 'Notifications ok', 'Locks ok'],
+      ...['Database ok', 'Extension ok', 'Locale ok', 'Clock ok', 'Writes ok'],
+      ...['Migrations ok', 'Notifications ok', 'Locks ok'],
       // Whether the zone rules are of one release is the machine's affair.
       ...['Workers warning', 'Queue ok', expect.stringMatching(/^Time zones (ok|warning)$/)],
     ]);
@@ -109,6 +110,37 @@ describe('the database', () => {
     await bare.destroy();
     await other.drop();
     expect(found).toMatchObject(expected);
+  });
+
+  test('a full disk is a fault, and so is a database that is read-only; nothing stays of the attempt', async () => {
+    const other = await cloneDatabase();
+    const bare = openTest(other.url);
+    await sql`create function refuse() returns event_trigger language plpgsql as $$
+      begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`.execute(bare);
+    await sql`create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`.execute(
+      bare,
+    );
+    expect(named(await diagnose(other.url, bare), 'Writes')).toEqual({
+      check: 'Writes',
+      level: 'fault',
+      text: 'refused, as its disk is full: could not extend file',
+      remedy: expect.stringMatching(/^Make room on the disk/),
+    });
+    await sql`drop event trigger full_disk`.execute(bare);
+    expect(named(await diagnose(other.url, bare), 'Writes')).toMatchObject({ level: 'ok' });
+    const { rows } = await sql`select from pg_class where relname = 'doctor_filler'`.execute(bare);
+    expect(rows).toEqual([]);
+    await bare.destroy();
+    const url = new URL(other.url);
+    url.searchParams.set('options', '-c default_transaction_read_only=on');
+    const readOnly = openTest(url.href);
+    expect(named(await diagnose(other.url, readOnly), 'Writes')).toMatchObject({
+      level: 'fault',
+      text: expect.stringMatching(/^refused, as it is read-only: /),
+      remedy: expect.stringContaining('default_transaction_read_only'),
+    });
+    await readOnly.destroy();
+    await other.drop();
   });
 
   test('a missing extension is a fault', async () => {
@@ -248,6 +280,20 @@ describe('roomgate doctor', () => {
     expect(text).toContain('fault    Locks          do not hold\n                        -> Connect directly.');
   });
 
+  test('what a finding quotes stays in its line, and turns nothing around', async () => {
+    const finding = {
+      check: 'Mail servers',
+      level: 'fault',
+      text: 'the room \u202eAula\nok       Database       answers',
+      remedy: 'Ask \u001b[2Kits\u200b owner.',
+    } as const;
+    const { text } = await examine({ diagnose: async () => [finding] });
+    expect(text.split('\n').slice(2, 4)).toEqual([
+      'fault    Mail servers   the room  Aula ok       Database       answers',
+      '                        -> Ask  [2Kits  owner.',
+    ]);
+  });
+
   test('members of the files that are no settings are a warning that names them', async () => {
     const warnings = ['appsettings.json: Logging: there is no such setting; it is ignored'];
     const { findings, error } = await examine({ config: () => ({ ...config, warnings }) as Config });
@@ -280,21 +326,18 @@ describe('roomgate doctor', () => {
     expect(findings).toEqual([
       { check: 'Settings', level: 'fault', text: 'Port: is 0' },
       { check: 'Settings', level: 'fault', text: 'Hots: there is no such setting' },
-  test('what a finding quotes stays in its line, and turns nothing around', async () => {
-    const finding = {
-      check: 'Mail servers',
-      level: 'fault',
-      text: 'the room \u202eAula\nok       Database       answers',
-      remedy: 'Ask \u001b[2Kits\u200b owner.',
-    } as const;
-    const { text } = await examine({ diagnose: async () => [finding] });
-    expect(text.split('\n').slice(2, 4)).toEqual([
-      'fault    Mail servers   the room  Aula ok       Database       answers',
-      '                        -> Ask  [2Kits  owner.',
     ]);
   });
 
-    ]);
+  test('a server that is ready, but whose writes are refused, is a fault', async () => {
+    const sound = readiness;
+    readiness = { status: 200, body: { Status: 'Degraded', Checks: { Database: 'Healthy', Writes: 'Degraded' } } };
+    const { findings } = await examine({});
+    readiness = sound;
+    expect(named(findings, 'Server')).toMatchObject({
+      level: 'fault',
+      text: expect.stringMatching(/^ready at .*PostgreSQL has refused/),
+    });
   });
 
   test('a server that is not ready is a fault that names what is not; none at all is a warning', async () => {

@@ -95,6 +95,7 @@ describe('promtool', () => {
     [request('bucket', 'status="200",le="0.5"')]: '0+600x80',
     [request('bucket', 'status="200",le="10"')]: '0+600x80',
     [request('bucket', 'status="200",le="+Inf"')]: '0+600x80',
+    [on('roomgate_writes_refused_total', 'cause="DiskFull"')]: '0x80',
     [on('nodejs_eventloop_lag_p99_seconds')]: '0.02x80',
     // Of a pair, of which the primary is passed over, and at a rest now and then.
     [on('roomgate_standby_used', 'host="b"')]: '1 0 1 0x2 1x75',
@@ -116,6 +117,7 @@ describe('promtool', () => {
   const ill: Record<string, Record<string, string | null>> = {
     RoomgateDown: { [on('up')]: '0x80', [on('roomgate_queue_jobs_waiting')]: null },
     RoomgateDatabaseUnread: { [on('roomgate_queue_jobs_waiting')]: null },
+    RoomgateWritesRefused: { [on('roomgate_writes_refused_total', 'cause="DiskFull"')]: '0x74 1x5' },
     RoomgateErrors: { [request('count', 'status="503"')]: '0+20x80' },
     RoomgateSlow: { [request('bucket', 'status="200",le="0.5"')]: '0+500x80' },
     RoomgateProcessBusy: { [on('nodejs_eventloop_lag_p99_seconds')]: '0.4x80' },

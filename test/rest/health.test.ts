@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
+import { sql } from 'kysely';
 import type { Config } from '../../src/config.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { NotAuthenticated, NotFound } from '../../src/errors.ts';
@@ -46,6 +47,9 @@ async function startHallway(context: Context, health: Partial<Health>, lines: st
 }
 
 const silent = openLog('silent');
+/** A statement that fails as PostgreSQL's own do. */
+const refuse = (condition: string) =>
+  sql.raw(`do $$ begin raise exception 'could not extend file' using errcode = '${condition}'; end $$`);
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let context: Context & { close(): Promise<void> };
 let hallway: Awaited<ReturnType<typeof startHallway>>;
@@ -134,6 +138,7 @@ describe('GET /readyz', () => {
           Pepper: 'Healthy',
           Notifications: 'Healthy',
           Worker: 'Healthy',
+          Writes: 'Healthy',
         },
       },
     });
@@ -143,6 +148,24 @@ describe('GET /readyz', () => {
     working = false;
     expect(await getReady()).toMatchObject({ status: 503, body: { Checks: { Worker: 'Unhealthy' } } });
     working = true;
+  });
+
+  test('200, but Degraded, while PostgreSQL refuses writes; whatever else is wrong comes first', async () => {
+    const refused = await openContext({ DatabaseUrl: database.url } as Config, silent);
+    (await refused.notifications.subscribe('test')).close();
+    let isStopping = false;
+    const { url, stop } = await startHallway(refused, { stopping: () => isStopping });
+    const read = async () => {
+      const answer = await fetch(`${url}/readyz`);
+      return { status: answer.status, body: await answer.json() };
+    };
+    expect(await read()).toMatchObject({ status: 200, body: { Status: 'Healthy', Checks: { Writes: 'Healthy' } } });
+    await expect(refuse('disk_full').execute(refused.db)).rejects.toMatchObject({ code: '53100' });
+    expect(await read()).toMatchObject({ status: 200, body: { Status: 'Degraded', Checks: { Writes: 'Degraded' } } });
+    isStopping = true;
+    expect(await read()).toMatchObject({ status: 503, body: { Status: 'Stopping' } });
+    await stop();
+    await refused.close();
   });
 
   test('503 while the process stops', async () => {

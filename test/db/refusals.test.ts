@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { openRefusals, type Refusals } from '../../src/db/refusals.ts';
+import { openLog } from '../../src/log.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+import { startService } from '../_util/service.ts';
+
+const minute = 60_000;
+const lines: { level: string; msg: string; remedy: string }[] = [];
+const log = openLog('warn', { write: (line) => void lines.push(JSON.parse(line)) });
+let ticks = 0;
+let refusals: Refusals;
+let db: Database;
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  refusals = openRefusals(log, () => ticks);
+  db = openDatabase(database.url, { max: 2, log, refusals, statementTimeout: 5_000 });
+});
+
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+/** Fails as a write does then. */
+const fail = (condition: string) =>
+  sql
+    .raw(`do $$ begin raise exception 'no' using errcode = '${condition}'; end $$`)
+    .execute(db)
+    .catch(() => {});
+
+test('what is refused is counted by its cause, and nothing else is', async () => {
+  await fail('unique_violation');
+  await sql`select`.execute(db);
+  expect([refusals.counts, refusals.isRecent()]).toEqual([{ DiskFull: 0, ReadOnly: 0 }, false]);
+  await fail('disk_full');
+  await db
+    .transaction()
+    .setAccessMode('read only')
+    .execute((trx) => sql`create table t ()`.execute(trx))
+    .catch(() => {});
+  expect([refusals.counts, refusals.isRecent()]).toEqual([{ DiskFull: 1, ReadOnly: 1 }, true]);
+});
+
+test('it is recent for a minute', async () => {
+  ticks += minute - 1;
+  expect(refusals.isRecent()).toBe(true);
+  ticks += 1;
+  expect(refusals.isRecent()).toBe(false);
+});
+
+test('the log warns at the first one, and then once a minute at most, with the remedy', async () => {
+  lines.length = 0;
+  await fail('disk_full');
+  await fail('disk_full');
+  ticks += minute;
+  await fail('read_only_sql_transaction');
+  expect(lines.map(({ level, msg, remedy }) => [level, msg, remedy.slice(0, 9)])).toEqual([
+    ['warn', 'PostgreSQL refuses writes: its disk is full', 'Make room'],
+    ['warn', 'PostgreSQL refuses writes: it is read-only', 'Name the '],
+  ]);
+});
+
+test('a server counts what any of its pools is refused, from 0 on', async () => {
+  const service = await startService();
+  const read = async () => {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    return [...text.matchAll(/^roomgate_writes_refused_total\{cause="(\w+)"\} (\d+)$/gm)].map(([, ...found]) => found);
+  };
+  try {
+    expect(await read()).toEqual([
+      ['DiskFull', '0'],
+      ['ReadOnly', '0'],
+    ]);
+    const { db: requests, uploads, inbox } = service.context;
+    for (const pool of [requests, uploads, inbox])
+      await sql`do $$ begin raise disk_full; end $$`.execute(pool).catch(() => {});
+    expect(service.context.refusals.counts).toEqual({ DiskFull: 3, ReadOnly: 0 });
+  } finally {
+    await service.stop();
+  }
+});
