@@ -147,7 +147,7 @@ export const routes: Route[] = [
       Scope: scope,
       ConflictHandling: wire.conflictHandling.default('Fail').meta({
         description:
-          'If `Scope` includes several: with Skip, bookings that would have conflicts stay as they are; with Fail, a conflict prevents the whole change.',
+          'If `Scope` includes several: with Skip, those that would have conflicts stay as they are; with Fail, a conflict prevents the whole change. A booking that would lie outside of the opening hours always prevents it.',
       }),
     }),
     body: { schema: wire.bookingChanges, example: examples.bookingChanges },

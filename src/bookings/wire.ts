@@ -190,7 +190,7 @@ export const newBooking = z
       .default(null),
     ConflictHandling: conflictHandling.default('Fail').meta({
       description:
-        'For a series: with Skip, bookings with conflicts or outside of the opening hours are left out; with Fail, none is created then.',
+        'For a series: with Skip, bookings with conflicts, or outside of the opening hours if these apply to the caller, are left out; with Fail, none is created then.',
     }),
   })
   .meta({ id: 'NewBooking', description: 'A booking or a series to create.' });

@@ -20,7 +20,7 @@ export type ConflictHandling =
 
 /** A booking or a series to create. */
 export type CreateBookingInput = {
-  /** For a series: with Skip, bookings with conflicts or outside of the opening hours are left out; with Fail, none is created then. */
+  /** For a series: with Skip, bookings with conflicts, or outside of the opening hours if these apply to the caller, are left out; with Fail, none is created then. */
   conflictHandling?: ConflictHandling | null | undefined;
   /** The description. */
   description?: string | null | undefined;
