@@ -225,12 +225,12 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, and texts turn nothing. Text, rows
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, texts turn nothing, and zones have names. Text, rows
     // and headings of timetable files are read by one file each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
-      '^src/web/(sign-in\\.js|(ink|turns)\\.ts)$',
-      '^src/(displays/state|timetable-files/(cells|headings|text))\\.ts$',
+      '^src/web/(sign-in\\.js|(ink|turns|zone-names)\\.ts)$',
+      '^src/(displays/state|time/twofold|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {
       name: 'no-index',

@@ -7,7 +7,7 @@ import ical, {
   ICalEventTransparency,
 } from 'ical-generator';
 import { type Booking, isActive } from '../bookings/service.ts';
-import { zoneFor } from '../time/zones.ts';
+import { clockTimeOf, localDateOf } from '../time/zones.ts';
 
 const refreshSeconds = 15 * 60;
 
@@ -28,10 +28,8 @@ const listed = (name: string, values: readonly string[] | null) =>
 
 /** A time span in the zone, in German. The end has no date, as lessons end on the day on which they begin. */
 function spanText(start: Date, end: Date, timeZone: string): string {
-  const { wallOf } = zoneFor(timeZone);
-  const [from, to] = [start, end].map((at) => new Date(wallOf(at.getTime())).toISOString());
-  const [year, month, day] = from!.slice(0, 10).split('-');
-  return `${day}.${month}.${year}, ${from!.slice(11, 16)}–${to!.slice(11, 16)}`;
+  const [year, month, day] = localDateOf(start, timeZone).split('-');
+  return `${day}.${month}.${year}, ${clockTimeOf(start, timeZone)}–${clockTimeOf(end, timeZone)}`;
 }
 
 /** How a lesson differs from the first plan: in words, and the planned values. */

@@ -9,7 +9,7 @@ import type { Turn } from '../flow/turns.ts';
 import type { Connector, Invitation } from '../mail-servers/service.ts';
 import { markCalendars } from '../mail-subscriptions/service.ts';
 import { hour, minute } from '../time/durations.ts';
-import { zoneFor } from '../time/zones.ts';
+import { clockTimeOf, localDateOf } from '../time/zones.ts';
 import {
   type Claim,
   claim,
@@ -31,9 +31,8 @@ const [changedMs, refusedMs] = [5 * minute, hour];
 
 /** Names the room and when it is taken, but not what takes it, as that may be private. */
 function commentOf({ resource, start, end }: Claim, timeZone: string): string {
-  const { wallOf } = zoneFor(timeZone);
-  const [from, to] = [start, end].map((at) => new Date(wallOf(at.getTime())).toISOString().slice(0, 16).split('T'));
-  const [[day, begin], [lastDay, finish]] = [from as [string, string], to as [string, string]];
+  const [day, lastDay] = [localDateOf(start, timeZone), localDateOf(end, timeZone)];
+  const [begin, finish] = [clockTimeOf(start, timeZone), clockTimeOf(end, timeZone)];
   const times = `${day} ${begin} – ${lastDay === day ? '' : `${lastDay} `}${finish} (${timeZone})`;
   return `${resource} ist schon belegt: ${times}.\n${resource} is already taken: ${times}.`;
 }

@@ -1,6 +1,7 @@
 /** Time zones by name. Local times are computed by Node.js alone, with the rules of its ICU (docs/time-zones.md). */
 import { LRUCache } from 'lru-cache';
 import { dateText, dayLength, dayOf, dayOfWall, readDate, type Wall } from './days.ts';
+import { distanceText, isShownTwice } from './twofold.ts';
 import { fixedZone, makeZone, type Stretch, utc, type Zone } from './zone.ts';
 
 /** Offsets are found for blocks of this many milliseconds. */
@@ -114,6 +115,14 @@ export const currentNameOf = (name: string): string =>
 /** The local date at an instant in a stored zone. */
 export const localDateOf = (instant: Date, stored: string): string =>
   dateText(dayOfWall(zoneFor(stored).wallOf(instant.getTime())));
+
+/** The clock time at an instant in a stored zone: 02:30. Where the clocks show it twice it says which of both: 02:30 (UTC+2). */
+export function clockTimeOf(instant: Date, stored: string): string {
+  const { offsetAt } = zoneFor(stored);
+  const [at, offset] = [instant.getTime(), offsetAt(instant.getTime())];
+  const time = new Date(at + offset).toISOString().slice(11, 16);
+  return isShownTwice(offsetAt, at) ? `${time} (${distanceText(offset)})` : time;
+}
 
 /** The first instant of a local date, also where the clocks skip its midnight. @throws RangeError for text that is no date */
 export const startOfDate = (date: string, stored: string): Date =>

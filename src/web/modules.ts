@@ -13,11 +13,13 @@ const conditions = new Set(['browser', 'import', 'default']);
 
 /** Modules that several pages share. */
 const shared = [
+  'time/twofold.ts',
   'timetable-files/cells.ts',
   'timetable-files/headings.ts',
   'timetable-files/text.ts',
   'web/ink.ts',
   'web/turns.ts',
+  'web/zone-names.ts',
 ];
 
 /** Media types by file extension, as Express writes them. */

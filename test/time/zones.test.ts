@@ -3,7 +3,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { addDays, dayLength, dayOf, readDate, readWall, weekOf } from '../../src/time/days.ts';
-import { findZone, isTimeZone, localDateOf, startOfDate, zoneFor } from '../../src/time/zones.ts';
+import { clockTimeOf, findZone, isTimeZone, localDateOf, startOfDate, zoneFor } from '../../src/time/zones.ts';
 
 const names = Intl.supportedValuesOf('timeZone');
 const dateOf = (at: Temporal.ZonedDateTime) => at.toPlainDate().toString();
@@ -121,4 +121,32 @@ test('weeks from Monday are those of ISO 8601', () => {
       expect(weekOf(day, 1)).toMatchObject({ year: date.yearOfWeek, week: date.weekOfYear });
     }),
   );
+});
+
+test.each([
+  'Europe/Berlin',
+  'Australia/Lord_Howe',
+  'Asia/Beirut',
+  'America/Havana',
+  'Africa/Casablanca',
+  'America/St_Johns',
+])('in %s a clock time says how far it is from UTC if the clocks show it twice, and only then', (name) => {
+  let twice = 0;
+  for (const change of changesOf(name, Date.UTC(2024, 0), Date.UTC(2030, 0)))
+    for (const minutes of [-61, -60, -31, -30, -1, 0, 29, 30, 59, 60]) {
+      const at = zoned(change.epochMilliseconds + minutes * 60_000, name);
+      const [one, other] = (['earlier', 'later'] as const).map((disambiguation) =>
+        at.toPlainDateTime().toZonedDateTime(name, { disambiguation }),
+      );
+      const time = at.toPlainTime().toString().slice(0, 5);
+      const said = clockTimeOf(new Date(at.epochMilliseconds), name);
+      if (one!.equals(other!)) expect(said).toBe(time);
+      else {
+        twice++;
+        const [, sign, hours, rest] = /^([+-])(\d\d):(\d\d)/.exec(at.offset) ?? [];
+        const distance = `UTC${sign === '-' ? '−' : '+'}${Number(hours)}${rest === '00' ? '' : `:${rest}`}`;
+        expect(said).toBe(`${time} (${distance})`);
+      }
+    }
+  expect(twice).toBeGreaterThan(10);
 });

@@ -2,7 +2,16 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { RoomStatus } from '../../src/displays/state.ts';
 import { problemKinds } from '../../src/problems/stored.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
-import { clockTime, instantOf, isNight, localDay, makeClock, pushSlackMs } from '../../src/web/display/clock.ts';
+import {
+  clockTime,
+  instantOf,
+  isNight,
+  localDay,
+  makeClock,
+  pushSlackMs,
+  withNames,
+  type ZoneOffsets,
+} from '../../src/web/display/clock.ts';
 import { dayBar } from '../../src/web/display/day-bar.ts';
 import { findFree } from '../../src/web/display/elsewhere.ts';
 import { english } from '../../src/web/display/english.ts';
@@ -66,6 +75,7 @@ function roomOf(slots: ShownSlot[], more: Partial<ShownRoom> = {}): ShownRoom {
     asOf: noon,
     staleAfterSeconds: 90,
     trustUntil: noon + 15 * minute,
+    timeZone: 'Europe/Berlin',
     zoneOffsets: offsets,
     isActive: true,
     slots,
@@ -159,11 +169,53 @@ describe('the clock', () => {
   });
 
   test('reads the offsets of the server, also where the clocks go back', () => {
-    expect(clockTime(offsets, Date.parse('2026-10-25T00:59:00Z'))).toBe('02:59');
-    expect(clockTime(offsets, Date.parse('2026-10-25T01:00:00Z'))).toBe('02:00');
+    expect(clockTime(offsets, Date.parse('2026-10-24T23:59:00Z'))).toBe('01:59');
+    expect(clockTime(offsets, Date.parse('2026-10-25T02:00:00Z'))).toBe('03:00');
     const sunday = localDay(offsets, Date.parse('2026-10-25T12:00:00Z'));
     expect(new Date(instantOf(offsets, sunday, 0)).toISOString()).toBe('2026-10-24T22:00:00.000Z');
     expect(new Date(instantOf(offsets, sunday + 1, 0)).toISOString()).toBe('2026-10-25T23:00:00.000Z');
+  });
+
+  /** The clock times at instants of a UTC day, with an ordinary space. */
+  const times = (parts: ZoneOffsets, day: string, ...at: string[]) =>
+    at.map((time) => clockTime(parts, Date.parse(`${day}T${time}:00Z`)).replace('\u00a0', ' '));
+
+  test('names the zone where its clocks show a time twice, and nowhere else', () => {
+    const shown = (language: Language, zone = 'Europe/Berlin') =>
+      times(withNames(language, zone, offsets), '2026-10-25', '23:59', '00:00', '00:59', '01:00', '01:59', '02:00');
+    expect(shown('de')).toEqual(['00:59', '02:00 MESZ', '02:59 MESZ', '02:00 MEZ', '02:59 MEZ', '03:00']);
+    expect(shown('en')).toEqual(['00:59', '02:00 CEST', '02:59 CEST', '02:00 CET', '02:59 CET', '03:00']);
+    const night = { start: Date.parse('2026-10-25T00:00:00Z'), end: Date.parse('2026-10-25T01:00:00Z') };
+    expect(timesLine(texts.de, withNames('de', 'Europe/Berlin', offsets), night, night.start)).toBe(
+      '02:00\u00a0MESZ–02:00\u00a0MEZ',
+    );
+  });
+
+  test('shows no time twice where the clocks go forward, nor in a zone without summer time', () => {
+    const forward = [
+      { from: Date.parse('2027-03-27T23:00:00Z'), offsetMinutes: 60 },
+      { from: Date.parse('2027-03-28T01:00:00Z'), offsetMinutes: 120 },
+    ];
+    const named = withNames('de', 'Europe/Berlin', forward);
+    expect(times(named, '2027-03-28', '00:59', '01:00', '02:00')).toEqual(['01:59', '03:00', '04:00']);
+    const tokyo = [{ from: Date.parse('2026-10-01T00:00:00Z'), offsetMinutes: 540 }];
+    expect(withNames('de', 'Asia/Tokyo', tokyo)).toBe(tokyo);
+  });
+
+  test('says how far the zone is from UTC where the device knows of no change', () => {
+    // Lord Howe goes back by half an hour.
+    const lordHowe = [
+      { from: Date.parse('2027-04-02T13:00:00Z'), offsetMinutes: 660 },
+      { from: Date.parse('2027-04-03T15:00:00Z'), offsetMinutes: 630 },
+    ];
+    const shown = ['01:29', '01:30 UTC+11', '01:30 UTC+10:30', '02:00'];
+    for (const zone of ['Asia/Tokyo', 'Nowhere/Land'])
+      expect(times(withNames('en', zone, lordHowe), '2027-04-03', '14:29', '14:30', '15:00', '15:30')).toEqual(shown);
+    const west = [
+      { from: Date.parse('2026-10-31T00:00:00Z'), offsetMinutes: -150 },
+      { from: Date.parse('2026-11-01T02:30:00Z'), offsetMinutes: -210 },
+    ];
+    expect(times(west, '2026-11-01', '02:00', '03:00')).toEqual(['23:30 UTC−2:30', '23:30 UTC−3:30']);
   });
 
   test('is at night from 20:00 until 06:30 of the room', () => {
@@ -491,6 +543,7 @@ const sentSnapshot = JSON.stringify({
   asOf: '2026-11-20T11:00:00Z',
   staleAfterSeconds: 90,
   trustUntil: '2026-11-20T11:15:00Z',
+  timeZone: 'Europe/Berlin',
   zoneOffsets: [],
   schedule: [],
   open: [],

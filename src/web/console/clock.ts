@@ -1,4 +1,6 @@
 /** Local clock times of the rooms' zones, which need not be the browser's. */
+import { isShownTwice } from '../../time/twofold.ts';
+import { named, zoneName } from '../zone-names.ts';
 import { locale } from './look.ts';
 
 export const minute = 60_000;
@@ -62,11 +64,33 @@ export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day
 export const isDay = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Minutes since midnight as 09:30. */
-export const clockText = (minutes: number): string =>
-  `${String(Math.floor(minutes / 60) % 24).padStart(2, '0')}:${String(Math.floor(minutes % 60)).padStart(2, '0')}`;
+const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
 
-export const timeText = (timeZone: string, at: number): string => clockText(minutesAt(timeZone, at));
+/** Minutes since some midnight, which may be that of a later day, as 09:30. */
+export function clockText(minutes: number): string {
+  const ofDay = ((minutes % dayMinutes) + dayMinutes) % dayMinutes;
+  return `${two(ofDay / 60)}:${two(ofDay % 60)}`;
+}
+
+const changes = new Map<string, boolean>();
+
+/** Whether the clocks of a zone change on about that day: computed once, as a page shows thousands of times. */
+function isNearChange(timeZone: string, at: number): boolean {
+  const day = Math.floor(at / (dayMinutes * minute));
+  const key = `${timeZone} ${day}`;
+  let known = changes.get(key);
+  if (known === undefined) {
+    const [before, after] = [(day - 1) * dayMinutes * minute, (day + 2) * dayMinutes * minute];
+    changes.set(key, (known = offsetAt(timeZone, before) !== offsetAt(timeZone, after)));
+  }
+  return known;
+}
+
+/** The clock time of an instant, with the name of the zone where its clocks show the time twice. @param time as its clocks show it */
+export const timeText = (timeZone: string, at: number, time = clockText(minutesAt(timeZone, at))): string =>
+  isNearChange(timeZone, at) && isShownTwice((other) => offsetAt(timeZone, other) * minute, at)
+    ? named(time, zoneText(timeZone, at))
+    : time;
 
 /** A local date for people. */
 export const dayText = (day: string, style: 'full' | 'medium' | 'short' = 'full'): string =>
@@ -95,15 +119,13 @@ export const withLocalTimes = (timeZone: string, text: string): string =>
   );
 
 /** The short name of a zone at an instant: MEZ. */
-export const zoneText = (timeZone: string, at: number): string =>
-  format(locale.value, { timeZone, hour: '2-digit', timeZoneName: 'short' })
-    .formatToParts(at)
-    .find(({ type }) => type === 'timeZoneName')?.value ?? timeZone;
+export const zoneText = (timeZone: string, at: number): string => zoneName(locale.value, timeZone, at);
 
 export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The value of an input of type datetime-local, in the zone. */
-export const toInput = (timeZone: string, at: number): string => `${dayAt(timeZone, at)}T${timeText(timeZone, at)}`;
+export const toInput = (timeZone: string, at: number): string =>
+  `${dayAt(timeZone, at)}T${clockText(minutesAt(timeZone, at))}`;
 export const fromInput = (timeZone: string, text: string): number =>
   instantOf(timeZone, text.slice(0, 10), Number(text.slice(11, 13)) * 60 + Number(text.slice(14, 16)));
 

@@ -1,7 +1,9 @@
 /**
- * The room's time, independent of the device's clock and zone rules. Instants are milliseconds since 1970, ticks are
- * milliseconds that only go forward.
+ * The room's time, independent of the device's clock and zone rules, of which only the names of zones are taken. Instants are
+ * milliseconds since 1970, ticks are milliseconds that only go forward.
  */
+import { distanceText, isShownTwice } from '../../time/twofold.ts';
+import { named, zoneName } from '../zone-names.ts';
 
 export type Clock = {
   /** Undefined until the time of the server is known. */
@@ -29,17 +31,33 @@ export function makeClock(ticks: () => number): Clock {
   };
 }
 
-export type ZoneOffsets = readonly { from: number; offsetMinutes: number }[];
+/** Each counts from an instant on. `name`: what the zone is called then. */
+export type ZoneOffsets = readonly { from: number; offsetMinutes: number; name?: string }[];
 
 /** A local date and time, read with the UTC methods of this Date. */
 export function localTime(offsets: ZoneOffsets, instant: number): Date {
   return new Date(instant + offsetAt(offsets, instant));
 }
 
-function offsetAt(offsets: ZoneOffsets, instant: number): number {
-  let minutes = offsets[0]?.offsetMinutes ?? 0;
-  for (const { from, offsetMinutes } of offsets) if (from <= instant) minutes = offsetMinutes;
-  return minutes * 60_000;
+function partAt(offsets: ZoneOffsets, instant: number): ZoneOffsets[number] {
+  let part = offsets[0] ?? { from: 0, offsetMinutes: 0 };
+  for (const one of offsets) if (one.from <= instant) part = one;
+  return part;
+}
+
+const offsetAt = (offsets: ZoneOffsets, instant: number): number => partAt(offsets, instant).offsetMinutes * 60_000;
+
+/** With the names of the zone, unless the rules of this device know of no change there. */
+export function withNames(language: string, timeZone: string, offsets: ZoneOffsets): ZoneOffsets {
+  // On most days no name is needed.
+  if (offsets.length < 2) return offsets;
+  try {
+    const parts = offsets.map((part) => ({ ...part, name: zoneName(language, timeZone, part.from) }));
+    return parts.some(({ name }, at) => name === parts[at - 1]?.name) ? offsets : parts;
+  } catch {
+    // It does not know the zone.
+    return offsets;
+  }
 }
 
 const day = 86_400_000;
@@ -57,9 +75,12 @@ export function instantOf(offsets: ZoneOffsets, localDay: number, minutes: numbe
 
 const two = (n: number) => String(n).padStart(2, '0');
 
+/** With the name of the zone where its clocks show the time twice. */
 export function clockTime(offsets: ZoneOffsets, instant: number): string {
   const local = localTime(offsets, instant);
-  return `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;
+  const time = `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;
+  if (offsets.length < 2 || !isShownTwice((at) => offsetAt(offsets, at), instant)) return time;
+  return named(time, partAt(offsets, instant).name ?? distanceText(offsetAt(offsets, instant)));
 }
 
 /** Whether the room's clock says that it is dark: from 20:00 until 06:30. */

@@ -1,6 +1,7 @@
 /** The GraphQL documents, and their answers as the page uses them: instants are milliseconds since 1970. */
 import type { PlannedSlot, Schedule } from '../../displays/state.ts';
 import { inPlace } from '../turns.ts';
+import type { ZoneOffsets } from './clock.ts';
 
 export type ShownSlot = PlannedSlot & { bookingId: string };
 
@@ -10,7 +11,8 @@ export type ShownRoom = Schedule<ShownSlot> & {
   asOf: number;
   staleAfterSeconds: number;
   trustUntil: number;
-  zoneOffsets: { from: number; offsetMinutes: number }[];
+  timeZone: string;
+  zoneOffsets: ZoneOffsets;
   resource: {
     id: string;
     name: string;
@@ -30,7 +32,7 @@ export type ReceivedFrame =
   | ({ kind: 'ended' } & ReceivedEnd);
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
-zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity equipment active }
+timeZone zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity equipment active }
 schedule { bookingId version kind occupies isTentative isRequested from to start end subject organizer classes teachers
 checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore startNow endNow teachersBefore } }
 open { start end } end }`;

@@ -1,5 +1,5 @@
 /** Keeps what is known of a room, or of all rooms of a location, up to date. */
-import { type Clock, makeClock } from './clock.ts';
+import { type Clock, makeClock, withNames } from './clock.ts';
 import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';
 import { make } from './dom.ts';
 import { documents, type ReceivedFrame, type ShownRoom } from './frames.ts';
@@ -103,13 +103,14 @@ export function startWatch(watching: Watching): Watch {
     const { rooms } = watch;
     if (first && kind === 'board') dropUnsent();
     if (frame.kind === 'snapshot') {
-      const { id, locationId } = frame.snapshot.resource;
+      const { resource, timeZone, zoneOffsets } = frame.snapshot;
+      const { id, locationId } = resource;
       if (kind === 'board' && locationId !== `location_${session.id}`) {
         rooms.delete(id);
         return true;
       }
       sent.add(id);
-      rooms.set(id, frame.snapshot);
+      rooms.set(id, { ...frame.snapshot, zoneOffsets: withNames(session.language, timeZone, zoneOffsets) });
       return true;
     }
     if (frame.kind === 'ended') return true;

@@ -4,7 +4,7 @@
  */
 import { useState } from 'preact/hooks';
 import { ask, type Refusal } from '../client.ts';
-import { clockText, minutesAt, ownZone } from '../clock.ts';
+import { ownZone, timeText } from '../clock.ts';
 import { type AuditSubject, LatestActDocument, type LatestActQuery } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { submit } from '../parts/field.ts';
@@ -93,7 +93,7 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
 export function StaleBox({ stale: { act, isGone }, names = [] }: { stale: Stale; names?: readonly Named[] }) {
   if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
   const who = act?.person?.displayName ?? t().somebody;
-  const when = act ? clockText(minutesAt(ownZone, Date.parse(act.at))) : '';
+  const when = act ? timeText(ownZone, Date.parse(act.at)) : '';
   // The audit has the names of REST. It has a list as one text, which nobody would read.
   const labelOf = (member: string) => t().members[`${member[0]?.toLowerCase()}${member.slice(1)}`];
   const changes = (act?.changes ?? []).filter(({ member }) => labelOf(member));

@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { lostSince } from '../client.ts';
-import { clockText, minutesAt, ownZone } from '../clock.ts';
+import { ownZone, timeText } from '../clock.ts';
 import { tryNow } from '../live.ts';
 import { t } from '../texts/shell.ts';
 import { html } from './html.ts';
@@ -33,7 +33,7 @@ export function Connection() {
   // The status element always exists: screen readers announce only changes within it.
   return html`
     <div id="connection" ref=${self} class=${isLost ? (isAbove ? 'above' : '') : 'unseen'}>
-      <span role="status">${isLost ? t().offline(clockText(minutesAt(ownZone, since))) : wasLost && t().online}</span>
+      <span role="status">${isLost ? t().offline(timeText(ownZone, since)) : wasLost && t().online}</span>
       ${isLost && html`<button type="button" onClick=${tryNow}>${t().again}</button>`}
     </div>
   `;

@@ -1,7 +1,7 @@
 /** The details of a booking, and what can be done with it. */
 import { useState } from 'preact/hooks';
 import { ask } from '../client.ts';
-import { ownZone, rangeIn, timeText } from '../clock.ts';
+import { offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import { BookingDetailsDocument, type BookingDetailsQuery, type Scope } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -31,7 +31,7 @@ type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
 /** @param read the members that are not updated live */
 function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
   const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceName } = booking;
-  const elsewhere = timeText(timeZone, Date.parse(start)) !== timeText(ownZone, Date.parse(start));
+  const elsewhere = offsetAt(timeZone, Date.parse(start)) !== offsetAt(ownZone, Date.parse(start));
   const state = [
     t().kinds[kind],
     t().statuses[status],

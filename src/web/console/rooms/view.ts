@@ -1,5 +1,5 @@
 /** The content of a room's row: its bookings in lanes, its free times, and when it is closed. */
-import { clockText, dayMinutes, makeRuler } from '../clock.ts';
+import { clockText, dayMinutes, makeRuler, timeText } from '../clock.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, layInLanes, type Scale, type Span, shownSpans, subtract } from './geometry.ts';
 import { type Booking, type Room, type Store, spanOf } from './store.ts';
@@ -67,11 +67,14 @@ export function closedBackground(room: Room, store: Store, scale: Scale): string
   return `linear-gradient(to right, ${stops.join(', ')})`;
 }
 
-export const rangeText = ({ start, end }: Span): string =>
-  `${clockText(start % dayMinutes)}–${clockText(end % dayMinutes)}`;
+export const rangeText = ({ start, end }: Span): string => `${clockText(start)}–${clockText(end)}`;
 
 /** The times by the clock. */
-export const timesOf = ({ start, end, until = end }: Stop): string => rangeText({ start, end: until });
+export function timesOf({ start, end, until = end, booking }: Stop): string {
+  if (!booking) return rangeText({ start, end });
+  const at = (minutes: number, instant: string) => timeText(booking.timeZone, Date.parse(instant), clockText(minutes));
+  return `${at(start, booking.start)}–${at(until, booking.end)}`;
+}
 
 export function subjectOf({ subject, lessonSummary }: Booking): string {
   return subject ?? lessonSummary?.subject ?? t().noSubject;
@@ -84,7 +87,7 @@ export const statusText = ({ status, lessonSummary, leaving }: Booking): string 
 
 export function stopText(stop: Stop): string {
   const { booking } = stop;
-  if (!booking) return t().free(clockText(stop.start % dayMinutes), clockText(stop.end % dayMinutes));
+  if (!booking) return t().free(clockText(stop.start), clockText(stop.end));
   const state = [detailOf(booking), statusText(booking)];
   return [timesOf(stop), subjectOf(booking), ...state].filter(Boolean).join(', ');
 }
