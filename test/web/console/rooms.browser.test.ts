@@ -452,6 +452,71 @@ describeInBrowser('The screen of rooms', () => {
     await own.close();
   });
 
+  test('an Admin is told that the room is closed, and books all the same', async () => {
+    const { mandatorId, locationId, resources } = service.tenant;
+    const closed = { mandator_id: mandatorId, location_id: locationId, resource_id: resources[21]?.id as number };
+    await service.context.db
+      .insertInto('opening_exception')
+      .values({ ...closed, from_date: after(1), to_date: after(2), closed: true, periods: '[]' })
+      .execute();
+    await mine.open(`?screen=rooms&day=${day}`);
+    await button(/^Book …/).click();
+    const form = mine.page.getByRole('dialog', { name: 'Book a room' });
+    const hint = form.getByText(/Admins may book all the same\.$/);
+    const says = (text: string) => form.getByText(text).waitFor();
+    await form.getByLabel('Title').fill('Inventory');
+    await form.getByLabel('Room', { exact: true }).selectOption({ label: 'R122 · Campus' });
+    await form.getByLabel('Date', { exact: true }).fill(day);
+    await form.getByLabel('From', { exact: true }).fill('20:30');
+    await form.getByLabel('To', { exact: true }).fill('21:30');
+    await says('The room is not open then, on this day only 07:00–21:00. Admins may book all the same.');
+    await seen('the form of a booking outside of the hours');
+    await form.getByLabel('To', { exact: true }).fill('21:00');
+    await hint.waitFor({ state: 'detached' });
+    await form.getByLabel('Date', { exact: true }).fill(after(1));
+    await says('The room is closed on this day. Admins may book all the same.');
+    await form.getByLabel(/^Block/).check();
+    await hint.waitFor({ state: 'detached' });
+    await form.getByLabel(/^Block/).uncheck();
+    await form.getByLabel('Date', { exact: true }).fill(day);
+    await form.getByLabel('Repeat').selectOption('daily');
+    await form.getByLabel('Last day of the series').fill(after(3));
+    await form
+      .getByText(/^On 2 of 4 dates the room is not open \(.+; .+\)\. Admins may book all the same\.$/)
+      .waitFor();
+    await button('Book').click();
+    await mine.page.getByText('4 bookings made.').first().waitFor();
+    await booking(2, ['18:45', '19:45'], { Subject: 'Vigil' });
+    await cell(/^Vigil 19:45–20:45/).focus();
+    await press('Alt+ArrowRight', 'Alt+ArrowRight');
+    await mine.page
+      .getByText(/^Moved: R103, .*19:45–21:15\. The room is not open then\.$/)
+      .first()
+      .waitFor();
+  });
+
+  test('a time that the clocks show twice carries the name of its zone', async () => {
+    const calls = `import(new URL('clock.ts', document.querySelector('script[src]').src)).then((clock) => {
+      const times = (zone, ...at) => at.map((each) => clock.timeText(zone, Date.parse(each)).replace('\\u00a0', ' '));
+      return {
+        berlin: times('Europe/Berlin', '2026-10-24T23:59Z', '2026-10-25T00:00Z', '2026-10-25T01:00Z', '2026-10-25T02:00Z'),
+        newYork: times('America/New_York', '2026-11-01T05:30Z', '2026-11-01T06:30Z'),
+        forward: times('Europe/Berlin', '2027-03-28T00:59Z', '2027-03-28T01:00Z'),
+        range: clock.rangeIn('Europe/Berlin', '2026-10-25T00:00:00Z', '2026-10-25T01:00:00Z').split(', ').at(-1),
+        input: clock.toInput('Europe/Berlin', Date.parse('2026-10-25T00:30Z')),
+        before: clock.clockText(-30),
+      };
+    })`;
+    expect(await mine.page.evaluate(calls)).toEqual({
+      berlin: ['01:59', '02:00 CEST', '02:00 CET', '03:00'],
+      newYork: ['01:30 EDT', '01:30 EST'],
+      forward: ['01:59', '03:00'],
+      range: '02:00\u00a0CEST–02:00\u00a0CET',
+      input: '2026-10-25T02:30',
+      before: '23:30',
+    });
+  });
+
   test('a block of several days is made, and keeps its days when its title is changed', async () => {
     const block = async () => {
       const { Items } = await send('GET', `/bookings?From=${after(20)}T00:00:00Z&To=${after(25)}T00:00:00Z`, null);
@@ -753,8 +818,8 @@ describeInBrowser('The screen of rooms', () => {
       lanes: geometry.layInLanes([[0, 4], [1, 2], [2, 3], [5, 6]].map(([start, end]) => ({ start, end }))).map(({ lane, lanes }) => [lane, lanes]),
       words: ['FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;COUNT=4', 'FREQ=DAILY;UNTIL=20270310', 'FREQ=MONTHLY;BYDAY=-1FR;COUNT=3', 'FREQ=YEARLY;COUNT=2'].map(repeat.sayRule),
       monthly: repeat.ruleOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }),
-      months: repeat.countOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }),
-      biweekly: repeat.countOf({ repeat: 'biweekly', on: [0], day: '2027-02-10', until: '2027-03-01' }),
+      months: repeat.daysOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }).length,
+      biweekly: repeat.daysOf({ repeat: 'biweekly', on: [0], day: '2027-02-10', until: '2027-03-01' }).length,
     }))`;
     expect(await mine.page.evaluate(calls)).toEqual({
       lanes: [

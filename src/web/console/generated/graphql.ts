@@ -1796,6 +1796,16 @@ export type RoomHoursQueryVariables = Exact<{
 
 export type RoomHoursQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', start: string, end: string }> }> } | null };
 
+export type OpenTimesQueryVariables = Exact<{
+  id: string | number;
+  zoneOf: string | number;
+  from: string;
+  to: string;
+}>;
+
+
+export type OpenTimesQuery = { resource: { __typename: 'Resource', openingHours: { __typename: 'ResourceHours', weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', start: string, end: string }> } } | null };
+
 export type NextOpeningQueryVariables = Exact<{
   locationId: string | number;
   from: string;
@@ -5249,6 +5259,21 @@ export const RoomHoursDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RoomHoursQuery, RoomHoursQueryVariables>;
+export const OpenTimesDocument = new TypedDocumentString(`
+    query OpenTimes($id: ID!, $zoneOf: ID!, $from: Date!, $to: Date!) {
+  resource(id: $id) {
+    openingHours(timezoneLocationId: $zoneOf, from: $from, to: $to) {
+      weekly {
+        resourceId
+      }
+      intervals {
+        start
+        end
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<OpenTimesQuery, OpenTimesQueryVariables>;
 export const NextOpeningDocument = new TypedDocumentString(`
     query NextOpening($locationId: ID!, $from: Date!, $to: Date!) {
   openingHours(

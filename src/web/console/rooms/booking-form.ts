@@ -12,6 +12,7 @@ import {
   instantOf,
   isDay,
   minutesAt,
+  offsetAt,
   ownZone,
   rangeIn,
   timeText,
@@ -29,9 +30,10 @@ import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
+import { ClosedHint } from './closed-hint.ts';
 import { ConflictList } from './conflict.ts';
 import { type ForWhom, Organizer } from './organizer.ts';
-import { countOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf, weekdays } from './repeat.ts';
+import { daysOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf, weekdays } from './repeat.ts';
 import { type Booking, instant, type Room, type Store } from './store.ts';
 
 export type Draft = {
@@ -225,7 +227,11 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   }
   const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
-  const isElsewhere = timeText(timeZone, start) !== timeText(ownZone, start);
+  const isElsewhere = offsetAt(timeZone, start) !== offsetAt(ownZone, start);
+  const isTwofold = [start, end].some((at) => timeText(timeZone, at) !== clockText(minutesAt(timeZone, at)));
+  const days = rule && !isShort ? daysOf(choice) : [day];
+  // The server lets Admins book at any time, and says nothing of it.
+  const room = person.value?.role === 'Admin' && !block ? rooms.find(({ id }) => id === roomId) : undefined;
   const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
   const maySkip = (rule !== undefined || scope !== 'This') && !hasSkipped;
   const repeatFields = html`
@@ -239,7 +245,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
         ${weekdays.map((each) => h(Check, { key: each, label: weekdayName(each), checked: on.includes(each) || each === weekdayOf(day), disabled: each === weekdayOf(day), onChange: (checked) => set({ on: checked ? [...on, each] : on.filter((other) => other !== each) }) }))}
       </fieldset>`
     }
-    ${rule && !isShort && html`<p class="hint" role="status">${sayRule(rule)}: ${t().bookings(countOf(choice))}</p>`}
+    ${rule && !isShort && html`<p class="hint" role="status">${sayRule(rule)}: ${t().bookings(days.length)}</p>`}
   `;
   const form = html`
     <form onSubmit=${submit(() => send())}>
@@ -252,6 +258,8 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
         ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to) })}
       </div>
       ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, instant(start), instant(end)))}</p>`}
+      ${isTwofold && !isBackwards && html`<p class="hint">${rangeIn(timeZone, instant(start), instant(end))}</p>`}
+      ${room && !isBackwards && h(ClosedHint, { room, days, start, end })}
       ${timeFault && html`<p class="fault" role="alert">${timeFault}</p>`}
       ${isClosed && rule && !hasSkipped && html`<div class="buttons"><button type="button" onClick=${() => void send(roomId, undefined, true)}>${t().skipClosed}</button></div>`}
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}

@@ -70,8 +70,8 @@ export function sayRule(rule: string): string {
   return [way?.(Number(every), list) ?? t().series, end].filter(Boolean).join(', ');
 }
 
-/** How many bookings the series has, as far as the rule tells. */
-export function countOf(choice: Choice): number {
+/** The days of the bookings of a series, as far as the rule tells; of a single booking its own. */
+export function daysOf(choice: Choice): string[] {
   const { repeat, day, until } = choice;
   const length = Math.min(3660, daysBetween(day, until));
   const chosen = chosenDays(choice);
@@ -86,7 +86,10 @@ export function countOf(choice: Choice): number {
       weekdayOf(date) === weekdayOf(day) &&
       (placeInMonth(day) === 5 ? last(date) : placeInMonth(date) === placeInMonth(day)),
   };
-  let count = 0;
-  for (let ahead = 0; ahead <= length; ahead++) if (fits[repeat](addDays(day, ahead))) count += 1;
-  return count;
+  const found: string[] = [];
+  for (let ahead = 0; ahead <= length; ahead++) {
+    const date = addDays(day, ahead);
+    if (fits[repeat](date)) found.push(date);
+  }
+  return found;
 }

@@ -13,8 +13,10 @@ import {
 } from '../generated/graphql.ts';
 import { sayRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
+import { t as closedText } from '../texts/closed-hint.ts';
 import { t } from '../texts/rooms.ts';
-import type { Booking, Leaving, Store } from './store.ts';
+import { isOpenAt } from './closed-hint.ts';
+import { type Booking, type Leaving, type Store, spanOf } from './store.ts';
 import { subjectOf } from './view.ts';
 
 export type Steps = ReturnType<typeof makeSteps>;
@@ -39,7 +41,8 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
     const undo = canUndo
       ? () => void move(done, { ...done, resourceId: before.resourceId, start: before.start, end: before.end }, false)
       : undefined;
-    toast(t().moved(whatOf(done)), { undo });
+    const isOpen = done.kind === 'Block' || isOpenAt(store.hoursOf(done.resourceId).value, spanOf(done));
+    toast([t().moved(whatOf(done)), isOpen ? '' : closedText().moved].filter(Boolean).join(' '), { undo });
   }
 
   /** Draws bookings as about to go, and asks the server unless somebody undoes it in time. */
