@@ -145,7 +145,8 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
           conflictHandling: t.arg({
             type: conflictHandling,
             defaultValue: 'Fail',
-            description: 'If `scope` includes several: with Skip, those that would have conflicts stay as they are; with Fail, a conflict prevents the whole change. A booking that would lie outside of the opening hours always prevents it.',
+            description:
+              'If `scope` includes several: with Skip, those that would have conflicts stay as they are; with Fail, a conflict prevents the whole change. A booking that would lie outside of the opening hours always prevents it.',
           }),
         },
         description:
