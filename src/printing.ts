@@ -4,15 +4,17 @@
  * (Unicode Standard Annex 9), and those that nobody sees. Joiners stay: Persian words and emoji are spelt with them.
  */
 const disturbing =
-  '\\p{Cc}\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}';
-const inLine = new RegExp(`[${disturbing}]+`, 'gu');
-const inText = new RegExp(`(?!\\n)[${disturbing}]`, 'gu');
+  /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu;
+
+/** Replaces each of these characters, but not the ends of lines. */
+const inEachLine = (text: string, to: (found: string) => string) =>
+  text.replace(disturbing, (found) => found.replace(/[^\n]/gu, to));
 
 /** A text that stays within its line. */
-export const inOneLine = (text: string): string => text.replace(inLine, ' ');
+export const inOneLine = (text: string): string => text.replace(disturbing, ' ');
 
 /** A text of several lines. */
-export const inItsLines = (text: string): string => text.replace(inText, ' ');
+export const inItsLines = (text: string): string => inEachLine(text, () => ' ');
 
 const escaped = (found: string) =>
   found
@@ -22,4 +24,4 @@ const escaped = (found: string) =>
 
 /** JSON of the same value, with these characters as escapes. */
 export const printedJson = (value: unknown, space?: number): string =>
-  JSON.stringify(value, undefined, space).replace(inText, escaped);
+  inEachLine(JSON.stringify(value, undefined, space), escaped);

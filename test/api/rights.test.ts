@@ -17,7 +17,10 @@ import {
   isListType,
   isNonNullType,
   parse,
+  TypeInfo,
   type ValueNode,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import { sql } from 'kysely';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
@@ -374,12 +377,16 @@ for (const document of Object.values<unknown>(generated)) {
           if (field) fill(member.value, field, where);
         }
       };
-      const root = schema.getRootType(operation.operation);
-      for (const { name, arguments: passed = [] } of chosen)
-        for (const { name: of, value } of passed) {
-          const input = root?.getFields()[name.value]?.args.find((one) => one.name === of.value);
-          if (input) fill(value, input, name.value);
-        }
+      const types = new TypeInfo(schema);
+      visit(
+        operation,
+        visitWithTypeInfo(types, {
+          Argument({ value }) {
+            const [input, field] = [types.getArgument(), types.getFieldDef()];
+            if (input && field) fill(value, input, field.name);
+          },
+        }),
+      );
       return await askGraph(asker, query, variables, answers[0] ?? '');
     },
   ]);

@@ -170,7 +170,7 @@ describe('a calendar', () => {
 
   test.each<[string, object, string, readonly ('AwaitingFirstPush' | 'Active' | 'Failed')[], string, RegExp]>([
     [
-      `fault = 'AccessLost', fault_text = E'not\\nyours', read_at = now()`,
+      `fault = 'AccessLost', fault_text = 'not yours', read_at = now()`,
       {},
       '',
       active,

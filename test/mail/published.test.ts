@@ -134,8 +134,8 @@ describe('what is published by mistake changes nothing', () => {
   const whole = ['a@8', 'b@9', 'c@10', 'd@11', 'e@12', 'f@13'];
 
   test.each<[string, string[], RegExp]>([
-    ['nothing', [], /It lacks 6 of the 6 items/],
-    ['less than half', ['a@8', 'b@9'], /It lacks 4 of the 6 items/],
+    ['nothing', [], /It lacks 6 of its previous 6 items/],
+    ['less than half', ['a@8', 'b@9'], /It lacks 4 of its previous 6 items/],
   ])('%s: until an operator takes it as it is', async (_, rest, words) => {
     await read(...whole);
     for (const __ of [1, 2, 3]) {
