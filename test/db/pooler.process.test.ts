@@ -67,7 +67,7 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
       const ran = promisify(execFile)(process.execPath, ['src/main.js', ...args], { cwd: project, env });
       await expect(ran).rejects.toMatchObject({
         code: 78,
-        stderr: expect.stringMatching(/^DatabaseUrl: LISTEN hears/),
+        stderr: expect.stringMatching(/^DatabaseUrl: LISTEN receives nothing/),
       });
     },
   );
