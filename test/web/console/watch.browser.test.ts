@@ -546,7 +546,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await dialog().getByRole('alert').or(dialog().locator('.fault')).first().waitFor();
       await dialog().getByLabel('From where').selectOption('now');
       await dialog().getByRole('button', { name: 'Send' }).press('Enter');
-      await isTold('Board events are sent from there on.');
+      await isTold('Board: events are sent from there on.');
       expect((await stored())?.['Cursor']).toBe(body['NextCursor']);
     });
 
