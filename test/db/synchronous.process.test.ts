@@ -26,7 +26,10 @@ beforeAll(async () => {
   service = await startService({ DatabaseUrl: server.url, Role: 'Web' });
   work = openDatabase(server.url, { max: 4, log, statementTimeout: 0 });
 });
-beforeEach(() => waitFor('nobody'));
+beforeEach(async () => {
+  await waitFor('nobody');
+  await untilCommitsWait();
+});
 afterEach(() => waitFor(''));
 afterAll(async () => {
   await waitFor('');
@@ -49,6 +52,20 @@ async function insistOnWaiting(pid: number): Promise<void> {
 async function oneWaits(): Promise<number> {
   await until('its COMMIT waits', async () => (await findWaiting()).length === 1);
   return (await findWaiting())[0]!;
+}
+
+/** Sessions learn from the checkpointer that they have to wait, which hears of the setting when it gets its turn. */
+async function untilCommitsWait(): Promise<void> {
+  let isProbing = true;
+  const probing = work.connection().execute(async (session) => {
+    await sql`set synchronous_commit = on`.execute(session);
+    while (isProbing) await sql`select pg_logical_emit_message(true, 'test', 'probe')`.execute(session);
+    await sql`reset synchronous_commit`.execute(session);
+  });
+  const pid = await oneWaits();
+  isProbing = false;
+  await sql`select pg_cancel_backend(${pid})`.execute(service.context.db);
+  await probing;
 }
 
 test('the COMMIT of a batch, while its process stops', async () => {
