@@ -5,6 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
+import { openSlices } from '../flow/slices.ts';
 import type { Log } from '../log.ts';
 import { completeText, type Event, eventOf, eventStream, toEvent, withoutChunk } from './execution.ts';
 import type { Frames } from './frames.ts';
@@ -43,7 +44,7 @@ function forgetHead(response: ServerResponse): void {
 const pingEvery = 12_000;
 const lookEvery = 500;
 
-const ping = toEvent(':\n\n');
+const pingEvent = toEvent(':\n\n');
 const complete = toEvent(completeText);
 
 type Reader = {
@@ -91,15 +92,26 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
 
   const isLate = ({ stuckSince }: Reader, now: number) => stuckSince > 0 && now - stuckSince >= stalledAfter;
 
+  const isSilent = ({ stuckSince, wroteAt }: Reader) => !stuckSince && performance.now() - wroteAt >= pingEvery;
+
+  /** In slices: thousands that connect, or get a frame, at one instant are also silent for as long. */
+  async function ping(silent: readonly Reader[]): Promise<void> {
+    const pause = openSlices();
+    for (const reader of silent) {
+      const paused = pause();
+      if (paused !== undefined) await paused;
+      if (readers.has(reader) && isSilent(reader)) write(reader, pingEvent);
+    }
+  }
+
   const looking = setInterval(() => {
     const now = performance.now();
     for (const reader of readers)
-      if (!reader.stuckSince) {
-        if (now - reader.wroteAt >= pingEvery) write(reader, ping);
-      } else if (isLate(reader, now)) {
+      if (isLate(reader, now)) {
         if (late.size === 0) setImmediate(cutNext);
         late.add(reader);
       }
+    void ping([...readers].filter(isSilent));
   }, lookEvery).unref();
 
   /** Cuts one in each turn of the event loop, as the operating system frees megabytes for each. */
@@ -201,7 +213,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
       response.on('close', reader.goOn);
       frames.onNews = reader.goOn;
       // Some browsers report a response only once it has content.
-      write(reader, ping);
+      write(reader, pingEvent);
       reader.goOn();
     },
     stalledCount: () => [...readers].filter(({ stuckSince }) => stuckSince > 0).length,
