@@ -20,7 +20,18 @@ import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type WebSockets } from './websocket.ts';
 
-const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
+const mayStream = /(\*|text)\/\*|text\/event-stream/i;
+
+/** The media type of a result, as Yoga would negotiate it; undefined if the client takes only streams, or another charset. */
+function plainType(accept: string): string | undefined {
+  for (const entry of accept.toLowerCase().replaceAll(/\s/g, '').split(',')) {
+    const [type = '', ...parameters] = entry.split(';');
+    if (parameters.some((parameter) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8')) continue;
+    if (type === 'application/graphql-response+json') return type;
+    if (['application/json', 'application/*', '*/*'].includes(type)) return 'application/json';
+  }
+  return undefined;
+}
 
 /** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
 function checkRequest(request: IncomingMessage): void {
@@ -29,7 +40,7 @@ function checkRequest(request: IncomingMessage): void {
   if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
     throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
-  if (headers.accept && !answerable.test(headers.accept))
+  if (headers.accept && !plainType(headers.accept) && !mayStream.test(headers.accept))
     throw new NotAcceptable(
       'GraphQL answers with application/graphql-response+json, application/json or text/event-stream.',
     );
@@ -82,19 +93,6 @@ function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQL
     if (!members.has(name) && sent[name] !== null)
       return refuseBody('The body may hold query, variables, operationName and extensions, and nothing else.');
   return { query, variables, operationName } as PlainCall;
-}
-
-const mayStream = /(\*|text)\/\*|text\/event-stream/i;
-
-/** The media type of a result, as Yoga would negotiate it; undefined if the client takes only streams, or another charset. */
-function plainType(accept: string): string | undefined {
-  for (const entry of accept.toLowerCase().replaceAll(/\s/g, '').split(',')) {
-    const [type = '', ...parameters] = entry.split(';');
-    if (parameters.some((parameter) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8')) continue;
-    if (type === 'application/graphql-response+json') return type;
-    if (['application/json', 'application/*', '*/*'].includes(type)) return 'application/json';
-  }
-  return undefined;
 }
 
 /** Shared by all streams. */

@@ -251,6 +251,11 @@ describe('what is no JSON over POST', () => {
     ['another charset', () => send('POST', 'application/json; charset=latin1', '{}'), 415],
     ['gzip', () => service.post('{}', { 'content-encoding': 'gzip' }), 415],
     ['an answer as HTML', () => service.post({ query: mutation }, { accept: 'text/html' }), 406],
+    [
+      'an answer in UTF-16',
+      () => service.post({ query: mutation }, { accept: 'application/json; charset=utf-16' }),
+      406,
+    ],
     ['bytes that are no UTF-8', () => send('POST', 'application/json', new Uint8Array([0x7b, 0xff, 0x7d])), 400],
     ['a body over the limit', () => service.post({ query: '{ serverTime }', pad: 'x'.repeat(1024 * 1024) }), 413],
   ])('is refused with a problem: %s', async (_name, call, status) => {
