@@ -170,8 +170,9 @@ export function changeDevice(
     const { name, locationId, mayBook, privacy } = changes;
     const resourceIds = changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
     checkSomeRoom(resourceIds ?? found.resourceIds, locationId === undefined ? found.locationId : locationId);
-    if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
+    // Before the rooms, as tenant files lock them.
     if (locationId) await holdActiveLocation(trx, mandatorId, locationId);
+    if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
     const isNew = { ...found, ...changes, ...(resourceIds && { resourceIds }) };
     if (JSON.stringify(isNew) === JSON.stringify(found)) return found;
     if (name !== undefined) await changeDisplayPerson(trx, mandatorId, found.personId, { name });

@@ -153,8 +153,9 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
         ? [...new Set(wanted.resourceIds)]
         : await ownRoom(trx, mandatorId, pairing.resourceId);
     checkSomeRoom(resourceIds, locationId);
-    const resources = await checkResources(trx, mandatorId, resourceIds);
+    // Before the rooms, as tenant files lock them.
     const location = locationId === null ? undefined : await holdActiveLocation(trx, mandatorId, locationId);
+    const resources = await checkResources(trx, mandatorId, resourceIds);
     const name = wanted.name ?? [...resources, ...(location ? [location] : [])].map((one) => one.name).join(', ');
     const timeZone = location?.timeZone ?? (resources[0]?.timeZone as string);
     const personId = await createDisplayPerson(trx, mandatorId, { name, timeZone });

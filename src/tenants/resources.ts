@@ -191,6 +191,18 @@ export function changeResource(
 export const retireResource = (trx: Transaction, act: Act, id: number, expected: Versions): Promise<Resource> =>
   writeChanges(trx, act, id, expected, { active: false });
 
+/** The id of the location of a resource that is not active. */
+async function findLocationOfRetired(trx: Transaction, mandatorId: number, id: number): Promise<number | undefined> {
+  const found = await trx
+    .selectFrom('resource')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', id)
+    .where('active', '=', false)
+    .select('location_id as locationId')
+    .executeTakeFirst();
+  return found?.locationId;
+}
+
 /** `changeResource` as a part of the caller's transaction. */
 async function writeChanges(
   trx: Transaction,
@@ -201,13 +213,16 @@ async function writeChanges(
 ): Promise<Resource> {
   const { mandatorId } = act.viewer;
   const { locationId } = changes;
+  const needed = locationId ?? (changes.active ? await findLocationOfRetired(trx, mandatorId, id) : undefined);
   // Before the resource, as tenant files lock them.
-  const target = locationId === undefined ? undefined : await holdLocation(trx, mandatorId, locationId);
+  const held = needed === undefined ? undefined : await holdLocation(trx, mandatorId, needed);
   return await changeRecord<Resource>(trx, act, kind, { id, expected }, changes, async (found) => {
     if (locationId !== undefined && locationId !== found.locationId) {
-      checkActive(target);
+      checkActive(held);
       await moveHours(trx, mandatorId, id, locationId);
-    } else if (changes.active && !found.active) await holdActiveLocation(trx, mandatorId, found.locationId);
+    } else if (changes.active && !found.active)
+      // It may have been moved or retired just before.
+      checkActive(held?.id === found.locationId ? held : await holdLocation(trx, mandatorId, found.locationId));
     await checkPolicy(trx, mandatorId, changes.policyId);
     return {};
   });

@@ -1,4 +1,6 @@
+import { jest } from '@jest/globals';
 import { type ControlledTransaction, sql } from 'kysely';
+import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import type { DB } from '../../src/db/tables.ts';
 import { until } from './process.ts';
@@ -38,4 +40,16 @@ export async function cancelWaiting(db: Database, statements: number): Promise<v
     for (const { statement } of rows) cancelled.add(statement);
     return cancelled.size >= statements;
   });
+}
+
+/** The tables in which `work` locks rows by their quoted names, in order; it must be all that locks such rows meanwhile. */
+export async function lockedBy(work: () => Promise<unknown>): Promise<string[]> {
+  const statements = jest.spyOn(pg.Client.prototype, 'query');
+  try {
+    await work();
+    const texts = statements.mock.calls.map(([statement]) => String(statement));
+    return texts.flatMap((text) => /from "(\w+)".* for (?:no key update|share)\b/s.exec(text)?.[1] ?? []);
+  } finally {
+    statements.mockRestore();
+  }
 }

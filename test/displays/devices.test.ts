@@ -7,6 +7,7 @@ import { releaseClock, setClock } from '../_util/clock.ts';
 import { askForPairing, type Device, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
+import { lockedBy } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { startIdentity } from '../identity/_util/identity.ts';
@@ -149,6 +150,12 @@ describe('PATCH displays/{id}', () => {
     await sql`update resource set active = false where id = ${rooms[2]}`.execute(service.context.db);
     expect((await admin.patch(at(display), { ResourceIds: [rooms[2]] })).status).toBe(409);
     await sql`update resource set active = true where id = ${rooms[2]}`.execute(service.context.db);
+  });
+
+  test('locks the location before the rooms, as tenant files do, so that neither waits for the other', async () => {
+    const device = await pairDevice(service, admin);
+    const changes = { ResourceIds: [rooms[1]], LocationId: service.tenant.locationId };
+    expect(await lockedBy(() => admin.patch(at(device), changes))).toEqual(['display', 'location', 'resource']);
   });
 
   test('changeDisplay over GraphQL', async () => {

@@ -5,6 +5,7 @@ import { addCommands } from '../../src/displays/cli.ts';
 import { askForPairing, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
+import { lockedBy } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -203,6 +204,12 @@ describe('POST displays', () => {
       ResourceIds: [],
       Resources: [{ Name: 'R001' }, { Name: 'R002' }, { Name: 'Twin' }],
     });
+  });
+
+  test('locks the location before the rooms, as tenant files do, so that neither waits for the other', async () => {
+    const { Code } = await askForPairing(service.url);
+    const wanted = { Code, ResourceIds: [rooms[0]], LocationId: service.tenant.locationId };
+    expect(await lockedBy(() => admin.post('/displays', wanted))).toEqual(['location', 'resource']);
   });
 
   test('422 names the fault and leaves the code as it was', async () => {

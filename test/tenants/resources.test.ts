@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { selectResources } from '../../src/tenants/resources.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { hold, lockedBy, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData, namesOf } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -172,6 +172,17 @@ describe('locations', () => {
     expect((await admin.post('/resources', room(LocationId, 'New'))).status).toBe(409);
     expect((await admin.patch(location, { Active: true })).status).toBe(200);
     expect((await admin.patch(resource, { Active: true })).status).toBe(200);
+  });
+
+  test('are locked before their resources, as by tenant files, so that neither waits for the other', async () => {
+    const [from, to] = [await makeLocation(), await makeLocation()];
+    const { body } = await admin.post('/resources', room(from, 'Back'));
+    const path = `/resources/${body['Id']}`;
+    await admin.patch(path, { Active: false });
+    for (const changes of [{ Active: true }, { LocationId: to }, { LocationId: to, Active: true }])
+      expect(await lockedBy(() => admin.patch(path, changes))).toEqual(['location', 'resource']);
+    expect((await admin.get(path)).body).toMatchObject({ Active: true, LocationId: to });
+    expect(await lockedBy(() => admin.patch(path, { Active: true }))).toEqual(['resource']);
   });
 
   test('nothing is deleted: 405', async () => {
