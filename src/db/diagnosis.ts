@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
-import { isUnwritable } from '../flow/database-errors.ts';
+import { isOutage, isUnwritable } from '../flow/database-errors.ts';
 import { type Database, isPooled, leastPostgres } from './database.ts';
 import { findPoolFault, hearsOthers, openProbe } from './direct.ts';
 import { findDisorder, findNewer, pendingMigrations } from './migrate.ts';
@@ -58,6 +58,9 @@ async function examineServer(db: Database): Promise<Finding[]> {
   ];
 }
 
+const confirming =
+  'Check the load of PostgreSQL and, if synchronous_standby_names is set, that such a standby follows: each COMMIT waits for it.';
+
 /** Writes a megabyte into a table that is gone afterwards: where the disk is full, that fails, though small changes may not. */
 async function examineWrites(db: Database): Promise<Finding> {
   try {
@@ -67,9 +70,12 @@ async function examineWrites(db: Database): Promise<Finding> {
     });
     return ok('Writes', 'the database takes them');
   } catch (error) {
-    if (!isUnwritable(error)) throw error;
+    if (!isOutage(error)) throw error;
+    const { message } = error as Error;
+    if (!isUnwritable(error))
+      return { check: 'Writes', level: 'fault', text: `not confirmed: ${message}`, remedy: confirming };
     const { text, remedy } = causes[causeOf(error)];
-    return { check: 'Writes', level: 'fault', text: `refused, as ${text}: ${(error as Error).message}`, remedy };
+    return { check: 'Writes', level: 'fault', text: `refused, as ${text}: ${message}`, remedy };
   }
 }
 

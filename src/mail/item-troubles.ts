@@ -64,7 +64,7 @@ export function writingTrouble({
     level: 'warning',
     text: `${unwrittenCount} ${unwrittenCount === 1 ? 'item is not' : 'items are not'} in the calendar as written: ${unwrittenReason}`,
     remedy:
-      'Ask those who change them there to change the booking instead; "roomgate mail list --json" lists the items. It is retried automatically.',
+      '"roomgate mail list --json" lists the items with their Cause. Ask those who change them there to change the booking instead. All are retried automatically.',
   };
 }
 

@@ -1,6 +1,6 @@
 /** Times that the clocks of a zone show twice, as they go back: of two equal ones it has to be said which is meant. Pure, for pages too. */
 const minute = 60_000;
-/** Longer than clocks are ever set back at once, and shorter than the time between two changes. */
+/** Longer than clocks have been set back at once since 1970, and shorter than the time between two changes. */
 const near = 720 * minute;
 
 /** @param offsetAt by how many milliseconds the clocks are ahead of UTC @returns whether they show this time at another instant too */

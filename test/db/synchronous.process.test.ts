@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { diagnose } from '../../src/db/diagnosis.ts';
 import { runNextBatch } from '../../src/lessons/service.ts';
 import { openLog } from '../../src/log.ts';
 import { releaseTheDead, workFor } from '../../src/worker/leases.ts';
@@ -112,4 +113,19 @@ test('the COMMIT of a dead worker', async () => {
     await sql`select`.execute(session);
   });
   await expect(idle).rejects.toThrow();
+});
+
+test('the doctor says that its COMMIT was not confirmed, and to look at the standby', async () => {
+  const url = new URL(server.url);
+  url.searchParams.set('options', '-c synchronous_commit=on');
+  const db = openDatabase(url.href, { max: 1, log, statementTimeout: 3_000 });
+  try {
+    expect((await diagnose(server.url, db)).find(({ check }) => check === 'Writes')).toMatchObject({
+      level: 'fault',
+      text: expect.stringMatching(/^not confirmed: /),
+      remedy: expect.stringContaining('synchronous_standby_names'),
+    });
+  } finally {
+    await db.destroy();
+  }
 });
