@@ -101,8 +101,9 @@ export function handleErrors(
 ): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const requestId = response.locals['requestId'];
-    // The response's socket, because the request's may be gone when its body was not read to the end.
-    if (response.headersSent || !response.socket || response.socket.destroyed) {
+    // The response's socket, because the request's may be gone when its body was not read to the end. That of a pipelined request
+    // has none before its turn.
+    if (response.headersSent || response.destroyed || response.socket?.destroyed) {
       log.info({ requestId, err: String(error?.message) }, 'request aborted');
       response.destroy();
       return;

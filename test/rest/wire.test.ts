@@ -465,3 +465,26 @@ test('the error table: code, HTTP, GraphQL', async () => {
     ['Unavailable', 503, 'UNAVAILABLE'],
   ]);
 });
+
+test('an error is answered in its turn, behind the answer to the request before it', async () => {
+  const app = express();
+  let answerFirst = () => {};
+  const thrown = Promise.withResolvers<void>();
+  app.get('/first', (_request, response) => {
+    answerFirst = () => void response.end('first');
+  });
+  app.get('/second', () => {
+    thrown.resolve();
+    throw new NotFound('no');
+  });
+  const server = app.use(handleErrors(openLog('silent'))).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const requestOf = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: here\r\n${more}\r\n`;
+  client.write(requestOf('/first') + requestOf('/second', 'Connection: close\r\n'));
+  await thrown.promise;
+  await new Promise(setImmediate);
+  answerFirst();
+  expect((await text(client)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
+  await new Promise((resolve) => server.close(resolve));
+});
