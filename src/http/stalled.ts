@@ -19,7 +19,9 @@ export function cutStalled(server: Server, connections: Iterable<AnsweringSocket
   function look(): void {
     for (const connection of connections) {
       const { answering, timeout, writableLength } = connection;
-      if (!answering || answering.chunkedEncoding || writableLength === 0 || timeout === stalledAfter) continue;
+      // The stream of a pipelined request has no socket before its turn.
+      const isStream = answering?.chunkedEncoding && answering.socket !== null;
+      if (!answering || isStream || writableLength === 0 || timeout === stalledAfter) continue;
       // Of all timers only this one counts what the system has taken of a write that is under way.
       connection.setTimeout(stalledAfter);
     }

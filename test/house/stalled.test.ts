@@ -24,6 +24,7 @@ describe('of a server', () => {
       connection.answering = response;
       response.on('close', () => (connection.answering = undefined));
       answers.push(response);
+      if (request.url === '/stream') return void response.write('x');
       response.setHeader('Content-Length', large.length);
       if (request.url === '/') response.end(large);
     });
@@ -34,9 +35,9 @@ describe('of a server', () => {
     server.close();
   });
 
-  function ask(path: string): net.Socket {
+  function ask(...paths: string[]): net.Socket {
     const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
-    client.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`);
+    client.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`).join(''));
     return client;
   }
 
@@ -44,6 +45,15 @@ describe('of a server', () => {
     const client = ask('/').pause();
     await until('it is cut', () => answers.at(-1)?.closed);
     expect(answers.at(-1)?.writableFinished).toBe(false);
+    client.destroy();
+  });
+
+  test('so is one that has asked for a stream behind it', async () => {
+    const client = ask('/', '/stream').pause();
+    await until('both are asked', () => answers.at(-1)?.req.url === '/stream');
+    const [whole] = answers.slice(-2);
+    await until('it is cut', () => whole?.closed);
+    expect(whole?.writableFinished).toBe(false);
     client.destroy();
   });
 
