@@ -90,7 +90,9 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
   const late = new Set<Reader>();
   let cuts = 0;
 
-  const isLate = ({ stuckSince }: Reader, now: number) => stuckSince > 0 && now - stuckSince >= stalledAfter;
+  /** A pipelined response has no socket before its turn: until then its reader cannot take anything. */
+  const isLate = ({ response, stuckSince }: Reader, now: number) =>
+    stuckSince > 0 && response.socket !== null && now - stuckSince >= stalledAfter;
 
   const isSilent = ({ stuckSince, wroteAt }: Reader) => !stuckSince && performance.now() - wroteAt >= pingEvery;
 

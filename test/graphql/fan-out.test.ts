@@ -356,6 +356,30 @@ describe('readers of SSE', () => {
     expect(behind).toContain('event: next\ndata: {"data":{"room":{"text":"belegt","later":"belegt"}}}\n\n\r\n');
   });
 
+  test('are not cut while another stream of their connection is before theirs', async () => {
+    const before = events.cutCount();
+    for (const [room, text] of [
+      [1, 'frei'],
+      [2, 'belegt'],
+      [3, 'first'],
+    ] as const)
+      rooms.tell(room, { text });
+    const reader = read({ query, variables: { id: 1 } }, '1.1', '/patient');
+    await until(() => reader.text.includes('"frei"'));
+    const first = streamed;
+    reader.socket.write(requestOf({ query, variables: { id: 2 } }));
+    await until(() => rooms.watchers === 2);
+    // One that takes nothing since later is cut.
+    const stalled = read({ query, variables: { id: 3 } });
+    await until(() => stalled.text.includes('"first"'));
+    stalled.socket.pause();
+    rooms.tell(3, { text: 'x'.repeat(12_000_000) });
+    await until(() => events.cutCount() > before && rooms.watchers === 2);
+    expect(events.cutCount()).toBe(before + 1);
+    first?.close();
+    await until(() => reader.text.includes('"belegt"'));
+  });
+
   test('of HTTP/1.0 get them without chunks', async () => {
     rooms.tell(1, { text: 'frei' });
     const reader = read({ query, variables: { id: 1 } }, '1.0');
