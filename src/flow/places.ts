@@ -21,6 +21,8 @@ export type Places = {
    * @throws LimitExceeded when the person or tenant has all the places that it may have; Unavailable when all places are taken
    */
   hold<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
+  /** Runs `work` at once, even if there is no place for it. It counts as the others do. */
+  holdAtOnce<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
 };
 
 type Waiting = { holder: Holder; enter: () => void };
@@ -97,15 +99,23 @@ export function openPlaces(limits: PlaceLimits): Places {
     return promise.finally(() => clearTimeout(late));
   }
 
+  async function run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      count(holder, -1);
+      admit();
+    }
+  }
+
   return {
     async hold(holder, work) {
       await enter(holder);
-      try {
-        return await work();
-      } finally {
-        count(holder, -1);
-        admit();
-      }
+      return await run(holder, work);
+    },
+    holdAtOnce(holder, work) {
+      count(holder, 1);
+      return run(holder, work);
     },
   };
 }

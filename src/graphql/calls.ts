@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
-import { openLargeAnswers } from '../flow/large-answers.ts';
 import { openSlices } from '../flow/slices.ts';
 import { sendText } from '../http/answers.ts';
 import { personSends } from '../http/body-memory.ts';
@@ -20,27 +19,38 @@ import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type WebSockets } from './websocket.ts';
 
-const mayStream = /(\*|text)\/\*|text\/event-stream/i;
+/** The media types that the client takes in UTF-8, as Yoga reads them: an empty Accept allows all. */
+const acceptedTypes = ({ headers: { accept } }: IncomingMessage): string[] =>
+  (accept || '*/*')
+    .toLowerCase()
+    .replaceAll(/\s/g, '')
+    .split(',')
+    .flatMap((entry) => {
+      const [type = '', ...parameters] = entry.split(';');
+      const isOther = (parameter: string) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8';
+      return parameters.some(isOther) ? [] : [type];
+    });
 
-/** The media type of a result, as Yoga would negotiate it; undefined if the client takes only streams, or another charset. */
-function plainType(accept: string): string | undefined {
-  for (const entry of accept.toLowerCase().replaceAll(/\s/g, '').split(',')) {
-    const [type = '', ...parameters] = entry.split(';');
-    if (parameters.some((parameter) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8')) continue;
+/** The media type of a result, as Yoga would negotiate it; undefined if the client takes only streams. */
+function plainType(accepted: readonly string[]): string | undefined {
+  for (const type of accepted) {
     if (type === 'application/graphql-response+json') return type;
     if (['application/json', 'application/*', '*/*'].includes(type)) return 'application/json';
   }
   return undefined;
 }
 
+const takesStreams = (accepted: readonly string[]): boolean =>
+  ['text/event-stream', 'text/*', '*/*'].some((type) => accepted.includes(type));
+
 /** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
-function checkRequest(request: IncomingMessage): void {
+function checkRequest(request: IncomingMessage, accepted: readonly string[]): void {
   const { method, headers } = request;
   if (method !== 'POST') throw new MethodNotAllowed(method, ['POST']);
   if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
     throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
-  if (headers.accept && !plainType(headers.accept) && !mayStream.test(headers.accept))
+  if (!plainType(accepted) && !takesStreams(accepted))
     throw new NotAcceptable(
       'GraphQL answers with application/graphql-response+json, application/json or text/event-stream.',
     );
@@ -146,14 +156,15 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
   async function sendLarge(
     response: ServerResponse,
     { data, errors }: Result,
-    { viewer, requestId }: GraphqlCall,
+    params: PlainCall,
+    call: GraphqlCall,
     type: string | undefined,
   ): Promise<void> {
     // Beside data, no error has a status of its own.
-    const pieces = jsonPieces({ ...(errors && { errors: completeErrors(errors, requestId) }), data });
+    const pieces = jsonPieces({ ...(errors && { errors: completeErrors(errors, call.requestId) }), data });
     const [before, behind] = nextText;
     try {
-      await context.once(openLargeAnswers).hold(viewer, async () => {
+      await pipeline.holdLarge(params, call, async () => {
         response.setHeader('Content-Type', type ? `${type}; charset=utf-8` : eventStream);
         const text = type ? pieces : enclosed(before, pieces, behind + completeText);
         await sendPieces(response, text, context.once(openChunks), openSlices());
@@ -165,7 +176,8 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
 
   return {
     async handler(request, response) {
-      checkRequest(request);
+      const accepted = acceptedTypes(request);
+      checkRequest(request, accepted);
       const viewer = response.locals['viewer'] as Viewer;
       const body = await readText(request, viewer, context.config.Limits);
       const call: GraphqlCall = {
@@ -179,12 +191,9 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       response.setHeader('Cache-Control', 'no-store');
       const read = readCall(body, findDocument);
       const params = read instanceof GraphQLError ? undefined : read;
-      const { accept = '*/*' } = request.headers;
+      const mayStream = takesStreams(accepted);
       const mayBeStream = params?.query.includes('subscription') ?? false;
-      const opened =
-        params && mayBeStream
-          ? await pipeline.subscribe(params, call, { mayStream: mayStream.test(accept) })
-          : undefined;
+      const opened = params && mayBeStream ? await pipeline.subscribe(params, call, { mayStream }) : undefined;
       if (opened && 'take' in opened) {
         // Frees what is no longer used and would live as long as the stream.
         Object.assign(request, { next: undefined, headers: noHeaders, rawHeaders: noRawHeaders });
@@ -192,10 +201,9 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
         return events.serve(response, opened);
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
-      const type = plainType(accept);
+      const type = plainType(accepted);
       const result = params && !opened ? await pipeline.runPlain(params, call) : undefined;
-      if (result && (type || mayStream.test(accept)) && isLarge(result.data))
-        return sendLarge(response, result, call, type);
+      if (params && result && isLarge(result.data)) return sendLarge(response, result, params, call, type);
       if (result && type && !result.errors) {
         sendText(response, JSON.stringify(result), type);
         return;

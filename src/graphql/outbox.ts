@@ -8,17 +8,28 @@ import { LimitExceeded } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { type Chunks, type TextPiece, writePieces } from '../http/pieces.ts';
 
-/** How many answers of a socket may be under way, from the beginning of the operation until they are sent, and how many may wait. */
-const most = { answers: 8, waiting: 100 };
+/**
+ * How many answers of a socket may be under way, from the beginning of the operation until they are sent, and how many may wait;
+ * and how many characters of its messages may not have been sent yet: far more than these answers have, but nothing else bounds
+ * the answers to pings, and refusals.
+ */
+const most = { answers: 8, waiting: 100, unsent: 67_108_864 };
 
 export class Outbox {
   readonly #socket: WebSocket;
   #answers: LimitFunction | undefined;
   /** The last long message that is under way. */
   #long: Promise<void> | undefined;
+  /** Characters of the messages that are not sent yet, other than long ones. */
+  #unsent = 0;
 
   constructor(socket: WebSocket) {
     this.#socket = socket;
+  }
+
+  /** Whether a further answer must wait until one of those under way has been sent. */
+  get isFull(): boolean {
+    return (this.#answers?.activeCount ?? 0) >= most.answers;
   }
 
   /**
@@ -42,16 +53,29 @@ export class Outbox {
     return over.resolve;
   }
 
-  /** Sends a message. @param sent is called also if the client has disconnected: the socket closes then */
+  /**
+   * Sends a message. It cuts a client that sends requests without taking the answers.
+   * @param sent is called also if the client has disconnected: the socket closes then
+   */
   send(text: string, sent: () => void): void {
-    const send = () => WebSocket.prototype.send.call(this.#socket, text, {}, () => sent());
+    if (this.#unsent > most.unsent) {
+      this.#socket.terminate();
+      sent();
+      return;
+    }
+    this.#unsent += text.length;
+    const taken = () => {
+      this.#unsent -= text.length;
+      sent();
+    };
+    const send = () => WebSocket.prototype.send.call(this.#socket, text, {}, taken);
     if (this.#long !== undefined) void this.#long.then(send);
     else send();
   }
 
-  /** Sends a long message. */
-  async sendPieces(pieces: Iterable<TextPiece>, chunks: Chunks): Promise<void> {
-    const sending = this.#sendAfter(this.#long, pieces, chunks);
+  /** Sends a long message. @param isOver whether nobody waits for it any more; asked before it begins */
+  async sendPieces(pieces: Iterable<TextPiece>, chunks: Chunks, isOver: () => boolean): Promise<void> {
+    const sending = this.#sendAfter(this.#long, pieces, chunks, isOver);
     // Half a message cannot be mended.
     const long = sending.catch(() => this.#socket.terminate());
     this.#long = long;
@@ -61,8 +85,14 @@ export class Outbox {
     await sending;
   }
 
-  async #sendAfter(before: Promise<void> | undefined, pieces: Iterable<TextPiece>, chunks: Chunks): Promise<void> {
+  async #sendAfter(
+    before: Promise<void> | undefined,
+    pieces: Iterable<TextPiece>,
+    chunks: Chunks,
+    isOver: () => boolean,
+  ): Promise<void> {
     await before;
+    if (isOver()) return;
     const socket = this.#socket;
     await writePieces(pieces, chunks, openSlices(), {
       isGone: () => socket.readyState !== socket.OPEN,

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { reading, type Viewer } from '../context.ts';
 import { NotAcceptable } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
+import { openLargeAnswers } from '../flow/large-answers.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -224,6 +225,17 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       const request = { method: 'POST' } as unknown as Request;
       const context = { ...call, resolved, ...(!known && { runPlanned }) };
       return (await yoga.getResultForParams({ params, request }, context as never)) as Result;
+    },
+    /**
+     * Runs `send`, which sends the large result of `runPlain`, once there is a place for it. That of a mutation is sent at once: it
+     * has been done, and refused its client would send it again.
+     * @throws LimitExceeded
+     */
+    holdLarge({ query, operationName }: PlainCall, call: GraphqlCall, send: () => Promise<void>): Promise<void> {
+      const { parse } = yoga.getEnveloped({ ...call, params: { query } });
+      const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
+      const places = call.context.once(openLargeAnswers);
+      return isMutation ? places.holdAtOnce(call.viewer, send) : places.hold(call.viewer, send);
     },
   };
 }

@@ -9,7 +9,6 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import { openLargeAnswers } from '../flow/large-answers.ts';
 import { type Latest, nextOf } from '../flow/latest.ts';
 import { isLarge, jsonPieces, LargeJson } from '../http/large-json.ts';
 import { enclosed, openChunks } from '../http/pieces.ts';
@@ -85,7 +84,7 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
 export type WebSockets = {
   /** Handles the `upgrade` event of a request for a WebSocket. */
   open(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** How many were cut because they answered no ping: a client that does not read cannot. */
+  /** How many were cut because they do not read: they left too much unread, or answered no ping, as they cannot then. */
   cutCount(): number;
   close(): Promise<void>;
 };
@@ -149,7 +148,7 @@ export function createWebSockets(
     });
   }
 
-  /** Prepares one operation. It checks the credential again, which may have been revoked meanwhile. */
+  /** Prepares one operation. It checks the credential again, which may have been revoked since the socket was opened. */
   async function prepare(link: Link, id: string, payload: SubscribePayload, requestId: string) {
     const viewer = await authenticate(link);
     options.countRequest(viewer);
@@ -178,15 +177,18 @@ export function createWebSockets(
   /** Runs a query or a mutation. A generator, as graphql-ws takes the next result of one only once this one has been sent. */
   async function* answer({ rootValue, contextValue }: ExecutionArgs): AsyncGenerator<ExecutionResult, void> {
     const { link, id, params } = rootValue as Sent;
-    const call = contextValue as GraphqlCall;
+    let call = contextValue as GraphqlCall;
     const outbox = outboxes.get(link.extra.socket) as Outbox;
     // Cancelled by the client, or its socket has closed.
     const isOver = () => !(id in link.subscriptions);
     let end = () => {};
     let result: Result = {};
     try {
+      const waits = outbox.isFull;
       end = await outbox.beginAnswer();
       if (isOver()) return;
+      // The client decides how long that took: its credential may have been revoked meanwhile.
+      if (waits) call = { ...call, viewer: await authenticate(link) };
       const attributes = { 'roomgate.request_id': call.requestId, 'roomgate.mandator': call.viewer.mandator };
       const run = () => pipeline.runPlain(params, call);
       result = await inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, run);
@@ -194,11 +196,12 @@ export function createWebSockets(
       if (isLarge(result.data)) {
         const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
         const message = enclosed(before, jsonPieces(plain(result)), '}');
-        const send = () => outbox.sendPieces(message, context.once(openChunks));
-        await context.once(openLargeAnswers).hold(call.viewer, send);
+        const send = () => outbox.sendPieces(message, context.once(openChunks), isOver);
+        await pipeline.holdLarge(params, call, send);
       } else yield result as ExecutionResult;
     } catch (cause) {
-      yield { errors: [presentCause(cause, call.requestId, log)] };
+      const error = presentCause(cause, call.requestId, log);
+      if (!isOver()) yield { errors: [error] };
     } finally {
       if (result.data instanceof LargeJson) result.data.giveBack();
       end();

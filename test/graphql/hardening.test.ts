@@ -256,6 +256,11 @@ describe('what is no JSON over POST', () => {
       () => service.post({ query: mutation }, { accept: 'application/json; charset=utf-16' }),
       406,
     ],
+    [
+      'a stream in UTF-16',
+      () => service.post({ query: mutation }, { accept: 'text/event-stream; charset=utf-16' }),
+      406,
+    ],
     ['bytes that are no UTF-8', () => send('POST', 'application/json', new Uint8Array([0x7b, 0xff, 0x7d])), 400],
     ['a body over the limit', () => service.post({ query: '{ serverTime }', pad: 'x'.repeat(1024 * 1024) }), 413],
   ])('is refused with a problem: %s', async (_name, call, status) => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import { sql } from 'kysely';
 import WebSocket from 'ws';
 import { openSlabs } from '../../src/availability/spans.ts';
+import type { Viewer } from '../../src/context.ts';
 import { LimitExceeded } from '../../src/errors.ts';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import { Outbox } from '../../src/graphql/outbox.ts';
@@ -97,6 +98,7 @@ const roads: [name: string, ask: (query: string) => Promise<string>][] = [
   ...['application/json', 'application/graphql-response+json; profile=x', 'text/html, application/json;q=0.9'].map(
     (accept): [string, (query: string) => Promise<string>] => [accept, overHttp(accept)],
   ),
+  ['an empty Accept', overHttp('')],
   ...['text/event-stream', 'multipart/mixed, text/event-stream'].map(
     (accept): [string, (query: string) => Promise<string>] => [
       accept,
@@ -144,32 +146,94 @@ test('long and short messages of a WebSocket do not mix', async () => {
     expect(answer === (number % 3 === 0 ? long : `{"a${number}":"Query"}`)).toBe(true);
 });
 
-test('of a WebSocket whose client takes nothing only a few answers are made', async () => {
-  const asked = 16;
+type Message = { type: string; id: string; payload?: unknown };
+
+/** A WebSocket whose client may take nothing. */
+async function openSocket(token = 'user') {
   const socket = new WebSocket(service.url.replace('http', 'ws'), 'graphql-transport-ws');
   const send = (message: object) => socket.send(JSON.stringify(message));
-  const ready = Promise.withResolvers<void>();
-  const done = Promise.withResolvers<void>();
-  const complete = new Set<string>();
+  const messages: Message[] = [];
   socket
-    .on('open', () => send({ type: 'connection_init', payload: { Authorization: 'Bearer user' } }))
-    .on('close', done.resolve)
-    .on('message', (data: Buffer) => {
-      if (data.length > 1_000) return;
-      const { type, id } = JSON.parse(data.toString()) as { type: string; id: string };
-      if (type === 'connection_ack') ready.resolve();
-      if (type === 'complete' && complete.add(id).size === asked) done.resolve();
-    });
-  await ready.promise;
+    .on('open', () => send({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } }))
+    .on('message', (data: Buffer) => void messages.push(JSON.parse(data.toString()) as Message));
+  await until(() => messages.length === 1);
+  return {
+    socket,
+    messages,
+    ask: (id: number | string, query: string) => send({ id: String(id), type: 'subscribe', payload: { query } }),
+    cancel: (id: string) => send({ id, type: 'complete' }),
+    completed: () => messages.filter(({ type }) => type === 'complete').length,
+  };
+}
+
+test('of a WebSocket whose client takes nothing only a few answers are made', async () => {
+  const asked = 16;
+  const { socket, ask, completed } = await openSocket();
   socket.pause();
-  for (const number of range(asked))
-    send({ id: String(number), type: 'subscribe', payload: { query: `{ ${spans()} }` } });
+  for (const number of range(asked)) ask(number, `{ ${spans()} }`);
   await until(() => slabs.inUse === 8);
   socket.resume();
-  await done.promise;
-  expect([complete.size, slabs.most]).toEqual([asked, 8]);
+  await until(() => completed() === asked);
+  expect(slabs.most).toBe(8);
   await until(() => slabs.inUse === 0);
   socket.close();
+});
+
+test('an operation that has waited for the answers before it is not run if its credential was revoked meanwhile', async () => {
+  service.viewers.set('leaving', service.viewers.get('user') as Viewer);
+  const { socket, messages, ask, completed } = await openSocket('leaving');
+  const checked = jest.spyOn(service.viewers, 'get');
+  socket.pause();
+  for (const number of range(16)) ask(number, `{ ${spans()} }`);
+  ask('late', '{ __typename }');
+  await until(() => checked.mock.calls.length >= 17 && slabs.inUse === 8);
+  checked.mockRestore();
+  service.viewers.delete('leaving');
+  socket.resume();
+  await until(() => completed() === 17);
+  expect(messages.find(({ id }) => id === 'late')?.payload).toMatchObject({
+    errors: [{ extensions: { code: 'NOT_AUTHENTICATED' } }],
+  });
+  await until(() => slabs.inUse === 0);
+  socket.close();
+});
+
+test('an answer that a client cancels while it waits behind those before it is not sent', async () => {
+  const { socket, messages, ask, cancel, completed } = await openSocket();
+  const sending = jest.spyOn(service.context.once(openLargeAnswers), 'hold');
+  const checked = jest.spyOn(service.viewers, 'get');
+  socket.pause();
+  for (const number of range(7)) ask(number, `{ ${spans()} }`);
+  await until(() => sending.mock.calls.length === 7);
+  ask('last', `{ ${spans()} }`);
+  await until(() => sending.mock.calls.length === 8);
+  const before = checked.mock.calls.length;
+  cancel('last');
+  ask('next', '{ __typename }');
+  await until(() => checked.mock.calls.length > before);
+  for (const spy of [sending, checked]) spy.mockRestore();
+  socket.resume();
+  // It is sent behind all answers that were made before it.
+  await until(() => completed() === 8);
+  expect(messages.filter(({ id }) => id === 'last')).toEqual([]);
+  await until(() => slabs.inUse === 0);
+  socket.close();
+});
+
+test('a client that takes none of the short messages of its WebSocket is cut', () => {
+  const taking = jest.spyOn(WebSocket.prototype, 'send');
+  const terminate = jest.fn();
+  const outbox = new Outbox({ terminate } as unknown as WebSocket);
+  const sent = jest.fn();
+  const send = () => outbox.send('x'.repeat(1_048_576), sent);
+  taking.mockImplementation((_data: unknown, _options: unknown, taken?: () => void) => taken?.());
+  for (const _ of range(100)) send();
+  expect([sent.mock.calls.length, terminate.mock.calls.length]).toEqual([100, 0]);
+  taking.mockClear().mockImplementation(() => {});
+  for (const _ of range(66)) send();
+  const begun = taking.mock.calls.length;
+  taking.mockRestore();
+  expect([begun, terminate.mock.calls.length]).toEqual([65, 1]);
 });
 
 test('of operations that wait for the answers before them there are at most a hundred', async () => {
@@ -198,5 +262,27 @@ test('a person that takes none of its large answers gets no more of them until i
   taken.resolve();
   await Promise.all(held);
   expect((await service.post({ query })).status).toBe(200);
+  await client.dispose();
+});
+
+test('a mutation that has been done is answered, whatever its person has under way', async () => {
+  const places = service.context.once(openLargeAnswers);
+  const taken = Promise.withResolvers<void>();
+  const held = range(32 + 64).map(() => places.hold(holder, () => taken.promise));
+  const start = (day: number) => at(1_440 * day);
+  const book = (day: number) => `mutation { createBooking(input: {
+    resourceId: "${rooms[1]?.id}", subject: "One", start: "${start(day)}", end: "${at(1_440 * day + 60)}" }) {
+    ... on BookingCreated { booking { resource {
+      availability(input: { from: "${start(day)}", to: "${start(day + 1)}" }) { busy { start } } } } }
+    ... on Problem { message } } }`;
+  const expected = (day: number) => ({
+    data: { createBooking: { booking: { resource: { availability: { busy: [{ start: start(day) }] } } } } },
+  });
+  const client = service.ws();
+  expect(await (await service.post({ query: book(1) })).json()).toEqual(expected(1));
+  expect((await client.iterate({ query: book(2) }).next()).value).toEqual(expected(2));
+  await until(() => slabs.inUse === 0);
+  taken.resolve();
+  await Promise.all(held);
   await client.dispose();
 });

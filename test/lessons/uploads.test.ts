@@ -86,6 +86,25 @@ describe('places', () => {
     await expect(places.hold(holder, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await places.hold(holder, async () => 'in')).toBe('in');
   });
+
+  test('a visit that must not be refused is admitted at once, and the others wait until it has left', async () => {
+    const places = openPlaces({ ...limits, perPerson: 1 });
+    const holder = { mandatorId: 1, personId: 1 };
+    const inside: string[] = [];
+    const leaving = Promise.withResolvers<void>();
+    const both = ['a', 'b'].map((name) =>
+      places.holdAtOnce(holder, () => {
+        inside.push(name);
+        return leaving.promise;
+      }),
+    );
+    const other = places.hold(holder, async () => void inside.push('c'));
+    await settle();
+    expect(inside).toEqual(['a', 'b']);
+    leaving.resolve();
+    await Promise.all([...both, other]);
+    expect(inside).toEqual(['a', 'b', 'c']);
+  });
 });
 
 /** Files of this process in which bodies wait. */
