@@ -1,6 +1,7 @@
 /** When rooms are open, and the zone offsets of their locations: cached by location until they may have changed, or the day is over. */
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
+import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { zoneFor } from '../time/zones.ts';
 import type { StoredPlan } from './plan.ts';
@@ -13,7 +14,7 @@ export type RoomPlan = {
   stored: StoredPlan;
   /** Within the plan, in order; adjacent times are merged. */
   open: OpenTime[];
-  /** The offsets of its zone, each from an instant on. */
+  /** The offsets of its zone, each from an instant on, for all instants of the plan and of its bookings. */
   zoneOffsets: ZoneOffset[];
 };
 
@@ -25,6 +26,24 @@ type Days = {
   zoneOffsets: ZoneOffset[];
   open: Map<number, OpenTime[]>;
 };
+
+/** How far before or after the plan a time may be to be shown with its own offset. */
+const farthest = 400 * dayLength;
+
+/** From the first to the last instant of the plan and of its bookings, which may begin before it and end after it. */
+function reachOf({ start, end, slots }: StoredPlan): { first: number; last: number } {
+  let [first, last] = [start, end];
+  function reach(from: number, to: number): void {
+    if (from < first) first = from;
+    if (to > last) last = to;
+  }
+  for (const { from, to, startNow, endNow, lessons } of slots) {
+    reach(from, to);
+    reach(startNow, endNow);
+    for (const { before } of lessons ?? []) if (before) reach(before.start, before.end);
+  }
+  return { first: Math.max(first, start - farthest), last: Math.min(last, end + farthest) };
+}
 
 function listOffsets(timeZone: string, start: number, end: number): ZoneOffset[] {
   const offsets = zoneFor(timeZone).offsetsIn(start, end);
@@ -68,11 +87,15 @@ export function keepLocalDays(db: Database): LocalDays {
         for (const { stored, days } of some)
           days.open.set(stored.resourceId, within(found.get(stored.resourceId), start, end));
       }
-      return known.map(({ stored, days: { zoneOffsets, open } }) => ({
-        stored,
-        zoneOffsets,
-        open: open.get(stored.resourceId) as OpenTime[],
-      }));
+      return known.map(({ stored, days: { zoneOffsets, open } }) => {
+        const { first, last } = reachOf(stored);
+        const isWithin = first === stored.start && last === stored.end;
+        return {
+          stored,
+          zoneOffsets: isWithin ? zoneOffsets : listOffsets(stored.timeZone, first, last),
+          open: open.get(stored.resourceId) as OpenTime[],
+        };
+      });
     },
     forgetRoom(mandatorId, resourceId) {
       for (const { open } of kept.get(mandatorId)?.values() ?? []) open.delete(resourceId);

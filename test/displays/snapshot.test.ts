@@ -101,6 +101,27 @@ describe('the window', () => {
     });
   });
 
+  test('has the offsets of a booking that began before the clocks changed, or ends after that', async () => {
+    const days = 86_400_000;
+    const offsetsOf = async (from: Date, to: Date, now: Date) => {
+      const id = await book({ from, to, kind: 'Block' });
+      const { zoneOffsets } = await contentOf(0, 'Title', now);
+      await sql`delete from booking where id = ${id}`.execute(service.context.db);
+      return zoneOffsets;
+    };
+    const afterwards = new Date(morning.getTime() + 7 * days);
+    const changed = { from: at(0, 1).getTime(), offsetMinutes: 120 };
+    expect(await offsetsOf(morning, new Date(afterwards.getTime() + days), afterwards)).toEqual([
+      { from: morning.getTime(), offsetMinutes: 60 },
+      changed,
+    ]);
+    const before = new Date(morning.getTime() - 7 * days);
+    expect(await offsetsOf(before, afterwards, before)).toEqual([
+      { from: expect.any(Number), offsetMinutes: 60 },
+      changed,
+    ]);
+  });
+
   test('holds what reaches into it, and nothing that ends or begins at its edges', async () => {
     const { start, end } = await contentOf(0);
     const minutes = (count: number) => count * 60_000;
