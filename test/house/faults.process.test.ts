@@ -201,6 +201,34 @@ describe('PostgreSQL', () => {
     releaseNothing();
   });
 
+  test('a deadlock with somebody who queues jobs does not fail a statement of the queue library, which would stop it', async () => {
+    await sql`create table job (id integer primary key)`.execute(db);
+    await sql`insert into job values (1), (2)`.execute(db);
+    const pool = openQueuePool(server.url, {
+      max: 1,
+      log: openLog('silent'),
+      statementTimeout: 0,
+      settings: { deadlock_timeout: '10ms' },
+    });
+    const library = await pool.connect();
+    let completed: ReturnType<typeof library.query> | undefined;
+    await db.transaction().execute(async (queueing) => {
+      // PostgreSQL ends the statement of the library, which notices the deadlock long before.
+      await sql`set local deadlock_timeout = '1h'`.execute(queueing);
+      await sql`select from job where id = 2 for update`.execute(queueing);
+      completed = library.query('delete from job using unnest($1::integer[]) as done (one) where id = one', [[1, 2]]);
+      await until('the library waits for the job', async () => {
+        const { rows } = await sql`select from pg_locks where not granted`.execute(db);
+        return rows.length > 0;
+      });
+      await sql`select from job where id = 1 for update`.execute(queueing);
+    });
+    expect(await completed).toMatchObject({ rowCount: 2 });
+    library.release();
+    await pool.end();
+    await sql`drop table job`.execute(db);
+  });
+
   test('is not there at the start: the process serves /healthz, waits, and stops when told to', async () => {
     const free = net.createServer().listen(0, '127.0.0.1');
     await once(free, 'listening');
