@@ -17,8 +17,8 @@ export async function watchIdle(bench: Bench, { idle, smoke }: { idle: number; s
     );
     return rows[0]?.n ?? 0;
   };
-  // Connections report their statistics with a delay of some seconds.
-  if (!smoke) await sleep(12_000);
+  // A process that has just started compiles and collects for a minute; connections report their statistics with a delay of some seconds.
+  if (!smoke) await sleep(60_000);
   const [before, cpu] = [await count(), await bench.cpu()];
   await sleep(idle * 1_000);
   return { transactions: ((await count()) - before) / idle, cpu: ((await bench.cpu()) - cpu) / idle };
