@@ -112,7 +112,9 @@ export const displaySnapshot = z
     ZoneOffsets: z
       .array(zoneOffset)
       .max(100)
-      .meta({ description: 'The offsets of the time zone, in order, for all instants of the plan and of its bookings.' }),
+      .meta({
+        description: 'The offsets of the time zone, in order, for all instants of the plan and of its bookings.',
+      }),
     Resource: displayResource,
     Status: roomStatus.meta({ description: 'The state of the room at `ServerTime`.' }),
     Until: maybeInstant('When the status ends; null if that is beyond the plan.'),
