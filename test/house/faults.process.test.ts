@@ -208,10 +208,10 @@ describe('PostgreSQL', () => {
       max: 1,
       log: openLog('silent'),
       statementTimeout: 0,
-      settings: { deadlock_timeout: '10ms' },
+      settings: { deadlock_timeout: 10 },
     });
     const library = await pool.connect();
-    let completed: ReturnType<typeof library.query> | undefined;
+    let completed: Promise<unknown> | undefined;
     await db.transaction().execute(async (queueing) => {
       // PostgreSQL ends the statement of the library, which notices the deadlock long before.
       await sql`set local deadlock_timeout = '1h'`.execute(queueing);
