@@ -109,12 +109,9 @@ export const displaySnapshot = z
     StaleAfterSeconds: positive('Seconds after `AsOf` from which on the age of the content should be shown.'),
     TrustUntil: instant('The instant from which on the room must no longer be shown as free.'),
     TimeZone: text(64, 'The IANA time zone of the location.'),
-    ZoneOffsets: z
-      .array(zoneOffset)
-      .max(100)
-      .meta({
-        description: 'The offsets of the time zone, in order, for all instants of the plan and of its bookings.',
-      }),
+    ZoneOffsets: z.array(zoneOffset).max(100).meta({
+      description: 'The offsets of the time zone, in order, for all instants of the plan and of its bookings.',
+    }),
     Resource: displayResource,
     Status: roomStatus.meta({ description: 'The state of the room at `ServerTime`.' }),
     Until: maybeInstant('When the status ends; null if that is beyond the plan.'),

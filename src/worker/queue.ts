@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { PoolClient } from 'pg';
 import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
 import { isDeadlock } from '../flow/database-errors.ts';
 import { traceparentNow } from '../tracing.ts';
@@ -17,26 +16,23 @@ type Pool = ReturnType<typeof openPool>;
 type Taken = Parameters<Pool['connect']>[0];
 
 /**
- * Sends a statement again that PostgreSQL ended because of a deadlock. The library stops for good when it cannot record the end of jobs,
- * and it locks the rows of jobs that end together in another order than those who queue several.
- */
-function repeatAfterDeadlock(client: PoolClient): void {
-  const query = client.query.bind(client) as (...statement: unknown[]) => unknown;
-  const send = (...statement: unknown[]): unknown => {
-    const sent = query(...statement);
-    if (!(sent instanceof Promise)) return sent;
-    return sent.catch((error) => (isDeadlock(error) ? send(...statement) : Promise.reject(error)));
-  };
-  client.query = send as typeof client.query;
-}
-
-/**
  * The pool of the queue library. The library releases a connection twice when it is lost during its release. The pool would
  * throw outside of any promise, which would end the process.
+ *
+ * A statement that PostgreSQL has ended because of a deadlock is sent again. The library stops for good when it cannot record the
+ * end of jobs, and it locks the rows of jobs that end together in another order than those who queue several.
  */
 export function openQueuePool(url: string, options: PoolOptions): Pool {
   const pool = openPool(url, options);
-  pool.on('connect', repeatAfterDeadlock);
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...statement: unknown[]) => unknown;
+    const send = (...statement: unknown[]): unknown => {
+      const sent = query(...statement);
+      if (!(sent instanceof Promise)) return sent;
+      return sent.catch((error) => (isDeadlock(error) ? send(...statement) : Promise.reject(error)));
+    };
+    client.query = send as typeof client.query;
+  });
   const connect = pool.connect.bind(pool);
   pool.connect = ((taken?: Taken) =>
     taken
