@@ -548,11 +548,14 @@ describe('LessonsImportFailed', () => {
 
 describe('the database as the last guard', () => {
   test('no two bookings of a room overlap, whatever was imported', async () => {
+    // One that begins before an earlier one has ended: pair by pair 30,000 bookings take seconds.
     const { rows } = await sql`
-      select a.id from booking a join booking b on a.resource_id = b.resource_id and a.id < b.id and a.occupied && b.occupied
-        and a.status in ('Confirmed', 'Tentative') and b.status in ('Confirmed', 'Tentative')`.execute(
-      service.context.db,
-    );
+      select from (
+        select lower(occupied) < max(upper(occupied)) over (
+          partition by resource_id order by lower(occupied), upper(occupied), id
+          rows between unbounded preceding and 1 preceding) as is_taken
+        from booking where status in ('Confirmed', 'Tentative')) as taken
+      where is_taken`.execute(service.context.db);
     expect(rows).toEqual([]);
   });
 });

@@ -1,22 +1,20 @@
 /** The page of the console and its files, without a credential: no data, and nothing from other hosts. */
+import fs from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readModules, versionOf } from '../../src/web/modules.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;
+/** Of the modules of this version, as pages name it. */
+let folder: string;
 beforeAll(async () => {
   service = await startService({ Role: 'Web' });
+  const markup = await fs.readFile(new URL('../../src/web/console/index.html', import.meta.url), 'utf8');
+  folder = `/assets/console/${versionOf(await readModules('web/console'), markup)}`;
 });
 afterAll(() => service.stop());
 
 const get = (address: string, init?: RequestInit) => fetch(service.url + address, { redirect: 'manual', ...init });
-
-/** The folder of the modules of this version, as pages name it. */
-async function folderOf(): Promise<string> {
-  const { readModules, versionOf } = await import('../../src/web/modules.ts');
-  const fs = await import('node:fs/promises');
-  const markup = await fs.readFile(new URL('../../src/web/console/index.html', import.meta.url), 'utf8');
-  return `/assets/console/${versionOf(await readModules('web/console'), markup)}`;
-}
 
 test('the page lets nothing in: no script but ours, no markup from texts, no frame around it', async () => {
   const answer = await get('/school/console');
@@ -64,7 +62,6 @@ test.each([
 });
 
 test('modules are cached forever, import no package by name, and each import exists', async () => {
-  const folder = await folderOf();
   const page = await (await get('/school/console')).text();
   const named = [...page.matchAll(/(?:src|href)="\.\.(\/assets\/console\/[^"]*)"/g)].map(([, address = '']) => address);
   for (const address of named) expect(address.startsWith(`${folder}/web/console/`)).toBe(true);
@@ -104,7 +101,7 @@ test.each([
   'settings.ts',
   '',
 ])('nothing else is served: %s', async (name) => {
-  const answer = await get(`${await folderOf()}/${name}`);
+  const answer = await get(`${folder}/${name}`);
   expect([404, 405]).toContain(answer.status);
   expect(answer.headers.get('cache-control') ?? '').not.toContain('immutable');
 });
