@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -55,6 +56,7 @@ export async function startTestPostgres({ isDurable = false } = {}): Promise<{
   return {
     url,
     async stop() {
+      await endKept();
       await onServer(base, `drop database if exists ${template} with (force)`);
       await server?.stop();
     },
@@ -126,15 +128,47 @@ export function isAlive(pid: number): boolean {
 export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const template = process.env['ROOMGATE_TEST_TEMPLATE'] ?? '';
   const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
-  const base = withDatabase(template, 'postgres');
   // What was written to the template goes to its files at the first of these; the other strategy writes all of it anew.
-  await onServer(base, `create database ${name} template ${new URL(template).pathname.slice(1)} strategy file_copy`);
+  await onKept(`create database ${name} template ${new URL(template).pathname.slice(1)} strategy file_copy`);
   return {
     url: withDatabase(template, name),
-    async drop() {
-      await onServer(base, `drop database if exists ${name} with (force)`);
-    },
+    drop: () => onKept(`drop database if exists ${name} with (force)`),
   };
+}
+
+/** On which this process makes and drops its databases: to open a connection takes longer than many a test. */
+type Kept = { client: pg.Client; socket: net.Socket };
+let kept: Promise<Kept> | undefined;
+let last = Promise.resolve();
+
+async function openKept(): Promise<Kept> {
+  const socket = new net.Socket();
+  const connectionString = withDatabase(process.env['ROOMGATE_TEST_TEMPLATE'] ?? '', 'postgres');
+  const client = new pg.Client({ connectionString, stream: () => socket });
+  const forget = () => void (kept = undefined);
+  client.on('error', forget).on('end', forget);
+  await client.connect();
+  return { client, socket };
+}
+
+/** Runs one statement after another. Only while one runs does the connection keep the process alive. */
+function onKept(statement: string): Promise<void> {
+  const done = last.then(async () => {
+    kept ??= openKept();
+    const { client, socket } = await kept;
+    socket.ref();
+    await client.query(statement).finally(() => socket.unref());
+  });
+  last = done.catch(() => {});
+  return done;
+}
+
+/** A server to which somebody is connected is not stopped. */
+async function endKept(): Promise<void> {
+  if (!kept) return;
+  const { client, socket } = await kept;
+  socket.ref();
+  await client.end();
 }
 
 function withDatabase(url: string, database: string): string {
