@@ -37,8 +37,16 @@ function tighten(value: Json, rename: (name: string) => string): Json {
 
 /** Validates values by the schemas of the document, given by JSON pointers. */
 function openJudge(document: Tree, options: { coerceTypes?: 'array' } = {}) {
-  // Most schemas judge a few values: to improve the code of each takes longer than it saves.
-  const ajv = new Ajv2020({ strict: false, allErrors: true, code: { optimize: false }, ...options });
+  // Most schemas judge a few values: to improve the code of each takes longer than it saves, and so does to repeat in it what
+  // it refers to. The document as a whole is no schema that could be validated.
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateSchema: false,
+    inlineRefs: false,
+    code: { optimize: false },
+    ...options,
+  });
   addFormats.default(ajv);
   ajv.addSchema(document, 'openapi');
   return (where: string, pointer: string, value: Json): string[] => {
@@ -209,7 +217,7 @@ export function openContract(service: string) {
       const { pathname, searchParams } = new URL(sent.url);
       const casing = sent.headers.get('x-jsonpropertyformat') === 'camel' ? 'camel' : 'pascal';
       const { find, request, response } = documentIn(casing);
-      const text = await sent.clone().text();
+      const text = typeof init.body === 'string' ? init.body : await sent.clone().text();
       const answer = await fetch(sent);
       const operation = find(sent.method, pathname);
       if (!operation) {
@@ -217,12 +225,13 @@ export function openContract(service: string) {
         throw new Error(`the document has no ${sent.method} ${pathname}`);
       }
       seen.set(operation.name, (seen.get(operation.name) ?? new Set()).add(answer.status));
-      const got = await answer.clone().text();
+      const got = await answer.text();
       const broken = options.wrong ? [] : request(operation, pathname, searchParams, sent, text);
       broken.push(...response(operation, answer, got));
       if (broken.length > 0)
         throw new Error([`${sent.method} ${path} -> ${answer.status}`, ...broken, got.slice(0, 500)].join('\n  '));
-      return answer;
+      // To be read again.
+      return new Response(got || null, answer);
     },
   };
 }
