@@ -1,6 +1,6 @@
-/** The mail server of mail-server/main.ts as a process of its own, and what tests may ask of it. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+/** The mail servers of simulator/main.ts, and what tests may ask of them. */
+import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Invited, WrittenAppointment, WrittenChange } from '../simulator/admin.ts';
@@ -11,12 +11,6 @@ import type { RoomSettings, SentAnswer } from '../simulator/mailboxes.ts';
 import type { Options } from '../simulator/world.ts';
 
 const main = path.join(import.meta.dirname, '..', 'simulator', 'main.ts');
-
-const running = new Set<ChildProcess>();
-// Jest may give this process up without running any hook.
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 export type RemoteSubscription = {
   face: 'Ews' | 'Graph' | 'Google';
@@ -41,19 +35,35 @@ type Addresses = Options & {
   googleToken: string;
 };
 
+type Host = { start(options: Partial<Options>): Promise<Addresses> };
+let host: Host | undefined;
+
+/** The process of all mail servers of this one, as long as this one: to start one takes longer than most tests. */
+function openHost(): Host {
+  const child = spawn(process.execPath, [main], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const waiting: PromiseWithResolvers<Addresses>[] = [];
+  createInterface(child.stdout).on('line', (line) => waiting.shift()?.resolve(JSON.parse(line)));
+  child.on('exit', () => {
+    host = undefined;
+    for (const { reject } of waiting) reject(new Error('the mail server has ended'));
+  });
+  // Only while somebody waits for it does it keep this process alive.
+  for (const end of [child.stdin, child.stdout] as unknown as Socket[]) end.unref();
+  return {
+    async start(options) {
+      const started = Promise.withResolvers<Addresses>();
+      waiting.push(started);
+      child.ref();
+      child.stdin.write(`${JSON.stringify(options)}\n`);
+      return await started.promise.finally(() => {
+        if (waiting.length === 0) child.unref();
+      });
+    },
+  };
+}
+
 export async function startMailServer(options: Partial<Options> = {}) {
-  const child = spawn(process.execPath, [main, JSON.stringify(options)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  running.add(child);
-  const lines = createInterface(child.stdout);
-  const ended = once(child, 'exit').then(() => {
-    running.delete(child);
-    throw new Error('the mail server has ended');
-  });
-  ended.catch(() => {});
-  const [line] = (await Promise.race([once(lines, 'line'), ended])) as [string];
-  const addresses = JSON.parse(line) as Addresses;
+  const addresses = await (host ??= openHost()).start(options);
 
   async function ask<Result = unknown>(method: string, path: string, body?: object): Promise<Result> {
     const answer = await fetch(`${addresses.url}/admin/${path}`, {
@@ -118,11 +128,8 @@ export async function startMailServer(options: Partial<Options> = {}) {
     comeBack: () => ask('POST', 'start'),
     loseState: () => ask('POST', 'state-lost'),
     options: (options: Partial<Options>) => ask('PATCH', 'options', options),
-    /** Ends the process, which keeps what has been compiled of it. */
     async stop(): Promise<void> {
-      const exited = once(child, 'exit');
-      child.stdin.end();
-      await exited;
+      await ask('POST', 'end');
     },
   };
 }

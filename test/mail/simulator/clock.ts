@@ -5,6 +5,7 @@ type Entry = { at: number; act(): unknown };
 export function openClock() {
   let offset = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
   const agenda = new Set<Entry>();
   const now = () => Date.now() + offset;
   const next = () => [...agenda].reduce<Entry | undefined>((a, b) => (a && a.at <= b.at ? a : b), undefined);
@@ -12,7 +13,7 @@ export function openClock() {
   function arm(): void {
     clearTimeout(timer);
     const first = next();
-    if (!first) return;
+    if (!first || isStopped) return;
     timer = setTimeout(runDue, Math.min(Math.max(0, first.at - now()), 2 ** 31 - 1));
   }
   function runDue(): void {
@@ -45,6 +46,11 @@ export function openClock() {
     },
     /** When the next thing is due; undefined when nothing is. */
     due: () => next()?.at,
+    /** Nothing happens any more. */
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
+    },
   };
 }
 

@@ -22,6 +22,10 @@ const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** What may differ between the requests of one synchronization. */
 const free = ['pageToken', 'syncToken', 'timeMin', 'timeMax', 'fields', 'maxResults', 'alt', 'prettyPrint'];
 
+/** Of all service accounts of this process, as it takes long to make. */
+let pair: ReturnType<typeof generateKeyPairSync> | undefined;
+const keys = () => (pair ??= generateKeyPairSync('rsa', { modulusLength: 2_048 }));
+
 export function openGoogle(world: World, channels: Channels) {
   const { clock, faults, mailboxes } = world;
   const tokens = new Map<string, number>();
@@ -30,10 +34,8 @@ export function openGoogle(world: World, channels: Channels) {
   const owned = new WeakMap<Appointment, Own>();
   /** Ids that were given once, by mailbox: they stay taken. */
   const taken = new Map<string, Map<string, Appointment>>();
-  let pair: ReturnType<typeof generateKeyPairSync> | undefined;
   const account = 'rooms@roomgate.iam.gserviceaccount.example';
 
-  const keys = () => (pair ??= generateKeyPairSync('rsa', { modulusLength: 2_048 }));
   function ownOf(appointment: Appointment): Own {
     const own = owned.get(appointment) ?? { id: idOf(appointment.id), properties: {} };
     owned.set(appointment, own);

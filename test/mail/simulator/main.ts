@@ -1,10 +1,11 @@
 /**
- * A mail server for tests: mailboxes of rooms, behind EWS, Graph and Google Calendar as their documents describe them. It
- * shares nothing with what it tests, and keeps its own ledger of what is true and of what it has sent.
+ * Mail servers for tests: mailboxes of rooms, behind EWS, Graph and Google Calendar as their documents describe them. They
+ * share nothing with what they test, and keep their own ledgers of what is true and of what they have sent.
  *
- *     node test/mail/simulator/main.ts ['{"port": 0, …options as in world.ts}']
+ *     node test/mail/simulator/main.ts
  *
- * prints `{"url", "ews", "graph", "token", …options}` in one line, and ends when its standard input does. Tests start it with
+ * starts one for each line of its standard input, `{"port": 0, …options as in world.ts}`, and prints
+ * `{"url", "ews", "graph", "token", …options}` of it in one line. It ends when its standard input does. Tests start it with
  * test/mail/_util/mail-server.ts, whose calls are these, all JSON:
  *
  *     POST  /admin/mailboxes                {address, name?, zone?, autoAccept?, allowConflicts?, addOrganizerToSubject?,
@@ -35,12 +36,15 @@
  *     POST  /admin/restart                  EWS subscriptions and open connections are lost; likewise stop and start
  *     POST  /admin/state-lost               all sync states and delta tokens are unknown from now on
  *     PATCH /admin/options                  as in world.ts
+ *     POST  /admin/end                      this mail server ends, and nothing more happens in it
  *
  * Times are `2026-11-20T08:00:00Z`, or by the clock of the appointment's zone without the Z; whole days have dates.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
 import { Misunderstood, openAdmin } from './admin.ts';
 import { openEws } from './ews.ts';
 import { openPush } from './ews-push.ts';
@@ -50,67 +54,81 @@ import { openGraph } from './graph.ts';
 import { openSubscriptions } from './graph-subscriptions.ts';
 import { type Options, openWorld } from './world.ts';
 
-const { port = 0, ...given } = JSON.parse(process.argv[2] ?? '{}') as Partial<Options> & { port?: number };
-const world = openWorld(given);
-const push = openPush(world);
-const subscriptions = openSubscriptions(world);
-const ews = openEws(world, push);
-const graph = openGraph(world, subscriptions);
-const channels = openChannels(world);
-const google = openGoogle(world, channels);
-/** Those of the faces; the admin's stay. */
-const connections = new Set<ServerResponse>();
-const admin = openAdmin({
-  world,
-  push,
-  subscriptions,
-  channels,
-  google,
-  cutConnections() {
-    for (const response of connections) response.socket?.destroy();
-  },
-});
-
 async function read(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
 
-async function serveAdmin(request: IncomingMessage, response: ServerResponse, text: string): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://admin');
-  const answer = await admin(request.method ?? 'GET', pathname.slice('/admin/'.length), searchParams, text).then(
-    (value) => ({ status: 200, value }),
-    (error: Error) => ({ status: error instanceof Misunderstood ? 400 : 500, value: { error: error.stack } }),
-  );
-  response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.value));
+async function start({ port = 0, ...given }: Partial<Options> & { port?: number }) {
+  const world = openWorld(given);
+  const push = openPush(world);
+  const subscriptions = openSubscriptions(world);
+  const ews = openEws(world, push);
+  const graph = openGraph(world, subscriptions);
+  const channels = openChannels(world);
+  const google = openGoogle(world, channels);
+  /** Those of the faces; the admin's stay. */
+  const connections = new Set<ServerResponse>();
+  const admin = openAdmin({
+    world,
+    push,
+    subscriptions,
+    channels,
+    google,
+    cutConnections() {
+      for (const response of connections) response.socket?.destroy();
+    },
+  });
+
+  async function serveAdmin(request: IncomingMessage, response: ServerResponse, text: string): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://admin');
+    if (pathname === '/admin/end') return end(response);
+    const answer = await admin(request.method ?? 'GET', pathname.slice('/admin/'.length), searchParams, text).then(
+      (value) => ({ status: 200, value }),
+      (error: Error) => ({ status: error instanceof Misunderstood ? 400 : 500, value: { error: error.stack } }),
+    );
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.value));
+  }
+
+  function end(response: ServerResponse): void {
+    world.clock.stop();
+    server.close();
+    response.on('finish', () => server.closeAllConnections()).end('{}');
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = await read(request);
+    if (request.url?.startsWith('/admin/')) return await serveAdmin(request, response, text);
+    if (world.isDown) return void request.socket.destroy();
+    connections.add(response);
+    response.on('close', () => connections.delete(response));
+    const isEws = /^\/ews\/exchange\.asmx$/i.test(request.url ?? '');
+    const isGoogle = /^\/(calendar\/v3|google)\//.test(request.url ?? '');
+    await (isEws ? ews : isGoogle ? google.serve : graph)(request, response, text);
+  }
+
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    // Who asks may go away before it has asked.
+    serve(request, response).catch(() => request.socket.destroy());
+  });
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const addresses = {
+    url,
+    ews: `${url}/EWS/Exchange.asmx`,
+    graph: `${url}/v1.0`,
+    google: `${url}/calendar/v3`,
+    token: `${url}/${world.options.tenantId}/oauth2/v2.0/token`,
+    googleToken: `${url}/google/token`,
+  };
+  return { ...world.options, ...addresses };
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const text = await read(request);
-  if (request.url?.startsWith('/admin/')) return await serveAdmin(request, response, text);
-  if (world.isDown) return void request.socket.destroy();
-  connections.add(response);
-  response.on('close', () => connections.delete(response));
-  const isEws = /^\/ews\/exchange\.asmx$/i.test(request.url ?? '');
-  const isGoogle = /^\/(calendar\/v3|google)\//.test(request.url ?? '');
-  await (isEws ? ews : isGoogle ? google.serve : graph)(request, response, text);
-}
-
-const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  // Who asks may go away before it has asked.
-  serve(request, response).catch(() => request.socket.destroy());
-});
-await once(server.listen(port, '127.0.0.1'), 'listening');
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const addresses = {
-  url,
-  ews: `${url}/EWS/Exchange.asmx`,
-  graph: `${url}/v1.0`,
-  google: `${url}/calendar/v3`,
-  token: `${url}/${world.options.tenantId}/oauth2/v2.0/token`,
-  googleToken: `${url}/google/token`,
-};
-process.stdout.write(`${JSON.stringify({ ...world.options, ...addresses })}\n`);
 // Whoever started it has ended.
-process.stdin.on('end', () => process.exit()).resume();
+const lines = createInterface(process.stdin).on('close', () => process.exit());
+for await (const line of lines) {
+  process.stdout.write(`${JSON.stringify(await start(JSON.parse(line)))}\n`);
+  // For the next process, should this one be killed.
+  flushCompileCache();
+}
