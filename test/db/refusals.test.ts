@@ -65,7 +65,7 @@ test('the log warns at the first one, and then once a minute at most, with the r
 });
 
 test('a server counts what any of its pools is refused, from 0 on', async () => {
-  const service = await startService();
+  const service = await startService({ Role: 'Web' });
   const read = async () => {
     const text = await (await fetch(`${service.url}/metrics`)).text();
     return [...text.matchAll(/^roomgate_writes_refused_total\{cause="(\w+)"\} (\d+)$/gm)].map(([, ...found]) => found);

@@ -272,7 +272,7 @@ describe('401 for an opaque token', () => {
 
   test('where no ClientId is set to ask with', async () => {
     const { IdentityProvider__ClientId: _, IdentityProvider__ClientSecret: __, ...rest } = settingsFor(provider.issuer);
-    const deaf = await startService(rest);
+    const deaf = await startService({ ...rest, Role: 'Web' });
     try {
       expect((await read(await provider.token('ada', 'urn:opaque'), 'school', deaf)).status).toBe(401);
       expect((await read(await provider.token('ada'), 'school', deaf)).status).toBe(200);

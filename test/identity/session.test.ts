@@ -1,11 +1,11 @@
 /** Sessions of the console: as its own page uses them, and as attackers try to. */
 import http from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
 import { createPin, revokePin } from '../../src/identity/service.ts';
 import { sweepSessions } from '../../src/identity/sessions.ts';
+import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -14,6 +14,7 @@ let stranger: Awaited<ReturnType<typeof makeTenant>>;
 
 beforeAll(async () => {
   service = await startService({
+    Role: 'Web',
     TrustProxy: '1',
     Sessions__PerPerson: '3',
     GraphiQLEnabled: 'true',
@@ -23,6 +24,7 @@ beforeAll(async () => {
   stranger = await makeTenant(service.context.db, { code: 'stranger' });
 });
 afterAll(() => service.stop());
+afterEach(releaseClock);
 
 type Headers = Record<string, string>;
 type Json = { Code?: string; errors?: unknown; data?: { me: { role: string } }; [member: string]: unknown };
@@ -317,7 +319,8 @@ test.each(['used_at', 'expires_at'] as const)('a session ends by %s, and is swep
     .where('person_id', '=', personId)
     .execute();
   // What was read before holds for some seconds.
-  await until(async () => (await read(cookie)).status === 401);
+  setClock(Date.now() + 5_000);
+  expect((await read(cookie)).status).toBe(401);
   await sweepSessions(db, config);
   expect(await db.selectFrom('session').where('person_id', '=', personId).select('id').execute()).toEqual([]);
 });

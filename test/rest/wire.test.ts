@@ -394,7 +394,7 @@ describe('deprecation', () => {
   });
 
   test('without SwaggerEnabled no link leads to its page', async () => {
-    const plain = await startService({ LegacyApiKeyEnabled: 'true', SwaggerEnabled: 'false' });
+    const plain = await startService({ Role: 'Web', LegacyApiKeyEnabled: 'true', SwaggerEnabled: 'false' });
     try {
       const answer = await fetch(`${plain.url}/school/api/v2.0/jobs`, { headers: { APIKEY: 'wrong' } });
       expect(headersOf(answer, ...names)).toEqual([
