@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
+import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { longestIdleMs } from '../../_util/scripted-server.ts';
@@ -103,6 +104,8 @@ async function runProvider({ clients, keys, port, root }: Settings): Promise<voi
     process.send?.('rotated');
   });
   process.send?.(issuer);
+  // For the next one: this one will be killed.
+  flushCompileCache();
 }
 
 if (process.argv[2] === 'run the provider') await runProvider(JSON.parse(process.argv[3] ?? ''));
