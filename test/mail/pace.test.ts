@@ -8,7 +8,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - since;
 }
 
-test('waiting requests begin one after another; one that gives up does not wait', async () => {
+// They wait: together they take as long as the longest.
+test.concurrent('waiting requests begin one after another; one that gives up does not wait', async () => {
   const pace = openPace(10);
   const giveUp = new AbortController();
   const begun: string[] = [];
@@ -23,13 +24,13 @@ test('waiting requests begin one after another; one that gives up does not wait'
   expect(took).toBeGreaterThan(190);
 });
 
-test('requests that begin at once delay those that wait', async () => {
+test.concurrent('requests that begin at once delay those that wait', async () => {
   const pace = openPace(10);
   for (let nth = 0; nth < 3; nth += 1) pace.count();
   expect(await timed(() => pace.wait(noEnd))).toBeGreaterThan(290);
 });
 
-test('however many begin at once, the next that waits is delayed by two seconds', async () => {
+test.concurrent('however many begin at once, the next that waits is delayed by two seconds', async () => {
   const pace = openPace(1);
   for (let nth = 0; nth < 1_000; nth += 1) pace.count();
   const took = await timed(() => pace.wait(noEnd));
@@ -37,7 +38,7 @@ test('however many begin at once, the next that waits is delayed by two seconds'
   expect(took).toBeLessThan(100_000);
 });
 
-test('after a refusal those that wait pause for two seconds, also those that wait already', async () => {
+test.concurrent('after a refusal those that wait pause for two seconds, also those that wait already', async () => {
   const pace = openPace(10);
   pace.count();
   const early = timed(() => pace.wait(noEnd));
