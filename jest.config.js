@@ -17,6 +17,8 @@ export default {
   testSequencer: '<rootDir>/test/_util/longest-first.js',
   // More than the two cores they are meant for: many of them wait for processes that start and stop.
   maxWorkers: 3,
+  // Tests that run at the same time are those that wait.
+  maxConcurrency: 10,
   // A worker keeps the modules of its test files: past this a fresh one is cheaper than collecting garbage.
   workerIdleMemoryLimit: '500MB',
   // Longer than the busiest machine needs: tests wait for conditions, and only a hang reaches it.

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import usual from './jest.config.js';
 
-const { testSequencer, maxWorkers, workerIdleMemoryLimit, testTimeout, ...ofProject } = usual;
+const { testSequencer, maxWorkers, maxConcurrency, workerIdleMemoryLimit, testTimeout, ...ofProject } = usual;
 const versions = { caddy: 'version', nginx: '-v' };
 const missing = Object.keys(versions).filter((proxy) => spawnSync(proxy, [versions[proxy]]).error);
 for (const proxy of missing) process.stderr.write(`SKIPPED: ${proxy} is not installed\n`);
@@ -10,6 +10,7 @@ for (const proxy of missing) process.stderr.write(`SKIPPED: ${proxy} is not inst
 export default {
   testSequencer,
   maxWorkers,
+  maxConcurrency,
   workerIdleMemoryLimit,
   testTimeout,
   passWithNoTests: missing.length > 0,

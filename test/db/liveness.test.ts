@@ -103,166 +103,186 @@ describe('a session', () => {
   });
 });
 
+/** What a pool through `url` throws, of whatever kind. */
+const thrownBy = (url: string, work: (db: Database) => Promise<unknown>, settings = {}) =>
+  withDatabase(url, { settings }, (db) => outageOf(work(db)));
+
+async function listen(answer: (socket: net.Socket) => void) {
+  const server = net.createServer((socket) => answer(socket.on('error', () => {}).resume()));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `postgres://nobody@127.0.0.1:${port}/none`,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
 // They wait, each on connections of its own: together they take as long as the longest.
-describe('a connection on which nothing comes back any more', () => {
-  /** A tenth of the usual, and less. */
-  const soon = { lookAfter: 300, lookAgain: 100, lookAtWorkAgain: 500 };
 
-  test.concurrent('is thrown away once PostgreSQL has cancelled what it was asked, also after a rest', async () => {
-    const cable = await layCable(database.url);
-    await withDatabase(cable.url, { statementTimeout: 500 }, async (db) => {
-      await one(db);
-      // It has been idle for longer than an answer may take.
-      const client = await poolOf(db).connect();
-      await once(client.connection.stream, 'timeout');
-      client.release();
-      cable.strand();
-      expect(await outageOf(one(db))).toBe('outage');
-      expect(await outageOf(one(db))).toBe('none');
-    });
-    await cable.close();
-  });
+const stranded = 'a connection on which nothing comes back any more';
+/** A tenth of the usual, and less. */
+const soon = { lookAfter: 300, lookAgain: 100, lookAtWorkAgain: 500 };
 
-  test.concurrent('is thrown away once its backend is seen idle; one that works, or waits for a lock, is left alone', async () => {
-    const cable = await layCable(database.url);
-    const release = await hold(outside, (trx) => sql`select pg_advisory_xact_lock(1)`.execute(trx));
-    await withDatabase(database.url, { max: 2, patience: soon }, async (db) => {
-      const working = outageOf(sql`select pg_sleep(3)`.execute(db));
-      const waiting = outageOf(sql`select pg_advisory_xact_lock(1)`.execute(db));
-      await withDatabase(cable.url, { patience: soon }, async (stranded) => {
-        await one(stranded);
-        cable.strand();
-        expect(await outageOf(one(stranded))).toBe('outage');
-        expect(await outageOf(one(stranded))).toBe('none');
-      });
-      expect(await working).toBe('none');
-      await release();
-      expect(await waiting).toBe('none');
-    });
-    await cable.close();
-  }, 60_000);
-
-  test.concurrent('is left alone while it cannot be looked for but others hear, and thrown away when they are silent, too', async () => {
-    // As a pooler whose places are all taken.
-    const full = net.createServer((socket) => socket.on('error', () => {}).resume());
-    await once(full.listen(0, '127.0.0.1'), 'listening');
-    const url = `postgres://nobody@127.0.0.1:${(full.address() as AddressInfo).port}/none`;
-    const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
-    const [long, other] = clients as [pg.Client, pg.Client];
-    for (const client of clients) {
-      client.on('error', () => {});
-      await client.connect();
-      const backend = await setUpSession(client);
-      watchAnswers(client, {
-        url,
-        backend,
-        answerTimeout: 0,
-        patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
-      });
-    }
-    const working = outageOf(long.query('select pg_sleep(5)'));
-    let isOver = false;
-    void working.then(() => {
-      isOver = true;
-    });
-    while (!isOver) await other.query('select pg_sleep(0.2)');
-    expect(await working).toBe('none');
-    expect(await outageOf(long.query('select pg_sleep(60)'))).toBe('outage');
-    await Promise.all(clients.map((client) => client.end()));
-    full.close();
-  }, 60_000);
-
-  test.concurrent('is thrown away when the host takes no connection any more, though others hear', async () => {
-    // A backlog that nobody accepts from: whoever comes when it is full waits for ever.
-    const stuck = spawn(process.execPath, [
-      '--eval',
-      `const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-        require('fs').writeSync(1, String(server.address().port));
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-      });`,
-    ]);
-    const port = Number(String(await once(stuck.stdout, 'data')));
-    const fillers = Array.from({ length: 8 }, () => net.connect(port, '127.0.0.1').on('error', () => {}));
-    await once(fillers[0]!, 'connect');
-    const url = `postgres://nobody@127.0.0.1:${port}/none`;
-    const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
-    const [silent, other] = clients as [pg.Client, pg.Client];
-    for (const client of clients) {
-      client.on('error', () => {});
-      await client.connect();
-      const backend = await setUpSession(client);
-      watchAnswers(client, {
-        url,
-        backend,
-        answerTimeout: 0,
-        patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
-      });
-    }
-    let isOver = false;
-    const asked = outageOf(silent.query('select pg_sleep(25)')).finally(() => {
-      isOver = true;
-    });
-    while (!isOver) await other.query('select pg_sleep(0.2)');
-    expect(await asked).toBe('outage');
-    await Promise.all(clients.map((client) => client.end()));
-    for (const filler of fillers) filler.destroy();
-    stuck.kill('SIGKILL');
-  }, 60_000);
-
-  test.concurrent('is looked for over one connection, however many are silent; one that is dead itself is replaced', async () => {
-    const [cable, looks] = [await layCable(database.url), await layCable(database.url)];
-    async function open(): Promise<pg.Client> {
-      const client = new pg.Client({ connectionString: cable.url });
-      client.on('error', () => {});
-      await client.connect();
-      const backend = await setUpSession(client);
-      watchAnswers(client, { url: looks.url, backend, answerTimeout: 0, patience: soon });
-      return client;
-    }
-    /** What becomes of statements of so many connections whose answers never come. */
-    async function silence(count: number): Promise<string[]> {
-      const clients = await Promise.all(Array.from({ length: count }, open));
-      cable.strand();
-      return await Promise.all(clients.map((client) => outageOf(client.query('select 1'))));
-    }
-    expect(await silence(6)).toEqual(Array(6).fill('outage'));
-    expect(looks.opened()).toBe(1);
-    looks.strand();
-    expect(await silence(1)).toEqual(['outage']);
-    expect(looks.opened()).toBe(2);
-    await cable.close();
-    await looks.close();
-  }, 60_000);
-
-  test.concurrent('tells that LISTEN does not hear, and is replaced by one that does', async () => {
-    const cable = await layCable(database.url);
-    const notifications = openNotifications(cable.url, log);
-    expect(await notifications.hears()).toBe(true);
+test.concurrent(`${stranded} is thrown away once PostgreSQL has cancelled what it was asked, also after a rest`, async () => {
+  const cable = await layCable(database.url);
+  await withDatabase(cable.url, { statementTimeout: 500 }, async (db) => {
+    await one(db);
+    // It has been idle for longer than an answer may take.
+    const client = await poolOf(db).connect();
+    await once(client.connection.stream, 'timeout');
+    client.release();
     cable.strand();
-    await until('nothing is heard', async () => !(await notifications.hears()));
-    await until('all is heard again', () => notifications.hears());
-    await notifications.close();
-    await cable.close();
-  }, 30_000);
+    expect(await outageOf(one(db))).toBe('outage');
+    expect(await outageOf(one(db))).toBe('none');
+  });
+  await cable.close();
+});
+
+test.concurrent(`${stranded} is thrown away once its backend is seen idle; one that works, or waits for a lock, is left alone`, async () => {
+  const cable = await layCable(database.url);
+  const release = await hold(outside, (trx) => sql`select pg_advisory_xact_lock(1)`.execute(trx));
+  await withDatabase(database.url, { max: 2, patience: soon }, async (db) => {
+    const working = outageOf(sql`select pg_sleep(3)`.execute(db));
+    const waiting = outageOf(sql`select pg_advisory_xact_lock(1)`.execute(db));
+    await withDatabase(cable.url, { patience: soon }, async (silent) => {
+      await one(silent);
+      cable.strand();
+      expect(await outageOf(one(silent))).toBe('outage');
+      expect(await outageOf(one(silent))).toBe('none');
+    });
+    expect(await working).toBe('none');
+    await release();
+    expect(await waiting).toBe('none');
+  });
+  await cable.close();
+}, 60_000);
+
+test.concurrent(`${stranded} is left alone while it cannot be looked for but others hear, and thrown away when they are silent, too`, async () => {
+  // As a pooler whose places are all taken.
+  const full = net.createServer((socket) => socket.on('error', () => {}).resume());
+  await once(full.listen(0, '127.0.0.1'), 'listening');
+  const url = `postgres://nobody@127.0.0.1:${(full.address() as AddressInfo).port}/none`;
+  const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
+  const [long, other] = clients as [pg.Client, pg.Client];
+  for (const client of clients) {
+    client.on('error', () => {});
+    await client.connect();
+    const backend = await setUpSession(client);
+    watchAnswers(client, {
+      url,
+      backend,
+      answerTimeout: 0,
+      patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
+    });
+  }
+  const working = outageOf(long.query('select pg_sleep(5)'));
+  let isOver = false;
+  void working.then(() => {
+    isOver = true;
+  });
+  while (!isOver) await other.query('select pg_sleep(0.2)');
+  expect(await working).toBe('none');
+  expect(await outageOf(long.query('select pg_sleep(60)'))).toBe('outage');
+  await Promise.all(clients.map((client) => client.end()));
+  full.close();
+}, 60_000);
+
+test.concurrent(`${stranded} is thrown away when the host takes no connection any more, though others hear`, async () => {
+  // A backlog that nobody accepts from: whoever comes when it is full waits for ever.
+  const stuck = spawn(process.execPath, [
+    '--eval',
+    `const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      require('fs').writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`,
+  ]);
+  const port = Number(String(await once(stuck.stdout, 'data')));
+  const fillers = Array.from({ length: 8 }, () => net.connect(port, '127.0.0.1').on('error', () => {}));
+  await once(fillers[0]!, 'connect');
+  const url = `postgres://nobody@127.0.0.1:${port}/none`;
+  const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
+  const [silent, other] = clients as [pg.Client, pg.Client];
+  for (const client of clients) {
+    client.on('error', () => {});
+    await client.connect();
+    const backend = await setUpSession(client);
+    watchAnswers(client, {
+      url,
+      backend,
+      answerTimeout: 0,
+      patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
+    });
+  }
+  let isOver = false;
+  const asked = outageOf(silent.query('select pg_sleep(25)')).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) await other.query('select pg_sleep(0.2)');
+  expect(await asked).toBe('outage');
+  await Promise.all(clients.map((client) => client.end()));
+  for (const filler of fillers) filler.destroy();
+  stuck.kill('SIGKILL');
+}, 60_000);
+
+test.concurrent(`${stranded} is looked for over one connection, however many are silent; one that is dead itself is replaced`, async () => {
+  const [cable, looks] = [await layCable(database.url), await layCable(database.url)];
+  async function open(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: cable.url });
+    client.on('error', () => {});
+    await client.connect();
+    const backend = await setUpSession(client);
+    watchAnswers(client, { url: looks.url, backend, answerTimeout: 0, patience: soon });
+    return client;
+  }
+  /** What becomes of statements of so many connections whose answers never come. */
+  async function silence(count: number): Promise<string[]> {
+    const clients = await Promise.all(Array.from({ length: count }, open));
+    cable.strand();
+    return await Promise.all(clients.map((client) => outageOf(client.query('select 1'))));
+  }
+  expect(await silence(6)).toEqual(Array(6).fill('outage'));
+  expect(looks.opened()).toBe(1);
+  looks.strand();
+  expect(await silence(1)).toEqual(['outage']);
+  expect(looks.opened()).toBe(2);
+  await cable.close();
+  await looks.close();
+}, 60_000);
+
+test.concurrent(`${stranded} tells that LISTEN does not hear, and is replaced by one that does`, async () => {
+  const cable = await layCable(database.url);
+  const notifications = openNotifications(cable.url, log);
+  expect(await notifications.hears()).toBe(true);
+  cable.strand();
+  await until('nothing is heard', async () => !(await notifications.hears()));
+  await until('all is heard again', () => notifications.hears());
+  await notifications.close();
+  await cable.close();
+}, 30_000);
+
+test.concurrent.each([
+  ['closes', (socket: net.Socket) => void socket.destroy()],
+  ['resets', (socket: net.Socket) => void socket.resetAndDestroy()],
+  ['says nothing', () => {}],
+])('an outage is recognized where the server %s at once', async (_what, answer) => {
+  const server = await listen(answer);
+  expect(await thrownBy(server.url, one)).toBe('outage');
+  await server.close();
+});
+
+test.concurrent('an outage is recognized where a pool is busy, or closed', async () => {
+  await withDatabase(database.url, {}, (db) =>
+    db.connection().execute(async () => expect(await outageOf(one(db))).toBe('outage')),
+  );
+  const closed = openDatabase(database.url, { max: 1, log, statementTimeout: 0 });
+  await closed.destroy();
+  expect(await outageOf(one(closed))).toBe('outage');
 });
 
 describe('an outage is recognized by each of its errors', () => {
-  /** What a pool through `url` throws, of whatever kind. */
-  const thrownBy = (url: string, work: (db: Database) => Promise<unknown>, settings = {}) =>
-    withDatabase(url, { settings }, (db) => outageOf(work(db)));
   const terminate = (pid: number) => sql`select pg_terminate_backend(${pid}, 5000)`.execute(outside);
   const pidOf = async (db: Database) =>
     (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]!.pid;
-
-  async function listen(answer: (socket: net.Socket) => void) {
-    const server = net.createServer((socket) => answer(socket.on('error', () => {}).resume()));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    return {
-      url: `postgres://nobody@127.0.0.1:${port}/none`,
-      close: () => new Promise((resolve) => server.close(resolve)),
-    };
-  }
 
   test('nobody listens; the socket is not there; the name is unknown', async () => {
     const closed = await listen(() => {});
@@ -273,16 +293,6 @@ describe('an outage is recognized by each of its errors', () => {
       'postgres://nobody@nowhere.invalid/none',
     ])
       expect(await thrownBy(url, one)).toBe('outage');
-  });
-
-  test.concurrent.each([
-    ['closes', (socket: net.Socket) => void socket.destroy()],
-    ['resets', (socket: net.Socket) => void socket.resetAndDestroy()],
-    ['says nothing', () => {}],
-  ])('the server %s at once', async (_what, answer) => {
-    const server = await listen(answer);
-    expect(await thrownBy(server.url, one)).toBe('outage');
-    await server.close();
   });
 
   test.each<{ what: string; work(db: Database): Promise<unknown>; settings?: Record<string, number> }>([
@@ -342,15 +352,6 @@ describe('an outage is recognized by each of its errors', () => {
         .setAccessMode('read only')
         .execute((trx) => sql`delete from mandator`.execute(trx));
     expect(await thrownBy(database.url, readOnly)).toBe('outage');
-  });
-
-  test.concurrent('a pool is busy, or closed', async () => {
-    await withDatabase(database.url, {}, (db) =>
-      db.connection().execute(async () => expect(await outageOf(one(db))).toBe('outage')),
-    );
-    const closed = openDatabase(database.url, { max: 1, log, statementTimeout: 0 });
-    await closed.destroy();
-    expect(await outageOf(one(closed))).toBe('outage');
   });
 
   test('nothing else is one', async () => {
