@@ -308,7 +308,9 @@ describe('every route that reads a body', () => {
   let service: Service;
   let token: string;
   beforeAll(async () => {
-    service = await startService({ Limits__BodySeconds: '1', Limits__BodyBytesPerSecond: '100000' }, ['R1', 'R2']);
+    // The largest body has two seconds.
+    const size = { Limits__BodyBytes: '100000', Limits__BodyBytesPerSecond: '100000' };
+    service = await startService({ Limits__BodySeconds: '1', ...size }, ['R1', 'R2']);
     token = await service.signIn();
   });
   afterAll(async () => {
