@@ -142,8 +142,12 @@ export async function startServer(
       // Responses that end from now on close their connection, so that the client opens another. Streams end by `stopping`.
       for (const { answering } of connections) if (answering) answering.shouldKeepAlive = false;
       context.notifications.stop();
-      // A connection whose response had already begun stays open, idle, after it.
-      const closing = setInterval(() => server.closeIdleConnections(), 50);
+      // A connection whose response had already begun stays open, idle, after it. One on which nothing has come, as clients open
+      // them ahead, is not idle to Node.js.
+      const closing = setInterval(() => {
+        server.closeIdleConnections();
+        for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
+      }, 50);
       await Promise.all([
         Promise.race([closed, sleep(drainTimeout, undefined, { ref: false })]),
         app.close(),

@@ -133,7 +133,7 @@ describe('SIGTERM of a web process', () => {
     return connection;
   }
 
-  test('/readyz turns 503, requests in flight end, a quiet connection is closed, and it exits 0', async () => {
+  test('/readyz turns 503, requests in flight end, connections that are quiet or were never used are closed, and it exits 0', async () => {
     const web = start('Web');
     const url = await web.ready;
     const tenant = await newTenant();
@@ -164,12 +164,14 @@ describe('SIGTERM of a web process', () => {
     upload.flushHeaders();
     await once(upload, 'continue');
     upload.write(jobs.slice(0, 100));
+    // As browsers open them ahead.
+    const unused = await connect(url);
     const quiet = await connect(url);
     quiet.socket.write(line('/readyz'));
     await until('the first answer', () => quiet.text.includes('"Status":"Healthy"'));
 
     const stopped = web.end('SIGTERM');
-    await quiet.closed;
+    await Promise.all([quiet.closed, unused.closed]);
     probing.socket.write(probe.slice(20));
     await probing.closed;
     expect(probing.text).toMatch(/^HTTP\/1.1 503 .*\r\nConnection: close\r\n.*"Status":"Stopping"/s);
