@@ -29,6 +29,8 @@ export type Server = {
 
 /** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
+/** Milliseconds within which the first request of a new connection arrives. */
+const firstRequestWithin = 500;
 
 /** Loads the application that a process of this role serves. */
 export const loadApp = async (role: Config['Role']) =>
@@ -142,18 +144,19 @@ export async function startServer(
       // Responses that end from now on close their connection, so that the client opens another. Streams end by `stopping`.
       for (const { answering } of connections) if (answering) answering.shouldKeepAlive = false;
       context.notifications.stop();
-      // A connection whose response had already begun stays open, idle, after it. One on which nothing has come, as clients open
-      // them ahead, is not idle to Node.js.
-      const closing = setInterval(() => {
-        server.closeIdleConnections();
+      // A connection whose response had already begun stays open, idle, after it.
+      const closing = setInterval(() => server.closeIdleConnections(), 50);
+      // To Node.js a connection that a client has opened ahead is not idle.
+      const leavingUnused = setTimeout(() => {
         for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
-      }, 50);
+      }, firstRequestWithin);
       await Promise.all([
         Promise.race([closed, sleep(drainTimeout, undefined, { ref: false })]),
         app.close(),
         ready.then(() => worker?.stop()).catch(() => {}),
       ]);
       clearInterval(closing);
+      clearTimeout(leavingUnused);
       stopLooking();
       server.closeAllConnections();
       await closed;
