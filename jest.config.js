@@ -15,8 +15,8 @@ export default {
   globalSetup: '<rootDir>/test/_util/global-setup.ts',
   globalTeardown: '<rootDir>/test/_util/global-teardown.ts',
   testSequencer: '<rootDir>/test/_util/longest-first.js',
-  // More than the two cores they are meant for: many of them wait for processes that start and stop.
-  maxWorkers: 3,
+  // Twice the cores they are meant for: many of them wait for processes that start and stop, and less than four leave cores idle.
+  maxWorkers: 4,
   // Tests that run at the same time are those that wait.
   maxConcurrency: 10,
   // A worker keeps the modules of its test files: past this a fresh one is cheaper than collecting garbage.

@@ -248,10 +248,17 @@ test('of operations that wait for the answers before them there are at most a hu
   await expect(late).resolves.toEqual(expect.any(Function));
 });
 
-test('a person that takes none of its large answers gets no more of them until it does', async () => {
+/** Places of the person, all that it may have and all that may wait; `taken` gives them back. */
+async function takeAllPlaces() {
+  // Those of the test before are given back a moment after its answers have arrived.
+  await until(() => slabs.inUse === 0);
   const places = service.context.once(openLargeAnswers);
   const taken = Promise.withResolvers<void>();
-  const held = range(32 + 64).map(() => places.hold(holder, () => taken.promise));
+  return { taken, held: range(32 + 64).map(() => places.hold(holder, () => taken.promise)) };
+}
+
+test('a person that takes none of its large answers gets no more of them until it does', async () => {
+  const { held, taken } = await takeAllPlaces();
   const query = `{ ${spans()} }`;
   const client = service.ws();
   const socket = client.iterate({ query });
@@ -266,9 +273,7 @@ test('a person that takes none of its large answers gets no more of them until i
 });
 
 test('a mutation that has been done is answered, whatever its person has under way', async () => {
-  const places = service.context.once(openLargeAnswers);
-  const taken = Promise.withResolvers<void>();
-  const held = range(32 + 64).map(() => places.hold(holder, () => taken.promise));
+  const { held, taken } = await takeAllPlaces();
   const start = (day: number) => at(1_440 * day);
   const book = (day: number) => `mutation { createBooking(input: {
     resourceId: "${rooms[1]?.id}", subject: "One", start: "${start(day)}", end: "${at(1_440 * day + 60)}" }) {
