@@ -79,6 +79,7 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
       const opening = first === 0 ? 1 : 0;
       yield {
         length: opening + (behind - first) * itemLength,
+        isText: false,
         write: (place) => {
           if (opening > 0) place[0] = openBracket;
           this.#text.write(this.members, first, place.subarray(opening));

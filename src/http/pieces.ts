@@ -5,12 +5,15 @@ import type { ServerResponse } from 'node:http';
 export type TextPiece = {
   /** Its bytes. */
   readonly length: number;
+  /** Whether it keeps its text in memory. */
+  readonly isText: boolean;
   /** @param place a buffer of `length` bytes */
   write(place: Buffer): void;
 };
 
 export const pieceOf = (text: string): TextPiece => ({
   length: Buffer.byteLength(text),
+  isText: true,
   write: (place) => void place.write(text),
 });
 
@@ -25,8 +28,11 @@ export const enclosed = (before: string, pieces: Iterable<TextPiece>, behind: st
 
 /** Bytes of a chunk. */
 export const chunkLength = 131_072;
-/** The most chunks that are kept for reuse: as many as a few answers need while they are sent. */
-const mostKept = 64;
+/**
+ * What is kept at most: chunks for reuse, as many as a few answers need while they are sent; and of an answer whose length is counted,
+ * its pieces, and bytes of their texts. The pieces of a longer one are made again.
+ */
+const mostKept = { chunks: 64, pieces: 10_000, bytes: 1_048_576 };
 
 /** The chunks in which a process writes answers. They are reused: allocating and collecting them would take longer than filling them. */
 export function openChunks() {
@@ -37,7 +43,7 @@ export function openChunks() {
       length <= chunkLength ? (kept.pop() ?? Buffer.allocUnsafeSlow(chunkLength)) : Buffer.allocUnsafeSlow(length),
     /** Returns a chunk that nobody reads any more. */
     giveBack(chunk: Buffer): void {
-      if (chunk.length === chunkLength && kept.length < mostKept) kept.push(chunk);
+      if (chunk.length === chunkLength && kept.length < mostKept.chunks) kept.push(chunk);
     },
   };
 }
@@ -102,8 +108,13 @@ export async function sendPieces(
   pause: () => Promise<void> | undefined,
 ): Promise<void> {
   let length = 0;
+  let bytes = 0;
+  let counted: TextPiece[] | undefined = [];
   for (const piece of pieces) {
     length += piece.length;
+    if (piece.isText) bytes += piece.length;
+    counted?.push(piece);
+    if (bytes > mostKept.bytes || (counted?.length ?? 0) > mostKept.pieces) counted = undefined;
     const paused = pause();
     if (paused !== undefined) await paused;
   }
@@ -115,7 +126,7 @@ export async function sendPieces(
   }
   let goOn = () => {};
   response.on('drain', () => goOn()).once('close', () => goOn());
-  await writePieces(pieces, chunks, pause, {
+  await writePieces(counted ?? pieces, chunks, pause, {
     isGone: () => response.destroyed,
     send(chunk, _isLast, written) {
       if (response.write(chunk, written) || response.destroyed) return undefined;
