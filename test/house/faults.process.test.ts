@@ -203,7 +203,7 @@ describe('PostgreSQL', () => {
 
   test('a deadlock with somebody who queues jobs does not fail a statement of the queue library, which would stop it', async () => {
     await sql`create table job (id integer primary key)`.execute(db);
-    await sql`insert into job values (1), (2)`.execute(db);
+    await sql`insert into job values (1), (2), (3)`.execute(db);
     const pool = openQueuePool(server.url, {
       max: 1,
       log: openLog('silent'),
@@ -211,19 +211,29 @@ describe('PostgreSQL', () => {
       settings: { deadlock_timeout: 10 },
     });
     const library = await pool.connect();
+    const lock = (trx: Database, id: number) => sql`select from job where id = ${id} for update`.execute(trx);
+    const untilWaiting = (sessions: number) =>
+      until(`${sessions} sessions wait for a job`, async () => {
+        const { rows } = await sql`select from pg_locks where not granted`.execute(db);
+        return rows.length === sessions;
+      });
     let completed: Promise<unknown> | undefined;
     await db.transaction().execute(async (queueing) => {
-      // PostgreSQL ends the statement of the library, which notices the deadlock long before.
+      // PostgreSQL looks for a deadlock once, after this time, and ends the statement that looks: that of the library, which waits last.
       await sql`set local deadlock_timeout = '1h'`.execute(queueing);
-      await sql`select from job where id = 2 for update`.execute(queueing);
-      completed = library.query('delete from job using unnest($1::integer[]) as done (one) where id = one', [[1, 2]]);
-      await until('the library waits for the job', async () => {
-        const { rows } = await sql`select from pg_locks where not granted`.execute(db);
-        return rows.length > 0;
+      await lock(queueing, 3);
+      let queued: Promise<unknown> | undefined;
+      await db.transaction().execute(async (other) => {
+        await lock(other, 2);
+        const all = 'delete from job using unnest($1::integer[]) as done (one) where id = one';
+        completed = library.query(all, [[1, 2, 3]]);
+        await untilWaiting(1);
+        queued = lock(queueing, 1);
+        await untilWaiting(2);
       });
-      await sql`select from job where id = 1 for update`.execute(queueing);
+      await queued;
     });
-    expect(await completed).toMatchObject({ rowCount: 2 });
+    expect(await completed).toMatchObject({ rowCount: 3 });
     library.release();
     await pool.end();
     await sql`drop table job`.execute(db);
