@@ -19,8 +19,9 @@ type Taken = Parameters<Pool['connect']>[0];
  * The pool of the queue library. The library releases a connection twice when it is lost during its release. The pool would
  * throw outside of any promise, which would end the process.
  *
- * A statement that PostgreSQL has ended because of a deadlock is sent again. The library stops for good when it cannot record the
- * end of jobs, and it locks the rows of jobs that end together in another order than those who queue several.
+ * A statement that PostgreSQL has ended because of a deadlock is sent again, as each is a transaction of its own. The library stops
+ * for good when it cannot record the end of jobs, and it locks the rows of jobs that end together in another order than those who
+ * queue several.
  */
 export function openQueuePool(url: string, options: PoolOptions): Pool {
   const pool = openPool(url, options);

@@ -157,24 +157,27 @@ test.concurrent(`${stranded} is thrown away once its backend is seen idle; one t
   await cable.close();
 }, 60_000);
 
+/** Two connections whose server is looked for at `url`. */
+async function watchTwo(url: string): Promise<[pg.Client, pg.Client]> {
+  async function watch(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: database.url });
+    client.on('error', () => {});
+    await client.connect();
+    const backend = await setUpSession(client);
+    const patience = { ...soon, lookTimeout: 500, mostUnknown: 3_000 };
+    watchAnswers(client, { url, backend, answerTimeout: 0, patience });
+    return client;
+  }
+  return [await watch(), await watch()];
+}
+
 test.concurrent(`${stranded} is left alone while it cannot be looked for but others hear, and thrown away when they are silent, too`, async () => {
   // As a pooler whose places are all taken.
   const full = net.createServer((socket) => socket.on('error', () => {}).resume());
   await once(full.listen(0, '127.0.0.1'), 'listening');
   const url = `postgres://nobody@127.0.0.1:${(full.address() as AddressInfo).port}/none`;
-  const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
-  const [long, other] = clients as [pg.Client, pg.Client];
-  for (const client of clients) {
-    client.on('error', () => {});
-    await client.connect();
-    const backend = await setUpSession(client);
-    watchAnswers(client, {
-      url,
-      backend,
-      answerTimeout: 0,
-      patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
-    });
-  }
+  const clients = await watchTwo(url);
+  const [long, other] = clients;
   const working = outageOf(long.query('select pg_sleep(5)'));
   let isOver = false;
   void working.then(() => {
@@ -200,19 +203,8 @@ test.concurrent(`${stranded} is thrown away when the host takes no connection an
   const fillers = Array.from({ length: 8 }, () => net.connect(port, '127.0.0.1').on('error', () => {}));
   await once(fillers[0]!, 'connect');
   const url = `postgres://nobody@127.0.0.1:${port}/none`;
-  const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
-  const [silent, other] = clients as [pg.Client, pg.Client];
-  for (const client of clients) {
-    client.on('error', () => {});
-    await client.connect();
-    const backend = await setUpSession(client);
-    watchAnswers(client, {
-      url,
-      backend,
-      answerTimeout: 0,
-      patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
-    });
-  }
+  const clients = await watchTwo(url);
+  const [silent, other] = clients;
   let isOver = false;
   const asked = outageOf(silent.query('select pg_sleep(25)')).finally(() => {
     isOver = true;
