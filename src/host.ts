@@ -17,12 +17,10 @@ import { createProgram, type Host, runProgram } from './cli/program.ts';
 import { type Config, listeningOn } from './config.ts';
 import { openContext } from './context.ts';
 import { writeBackup } from './db/backup.ts';
-import { type Database, openDatabase } from './db/database.ts';
+import { openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
 import { insistOnDirect } from './db/direct.ts';
-import { startIdsOf } from './db/id-ranges.ts';
 import { announceServer, findServer } from './db/local-server.ts';
-import { migrate } from './db/migrate.ts';
 import { rehearse } from './db/rehearsal.ts';
 import { restoreBackup } from './db/restore.ts';
 import { examineStandbys } from './db/standbys.ts';
@@ -30,19 +28,13 @@ import { outlast } from './flow/retry.ts';
 import { type Log, openLog } from './log.ts';
 import { examineWorkers } from './worker/diagnosis.ts';
 import { migrateQueue } from './worker/queue.ts';
+import { bringUp } from './worker/schema.ts';
 
 /** The settings for a command. With the local PostgreSQL, the running server may listen on another port than the settings say. */
 function readClientSettings(): Config {
   const config = readSettings();
   const server = isLocal(config) ? findServer(localDirectory()) : undefined;
   return server ? listeningOn(config, server.Port) : config;
-}
-
-async function bringUp(db: Database, config: Config, log: Log): Promise<string[]> {
-  const applied = await migrate(db, log);
-  await migrateQueue(db);
-  await startIdsOf(db, config.Cell);
-  return applied;
 }
 
 async function migrateAll(config: Config, log: Log): Promise<string[]> {
