@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import tty from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { prettyFactory } from 'pino-pretty';
-import { inItsLines } from './printing.ts';
+import { inItsLines, withEscapes } from './printing.ts';
 import { traceFields } from './tracing.ts';
 
 export type Log = Logger;
@@ -121,6 +121,6 @@ export function openLog(level: string, destination = level === 'silent' ? nowher
       mixin: () => traceFields() as object,
       mixinMergeStrategy: (line, fields: object | undefined) => (fields ? { ...fields, ...line } : line),
     },
-    { write: (line: string) => destination.write(withoutSecrets(shorten(line))) },
+    { write: (line: string) => destination.write(withEscapes(withoutSecrets(shorten(line)))) },
   );
 }

@@ -56,6 +56,13 @@ describe('a log line', () => {
     },
   );
 
+  test('has characters that would disturb a terminal as escapes', () => {
+    const subject = 'Aula \u202e\u009b2J 1';
+    const line = written({ subject });
+    expect(line).toMatch(/^[ -~]*\n$/);
+    expect(JSON.parse(line)).toMatchObject({ subject });
+  });
+
   test('keeps what only looks like it', () => {
     const fields = { pinId: 7, tokens: 'three', text: 'Basic sign-in or Bearer tokens, 12.5 s' };
     expect(JSON.parse(written(fields))).toMatchObject(fields);
