@@ -68,9 +68,12 @@ type Reader = {
 function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
   reader.wroteAt = performance.now();
-  sink.write(isDirect ? event : withoutChunk(event), 'latin1', reader.goOn);
-  // Usually the operating system has taken it by now.
-  if (sink.writableLength > 0) reader.stuckSince ||= reader.wroteAt;
+  sink.write(isDirect ? event : withoutChunk(event), 'latin1');
+  // Usually the operating system has taken it by now, and nothing needs to be called back, which would cost another turn.
+  if (sink.writableLength === 0 || reader.stuckSince) return;
+  reader.stuckSince = reader.wroteAt;
+  // Nothing, behind what waits: it is written, and calls back, once the operating system has taken that.
+  sink.write('', 'latin1', reader.goOn);
 }
 
 export type EventStreams = {
@@ -94,7 +97,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
   const isLate = ({ response, stuckSince }: Reader, now: number) =>
     stuckSince > 0 && response.socket !== null && now - stuckSince >= stalledAfter;
 
-  const isSilent = ({ stuckSince, wroteAt }: Reader) => !stuckSince && performance.now() - wroteAt >= pingEvery;
+  const isSilent = ({ stuckSince, wroteAt }: Reader, now: number) => !stuckSince && now - wroteAt >= pingEvery;
 
   /** In slices: thousands that connect, or get a frame, at one instant are also silent for as long. */
   async function ping(silent: readonly Reader[]): Promise<void> {
@@ -102,18 +105,20 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     for (const reader of silent) {
       const paused = pause();
       if (paused !== undefined) await paused;
-      if (readers.has(reader) && isSilent(reader)) write(reader, pingEvent);
+      if (readers.has(reader) && isSilent(reader, performance.now())) write(reader, pingEvent);
     }
   }
 
   const looking = setInterval(() => {
     const now = performance.now();
+    const silent: Reader[] = [];
     for (const reader of readers)
-      if (isLate(reader, now)) {
+      if (isSilent(reader, now)) silent.push(reader);
+      else if (isLate(reader, now)) {
         if (late.size === 0) setImmediate(cutNext);
         late.add(reader);
       }
-    void ping([...readers].filter(isSilent));
+    void ping(silent);
   }, lookEvery).unref();
 
   /** Cuts one in each turn of the event loop, as the operating system frees megabytes for each. */
