@@ -32,6 +32,7 @@ const usualPace: DisplayPace = {
   heartbeatMs: 30_000,
   keepMs: 60_000,
   midnightSpreadMs: 5_000,
+  readsApartMs: 5,
   retryMs: [100, 5_000],
 };
 
@@ -75,7 +76,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     };
     tenants.set(mandatorId, tenant);
     tenant.ready = Promise.all([
-      follow(tenant, 'booking', (ids) => touchWhere(tenant, ({ id }) => !ids || ids.has(id))),
+      follow(tenant, 'booking', (ids) => touchRooms(tenant, ids)),
       follow(tenant, 'name', (ids) => touchWhere(tenant, (room) => !ids || namesPerson(room, ids))),
       follow(tenant, 'resource', (ids) => {
         days.forget(mandatorId);
@@ -121,6 +122,12 @@ export function openHub(context: Context, pace = usualPace): Hub {
 
   const isAt = ({ plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     isStale || !plan || ids.has(plan.stored.locationId);
+
+  /** The rooms that bookings belong to; of thousands that are watched, few change at once. */
+  function touchRooms(tenant: WatchedTenant, ids: ReadonlySet<number> | undefined): void {
+    if (!ids) touchWhere(tenant, () => true);
+    else for (const id of ids) tenant.rooms.get(id)?.touch();
+  }
 
   function touchWhere(tenant: WatchedTenant, isMeant: (room: WatchedRoom) => boolean): void {
     for (const room of [...tenant.rooms.values()]) if (isMeant(room)) room.touch();

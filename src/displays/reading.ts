@@ -15,9 +15,10 @@ export type ReadQueue = {
   /** `running`: the rooms being read, with the promise of that read; `waiting`: those whose next read a caller waits for. */
   readonly running: Map<WatchedRoom, PromiseWithResolvers<void>>;
   readonly waiting: Map<WatchedRoom, PromiseWithResolvers<void>>;
-  /** Consecutive failures; no read begins while `isPaused`. */
+  /** Consecutive failures. */
   failures: number;
-  isPaused: boolean;
+  /** The pauses under way, during which no read begins. */
+  pauses: number;
 };
 
 export const openQueue = (mandatorId: number): ReadQueue => ({
@@ -26,7 +27,7 @@ export const openQueue = (mandatorId: number): ReadQueue => ({
   running: new Map(),
   waiting: new Map(),
   failures: 0,
-  isPaused: false,
+  pauses: 0,
 });
 
 export type RoomReading = {
@@ -87,7 +88,7 @@ export function openReading(
   }
 
   function start(queue: ReadQueue): void {
-    if (queue.isPaused) return;
+    if (queue.pauses > 0) return;
     // Rooms being read wait for the next read, or the older of two plans might be published last.
     const rooms = [...queue.wanted].filter((room) => !queue.running.has(room)).slice(0, mostRooms);
     // Moves the tenant to the end of the line.
@@ -96,6 +97,7 @@ export function openReading(
     if (rooms.length === 0) return;
     if (queue.wanted.size > 0) hungry.add(queue);
     reads++;
+    pause(queue, pace.readsApartMs);
     void read(queue, rooms).finally(() => {
       reads--;
       if (queue.wanted.size > 0) hungry.add(queue);
@@ -130,7 +132,8 @@ export function openReading(
         answered(room)?.reject(error);
         if (room.isWatched) want(queue, room);
       }
-      pause(queue);
+      const [first, most] = pace.retryMs;
+      pause(queue, Math.min(most, first * 2 ** queue.failures++));
     }
   }
 
@@ -145,15 +148,14 @@ export function openReading(
     return new Set(stored.map(({ resourceId }) => resourceId));
   }
 
-  function pause(queue: ReadQueue): void {
-    const [first, most] = pace.retryMs;
-    queue.isPaused = true;
+  function pause(queue: ReadQueue, lasting: number): void {
+    queue.pauses++;
     const go = () => {
-      queue.isPaused = false;
+      queue.pauses--;
       if (queue.wanted.size > 0) hungry.add(queue);
       schedule();
     };
-    setTimeout(go, Math.min(most, first * 2 ** queue.failures++)).unref();
+    setTimeout(go, lasting).unref();
   }
 
   return {

@@ -3,6 +3,7 @@ import { openBeats, phaseOf } from './beats.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
 import type { Publish } from './publishing.ts';
+import { keepSlots } from './slots.ts';
 import { type Content, toContent, toHeartbeat, toSnapshot } from './snapshot.ts';
 import { stateAt } from './state.ts';
 
@@ -12,6 +13,8 @@ export type DisplayPace = {
   keepMs: number;
   /** The period after midnight over which the rooms of a location are read again. */
   midnightSpreadMs: number;
+  /** From one read of a tenant to the next, which then reads more rooms when many change. */
+  readsApartMs: number;
   /** The pause after a failed read; it doubles each time, up to `most`. */
   retryMs: readonly [first: number, most: number];
 };
@@ -203,7 +206,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
       return (found) => {
         seenChanges = seeing;
         knownAt = Math.max(knownAt, at);
-        plan = found;
+        plan = plan ? keepSlots(plan, found) : found;
         isOverdue = false;
         renew(Date.now());
         waitToTurn();

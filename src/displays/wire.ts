@@ -1,4 +1,5 @@
 /** Snapshots and heartbeats as clients see them: REST in Pascal case, GraphQL in camel case (contract 8 and 9). */
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { bookingKind, checkInRecord } from '../bookings/service.ts';
 import { flag, id, instant, maybeInstant, maybeText, positive, text } from '../fields.ts';
@@ -142,12 +143,14 @@ export const displayHeartbeat = z
 
 /** Instants are made texts here, once for all readers. */
 const written = (millis: number) => new Date(millis).toISOString();
-const maybeWritten = (millis: number | null) => (millis === null ? null : written(millis));
+/** The same for the instants of plans, which come again: in later snapshots of a room, and in those of other rooms. */
+const planned = new LRUCache<number, string, void>({ max: 10_000, memoMethod: written });
+const maybePlanned = (millis: number | null) => (millis === null ? null : planned.memo(millis));
 
 function toSlotRecord(slot: DisplaySlot) {
   const { checkIn, change } = slot;
   // Most have neither setup nor teardown.
-  const [from, to] = [written(slot.from), written(slot.to)];
+  const [from, to] = [planned.memo(slot.from), planned.memo(slot.to)];
   return {
     BookingId: slot.bookingId,
     Version: slot.version,
@@ -157,26 +160,26 @@ function toSlotRecord(slot: DisplaySlot) {
     IsRequested: slot.isRequested,
     From: from,
     To: to,
-    Start: slot.start === slot.from ? from : written(slot.start),
-    End: slot.end === slot.to ? to : written(slot.end),
+    Start: slot.start === slot.from ? from : planned.memo(slot.start),
+    End: slot.end === slot.to ? to : planned.memo(slot.end),
     Subject: slot.subject,
     Organizer: slot.organizer,
     Classes: slot.classes,
     Teachers: slot.teachers,
     CheckIn: checkIn && {
       Required: true,
-      From: written(checkIn.from),
-      Until: written(checkIn.until),
-      CheckedInAt: maybeWritten(slot.checkedInAt),
+      From: planned.memo(checkIn.from),
+      Until: planned.memo(checkIn.until),
+      CheckedInAt: maybePlanned(slot.checkedInAt),
     },
     Change: change && {
       Kind: change.kind,
       RoomBefore: change.roomBefore,
       RoomNow: change.roomNow,
-      StartBefore: maybeWritten(change.startBefore),
-      EndBefore: maybeWritten(change.endBefore),
-      StartNow: maybeWritten(change.startNow),
-      EndNow: maybeWritten(change.endNow),
+      StartBefore: maybePlanned(change.startBefore),
+      EndBefore: maybePlanned(change.endBefore),
+      StartNow: maybePlanned(change.startNow),
+      EndNow: maybePlanned(change.endNow),
       TeachersBefore: change.teachersBefore,
     },
   };
@@ -192,7 +195,7 @@ export function toSnapshotRecord(snapshot: RoomSnapshot) {
     TrustUntil: written(snapshot.trustUntil),
     TimeZone: snapshot.timeZone,
     ZoneOffsets: snapshot.zoneOffsets.map(({ from, offsetMinutes }) => ({
-      From: written(from),
+      From: planned.memo(from),
       OffsetMinutes: offsetMinutes,
     })),
     Resource: {
@@ -206,12 +209,12 @@ export function toSnapshotRecord(snapshot: RoomSnapshot) {
       Active: resource.isActive,
     },
     Status: snapshot.status,
-    Until: maybeWritten(snapshot.until),
+    Until: maybePlanned(snapshot.until),
     Schedule: snapshot.schedule.map(toSlotRecord),
-    Open: snapshot.open.map(({ start, end }) => ({ Start: written(start), End: written(end) })),
-    Start: written(snapshot.start),
-    End: written(snapshot.end),
-    NextChangeAt: maybeWritten(snapshot.nextChangeAt),
+    Open: snapshot.open.map(({ start, end }) => ({ Start: planned.memo(start), End: planned.memo(end) })),
+    Start: planned.memo(snapshot.start),
+    End: planned.memo(snapshot.end),
+    NextChangeAt: maybePlanned(snapshot.nextChangeAt),
   };
 }
 

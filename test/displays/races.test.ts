@@ -23,7 +23,13 @@ let viewer: Viewer;
 let hub: Hub;
 let tenants = 0;
 
-const pace = { heartbeatMs: 60_000, keepMs: 60_000, midnightSpreadMs: 1_000, retryMs: [20, 20] as const };
+const pace = {
+  heartbeatMs: 60_000,
+  keepMs: 60_000,
+  midnightSpreadMs: 1_000,
+  readsApartMs: 5,
+  retryMs: [20, 20] as const,
+};
 
 beforeAll(async () => {
   database = await cloneDatabase();
