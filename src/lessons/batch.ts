@@ -114,6 +114,8 @@ export type Running = BatchKey & {
   /** The W3C trace context of the request that sent the batch. */
   traceParent: string | null;
   cancelRequested: boolean;
+  /** Of the PostgreSQL process that works on it. */
+  pid: number;
 };
 
 export function selectBatches(db: Database) {

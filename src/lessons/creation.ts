@@ -6,16 +6,22 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
+import { member } from './fields.ts';
+import { type KnownHours, outsideOpeningHours } from './hours.ts';
 import { insertBookings, insertLessonRows } from './insertion.ts';
-import { type LessonSlice, newLessons } from './staging.ts';
+import { type SentRooms, stagedFor } from './reading.ts';
+import { jobRows, type LessonSlice, newLessons } from './staging.ts';
 
-/** The jobs themselves; their lessons follow in slices. */
-export async function insertJobs(trx: Transaction, batch: Running): Promise<void> {
+/** Jobs of the body as the fast path inserts them. */
+export const sentJobs = (batch: Running): RawBuilder<unknown> => sql`(${jobRows(batch)}) as sent`;
+
+/** The jobs themselves; their lessons follow in slices. @param jobs those of the body, staged or not */
+export async function insertJobs(trx: Transaction, batch: Running, jobs: RawBuilder<unknown>): Promise<void> {
   await sql`
     insert into lesson_job (mandator_id, id, job_id, bezeichnung, quelle, standort, bemerkung, batch_id, created_by)
     overriding system value
     select ${batch.mandatorId}, job, job_id, bezeichnung, quelle, standort, bemerkung, ${batch.id}, ${batch.createdBy}
-    from staged_job where is_new`.execute(trx);
+    from ${jobs} where is_new`.execute(trx);
 }
 
 /** Coupled lessons of one room and time share the booking of the first of them, or one that exists already. */
@@ -45,26 +51,26 @@ function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> 
 }
 
 /** `refused`: the fast path must be given up; `remarkable`: there are warnings; `coupled`: bookings are shared. */
-type Noticed = {
-  refused: boolean;
-  remarkable: boolean;
-  coupled: boolean;
-  earliest: Date;
-  latest: Date;
-};
+type Noticed = { refused: boolean; remarkable: boolean; coupled: boolean };
 
-/** Bookings and lessons of a slice, in one statement. */
-export async function insertLessons(trx: Transaction, batch: Running, slice: LessonSlice): Promise<Noticed> {
+/** Bookings and lessons of a slice, in one statement. @param known.hours the opening hours, if any are known */
+export async function insertLessons(
+  trx: Transaction,
+  batch: Running,
+  slice: LessonSlice,
+  { rooms, hours }: { rooms: SentRooms; hours: KnownHours | undefined },
+): Promise<Noticed> {
+  const isOutside = hours
+    ? sql`exists (select from booked ${outsideOpeningHours(hours, sql`tstzrange(beginn, ende)`)})`
+    : sql`false`;
   const { rows } = await sql<Noticed>`
-    with ${bookedLessons(batch, slice)}, inserted_booking as (
+    with ${stagedFor(batch, slice, rooms)}, ${bookedLessons(batch, slice)}, inserted_booking as (
       ${insertBookings(batch)} from booked where booking_id = own_booking
     ), inserted_lesson as (
       ${insertLessonRows(batch)} from booked
-    ), noted_times as (
-      insert into lesson_times select resource_id, range_agg(tstzrange(beginn, ende)) from booked group by resource_id
     )
-    select bool_or(refused) as refused, bool_or(kopplung_id is not null) as coupled, min(beginn) as earliest, max(ende) as latest,
-      coalesce(bool_or(has_unknown or beginn_assumed_utc or ende_assumed_utc or ende < now()), false) as remarkable
+    select bool_or(refused) as refused, bool_or(kopplung_id is not null) as coupled,
+      coalesce(bool_or(has_unknown or beginn_assumed_utc or ende_assumed_utc or ende < now()), false) or ${isOutside} as remarkable
     from parsed`.execute(trx);
   return rows[0] as Noticed;
 }
@@ -72,7 +78,9 @@ export async function insertLessons(trx: Transaction, batch: Running, slice: Les
 /** Shared bookings with lessons of the batch, once all of them are in. */
 export async function describeCoupled(trx: Transaction, batch: Running): Promise<void> {
   const bookings = sql`
-    select booking_id from staged_job join lesson on lesson.mandator_id = ${batch.mandatorId} and lesson.job = staged_job.job
-    where kopplung_id is not null and status <> 'Entfaellt'`;
+    select booking_id from batch_job
+    join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = ${member(sql`batch_job.body`, 'JobID')} #>> '{}'
+    join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
+    where batch_job.mandator_id = ${batch.mandatorId} and batch_job.batch_id = ${batch.id} and kopplung_id is not null and status <> 'Entfaellt'`;
   await describeShared(trx, batch, bookings, bookings, sql`booking.batch_id = ${batch.id}`);
 }

@@ -102,6 +102,8 @@ export function rawColumns(object: RawBuilder<unknown>, fields: readonly Field[]
 }
 
 export const lessonList = member(sql`body`, listField);
+/** The body of a job without its lessons. */
+export const withoutList = sql`body - ${sql.lit(`{${spellings(listField).join(',')}}`)}::text[]`;
 export const listOrEmpty = sql`case when jsonb_typeof(${lessonList}) = 'array' then ${lessonList} else '[]' end`;
 
 const text = (column: RawBuilder<unknown>) => sql`(${column} #>> '{}')`;

@@ -1,11 +1,14 @@
 /** The opening hours for the lessons of a batch: a lesson outside of them gives a warning. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import * as openingHours from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
 import type { BatchKey } from './batch.ts';
+import type { ReadJobs } from './reading.ts';
 import { joinByHash } from './staging.ts';
 
+/** The greatest distance of a Date from 1970, in milliseconds. */
+const farthest = 8.64e15;
 /** Opening hours are read for this many days around today; lessons beyond give no warning. */
 const horizonDays = 800;
 
@@ -14,7 +17,7 @@ export type KnownHours = { rooms: number[]; lists: number[]; open: string[] };
 
 /** @returns undefined when none are known */
 export async function readOpeningHours(
-  trx: Transaction,
+  db: Database,
   batch: BatchKey,
   { resourceIds, earliest, latest }: { resourceIds: number[]; earliest: Date | null; latest: Date | null },
 ): Promise<KnownHours | undefined> {
@@ -22,7 +25,7 @@ export async function readOpeningHours(
   const from = new Date(Math.max(earliest.getTime() - dayLength, Date.now() - horizonDays * dayLength));
   const to = new Date(Math.min(latest.getTime() + dayLength, Date.now() + horizonDays * dayLength));
   if (from >= to) return undefined;
-  const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, resourceIds, from, to);
+  const open = await openingHours.listOpenIntervals(db, batch.mandatorId, resourceIds, from, to);
   if (open.size === 0) return undefined;
   // Rooms with the same hours share one list.
   const lists = [...Map.groupBy(open.keys(), (id) => open.get(id) ?? [])];
@@ -48,20 +51,21 @@ export const outsideOpeningHours = ({ rooms, lists, open }: KnownHours, times: R
 /** The time of a staged lesson; nothing if it has none. */
 export const timeOfStaged = sql`case when beginn < ende then tstzrange(beginn, ende) end`;
 
-/** What `insertLessons` writes to: when the lessons of a slice are in a room. Far fewer rows than lessons. */
-export async function openLessonTimes(trx: Transaction): Promise<void> {
-  await sql`create temporary table lesson_times (resource_id integer, times tstzmultirange) on commit drop`.execute(
-    trx,
-  );
+/** The time in which the lessons of a body are, whatever their offsets; any time at all where one of them has no date. */
+export function timeOfSent({ firstDay, lastDay }: Pick<ReadJobs, 'firstDay' | 'lastDay'>) {
+  if (firstDay === null || lastDay === null) return { earliest: null, latest: null };
+  const [first, last] = [Date.parse(firstDay), Date.parse(lastDay)];
+  return {
+    earliest: new Date(Number.isNaN(first) ? -farthest : first - dayLength),
+    latest: new Date(Number.isNaN(last) ? farthest : last + 2 * dayLength),
+  };
 }
 
-/** Whether a lesson that this batch has staged, or else inserted, lies outside of these opening hours. */
-export async function anyOutsideOpeningHours(trx: Transaction, hours: KnownHours, staged: boolean): Promise<boolean> {
-  const outside = staged
-    ? sql`staged_lesson ${outsideOpeningHours(hours, timeOfStaged)}`
-    : sql`lesson_times ${outsideOpeningHours(hours, sql`times`)}`;
+/** Whether a staged lesson lies outside of these opening hours. */
+export async function anyOutsideOpeningHours(trx: Transaction, hours: KnownHours): Promise<boolean> {
   await joinByHash(trx, true);
-  const { rows } = await sql<{ found: boolean }>`select exists (select from ${outside}) as found`.execute(trx);
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from staged_lesson ${outsideOpeningHours(hours, timeOfStaged)}) as found`.execute(trx);
   await joinByHash(trx, false);
   return rows[0]?.found === true;
 }

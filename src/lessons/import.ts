@@ -1,27 +1,26 @@
 /** The import of one batch in one transaction: from its stored body to lessons and bookings, or to errors. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
-import type { Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { isDuplicate, isExcluded } from '../flow/database-errors.ts';
 import type { Running } from './batch.ts';
 import { settleConflicts } from './conflicts.ts';
-import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
+import { describeCoupled, insertJobs, insertLessons, sentJobs } from './creation.ts';
 import { recordDifference } from './difference.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
-import { anyOutsideOpeningHours, openLessonTimes, readOpeningHours } from './hours.ts';
+import { anyOutsideOpeningHours, type KnownHours, readOpeningHours, timeOfSent } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
-import { ConflictGone, type ImportContext, type ImportProgress, openProgress } from './progress.ts';
+import { Cancelled, ConflictGone, type ImportContext, type ImportProgress, openProgress } from './progress.ts';
+import { beginReading, type ReadJobs, readJobs } from './reading.ts';
 import { anyRefused, stageLessons } from './staged-lessons.ts';
 import {
-  countLessons,
   countUnlisted,
   joinByHash,
   type LessonSlice,
   lockResources,
   lookUpByKey,
   removesMany,
-  type StagedJobs,
   stageJobs,
 } from './staging.ts';
 
@@ -32,28 +31,25 @@ const chunkSize = 5_000;
 
 type BatchOutcome = 'LessonsCreated' | 'LessonsImportFailed';
 
-/** A batch at work; `counts` is how many lessons each job lists, `listed` how many all of them list. */
+/** A batch at work; `listed` is how many lessons its jobs list, and `beside` are connections for what its transaction need not see. */
 type BatchWork = {
   trx: Transaction;
+  beside: Database;
   batch: Running;
-  counts: readonly number[];
   listed: number;
-  jobs: StagedJobs;
+  jobs: ReadJobs;
   stage: Stage;
 };
 
 /** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
 export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<BatchOutcome> {
-  const counts = await countLessons(trx, batch);
-  const listed = counts.reduce((sum, count) => sum + count, 0);
+  await beginReading(trx, batch);
+  const jobs = await readJobs(trx, batch);
+  const listed = jobs.counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
   if (tooMuch.length > 0) return await failLimits(trx, batch, tooMuch);
-  // The session caches the plans that check foreign keys. One made while the tables were small would scan, for each lesson,
-  // all that this batch has written.
-  await sql`discard plans`.execute(trx);
-  const jobs = await stageJobs(trx, batch);
   const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
-  const work: BatchWork = { trx, batch, counts, listed, jobs, stage: openStage(trx, batch, listed) };
+  const work: BatchWork = { trx, beside: context.work, batch, listed, jobs, stage: openStage(trx, batch, listed) };
   if (jobs.faulty) return await failData(work, lessonCount);
 
   const progress = openProgress(context, batch, lessonCount);
@@ -72,8 +68,13 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   const warningCount = warnings + (tooMany === undefined ? 0 : 1);
   if (batch.validateOnly) await recordDifference(trx, batch);
   const written = batch.validateOnly ? {} : writtenCounts(published);
-  await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, ...written, warningCount, omitted });
+  await end(move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, ...written, warningCount, omitted }));
   return 'LessonsCreated';
+}
+
+/** @throws Cancelled when that was requested before the end */
+async function end(moving: ReturnType<typeof move>): Promise<void> {
+  if ((await moving)?.cancel_requested) throw new Cancelled();
 }
 
 /** Staging tables that only some batches need; each is made on demand. */
@@ -81,15 +82,19 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
   let lessons: Promise<void> | undefined;
   let plan: Promise<void> | undefined;
   const stage = {
-    lessons: () => (lessons ??= stageLessons(trx, batch, listed)),
+    lessons: () => (lessons ??= stageAll()),
     plan: () => (plan ??= makePlan()),
-    get hasLessons() {
-      return lessons !== undefined;
-    },
     get isSettled() {
       return plan !== undefined && (batch.onConflict !== 'Fail' || batch.takeOver);
     },
   };
+  async function stageAll(): Promise<void> {
+    if (batch.operation === 'Create') {
+      await joinByHash(trx, false);
+      await stageJobs(trx, batch);
+    }
+    await stageLessons(trx, batch, listed);
+  }
   async function makePlan(): Promise<void> {
     await stage.lessons();
     // From here on nobody else changes which rooms are free.
@@ -106,7 +111,10 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
 
 type Stage = ReturnType<typeof openStage>;
 
-type Published = Omit<DescribedPlan, 'rows'>;
+/** What a batch has written. `remarkable`: there are warnings; `hours`: the opening hours of its rooms, if any are known. */
+type Published = Pick<DescribedPlan, 'inserted' | 'changed' | 'moved' | 'removed' | 'remarkable'> & {
+  hours: KnownHours | undefined;
+};
 
 const writtenCounts = ({ inserted, changed, moved, removed }: Published) => ({
   createdCount: inserted,
@@ -122,9 +130,14 @@ class Refused extends Error {}
 async function publish(progress: ImportProgress, work: BatchWork): Promise<Published | undefined> {
   const { trx, batch, stage } = work;
   if (batch.operation === 'Create') {
+    const { ids } = work.jobs.rooms;
+    const reading = hoursOf(work, { ...timeOfSent(work.jobs), resourceIds: ids });
+    // The next await gets any error.
+    reading.catch(() => {});
     // The locks outlive the savepoint, so that a conflict still exists when it is reported.
-    await lockResources(trx, batch.mandatorId, sql`select id from staged_room`);
-    const published = await attempt(progress, work, () => create(progress, work));
+    await lockResources(trx, batch.mandatorId, sql`select unnest(${ids}::integer[])`);
+    const hours = await reading;
+    const published = await attempt(progress, work, () => create(progress, work, hours));
     if (published || (batch.onConflict === 'Fail' && !batch.takeOver)) return published;
   }
   await stage.lessons();
@@ -132,6 +145,9 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
   await stage.plan();
   return await attempt(progress, work, () => carryOutPlan(progress, work));
 }
+
+const hoursOf = async ({ beside, batch, jobs }: BatchWork, when: Parameters<typeof readOpeningHours>[2]) =>
+  jobs.knowsHours ? await readOpeningHours(beside, batch, when) : undefined;
 
 /** Runs `write` in a savepoint, rolled back when it is refused or the batch only validates. @returns undefined when refused */
 async function attempt<T>(
@@ -155,40 +171,27 @@ async function attempt<T>(
 }
 
 /** The fast path: see creation. */
-async function create(progress: ImportProgress, { trx, batch, counts, listed, jobs }: BatchWork): Promise<Published> {
-  const { resourceIds } = jobs;
-  let published: Published = {
-    inserted: 0,
-    changed: 0,
-    moved: 0,
-    removed: 0,
-    remarkable: false,
-    earliest: null,
-    latest: null,
-    resourceIds,
-  };
-  let coupled = false;
-  await insertJobs(trx, batch);
-  await openLessonTimes(trx);
-  await joinByHash(trx, true);
-  for (const slice of cutSlices(counts, chunkSize)) {
-    const noticed = await insertLessons(trx, batch, slice);
+async function create(
+  progress: ImportProgress,
+  { trx, batch, listed, jobs }: BatchWork,
+  hours: KnownHours | undefined,
+): Promise<Published> {
+  let [inserted, remarkable, coupled] = [0, jobs.unknown, false];
+  await insertJobs(trx, batch, sentJobs(batch));
+  for (const slice of cutSlices(jobs.counts, chunkSize)) {
+    const noticed = await insertLessons(trx, batch, slice, { rooms: jobs.rooms, hours });
     if (noticed.refused) throw new Refused();
     coupled ||= noticed.coupled;
-    const { earliest, latest } = published;
-    published = {
-      ...published,
-      inserted: published.inserted + slice.lessons,
-      remarkable: published.remarkable || noticed.remarkable,
-      earliest: earliest && earliest < noticed.earliest ? earliest : noticed.earliest,
-      latest: latest && latest > noticed.latest ? latest : noticed.latest,
-    };
+    remarkable ||= noticed.remarkable;
+    inserted += slice.lessons;
     // The end of the batch reports the last ones.
-    if (published.inserted < listed) await progress.report(published.inserted);
+    if (inserted < listed) await progress.report(inserted);
   }
-  await joinByHash(trx, false);
-  if (coupled) await describeCoupled(trx, batch);
-  return published;
+  if (coupled) {
+    await joinByHash(trx, false);
+    await describeCoupled(trx, batch);
+  }
+  return { inserted, changed: 0, moved: 0, removed: 0, remarkable, hours };
 }
 
 /** Cuts the body into slices of at most `chunkSize` lessons: of whole jobs, or of parts of a larger one. */
@@ -213,9 +216,10 @@ export function* cutSlices(counts: readonly number[], chunkSize: number): Genera
 }
 
 /** The planned path: over stored lessons, or around occupied rooms. */
-async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork): Promise<Published> {
+async function carryOutPlan(progress: ImportProgress, work: BatchWork): Promise<Published> {
+  const { trx, batch } = work;
   const plan = await describePlan(trx);
-  if (batch.operation === 'Create' || batch.createMissing) await insertJobs(trx, batch);
+  if (batch.operation === 'Create' || batch.createMissing) await insertJobs(trx, batch, sql`staged_job`);
   await beginPlan(trx, batch);
   await lookUpByKey(trx, true);
   for (let first = 1; first <= plan.rows; first += chunkSize) {
@@ -225,31 +229,29 @@ async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork)
   }
   await lookUpByKey(trx, false);
   await endPlan(trx, batch);
-  return plan;
+  const hours = await hoursOf(work, plan);
+  const remarkable =
+    work.jobs.unknown || plan.remarkable || (hours !== undefined && (await anyOutsideOpeningHours(trx, hours)));
+  return { ...plan, remarkable, hours };
 }
 
-async function recordWarnings({ trx, batch, jobs, stage }: BatchWork, published: Published): Promise<Counts> {
+async function recordWarnings({ trx, batch, stage }: BatchWork, { remarkable, hours }: Published): Promise<Counts> {
   if (batch.validateOnly) await stage.lessons();
-  const hours = await readOpeningHours(trx, batch, published);
-  const remarkable =
-    jobs.unknown || published.remarkable || (hours && (await anyOutsideOpeningHours(trx, hours, stage.hasLessons)));
   if (!remarkable) return { errors: 0, warnings: 0, omitted: [] };
   await stage.lessons();
   return await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled });
 }
 
-async function failData({ trx, batch, stage }: BatchWork, lessonCount: number): Promise<BatchOutcome> {
+async function failData(work: BatchWork, lessonCount: number): Promise<BatchOutcome> {
+  const { trx, batch, stage } = work;
   await stage.plan();
-  const hours = await readOpeningHours(trx, batch, await describePlan(trx));
+  const hours = await hoursOf(work, await describePlan(trx));
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
   if (found.errors === 0)
     throw new ConflictGone('a constraint refused the batch, but nothing is wrong with it any more');
-  await fail(trx, batch, 'Data', await errorMessages(trx, batch, found.errors), {
-    lessonCount,
-    errorCount: found.errors,
-    warningCount: found.warnings,
-    omitted: found.omitted,
-  });
+  const messages = await errorMessages(trx, batch, found.errors);
+  const counts = { lessonCount, errorCount: found.errors, warningCount: found.warnings, omitted: found.omitted };
+  await end(fail(trx, batch, 'Data', messages, counts));
   return 'LessonsImportFailed';
 }
 
@@ -277,6 +279,6 @@ async function recordLimits(
 
 async function failLimits(trx: Transaction, batch: Running, messages: string[]): Promise<BatchOutcome> {
   await recordLimits(trx, batch, 'Error', messages, 1);
-  await fail(trx, batch, 'Data', messages.join('\n'), { errorCount: messages.length });
+  await end(fail(trx, batch, 'Data', messages.join('\n'), { errorCount: messages.length }));
   return 'LessonsImportFailed';
 }

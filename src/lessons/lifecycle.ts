@@ -1,6 +1,6 @@
 /** The states of a batch: how it is queued, and the only ways in which ImportStatus changes. */
 import { sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { addJob } from '../worker/queue.ts';
 import {
   type BatchKey,
@@ -39,17 +39,20 @@ type BatchOutcome = {
   omitted?: readonly Omission[];
 };
 
+/** A batch as it was moved. A cancellation that is requested later waits for the move, and is refused once the batch has ended. */
+type MovedBatch = { cancel_requested: boolean };
+
 /**
- * The only writer of ImportStatus. A batch that ends drops the bodies of its jobs.
- * @returns false when the batch has ended already, or another worker has started it since
+ * The only writer of ImportStatus, in one statement. A batch that ends drops the bodies of its jobs.
+ * @returns undefined when the batch has ended already, or another worker has started it since
  */
 export async function move(
-  trx: Transaction,
+  db: Database,
   batch: BatchKey & { fence?: number },
   to: ImportStatus,
   outcome: BatchOutcome = {},
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
+): Promise<MovedBatch | undefined> {
+  const moving = db
     .updateTable('batch')
     .set({
       import_status: to,
@@ -70,16 +73,21 @@ export async function move(
     .where('id', '=', batch.id)
     .where('import_status', 'in', openStatuses)
     .$if(batch.fence !== undefined, (query) => query.where('fence', '=', batch.fence as number))
+    .returning('cancel_requested');
+  if (!isTerminal(to)) return await moving.executeTakeFirst();
+  return await db
+    .with('moved', () => moving)
+    .with('dropped', (query) =>
+      query
+        .updateTable('batch_job')
+        .set({ body: null })
+        .where('mandator_id', '=', batch.mandatorId)
+        .where('batch_id', '=', batch.id)
+        .where(sql<boolean>`exists (select from moved)`),
+    )
+    .selectFrom('moved')
+    .select('cancel_requested')
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  if (isTerminal(to))
-    await trx
-      .updateTable('batch_job')
-      .set({ body: null })
-      .where('mandator_id', '=', batch.mandatorId)
-      .where('batch_id', '=', batch.id)
-      .execute();
-  return true;
 }
 
 /** Ends a batch in LessonsImportFailed. */
@@ -89,6 +97,6 @@ export async function fail(
   failureKind: FailureKind,
   errorMessages: string,
   outcome: BatchOutcome = {},
-): Promise<void> {
-  await move(trx, batch, 'LessonsImportFailed', { errorCount: 1, ...outcome, failureKind, errorMessages });
+): Promise<MovedBatch | undefined> {
+  return await move(trx, batch, 'LessonsImportFailed', { errorCount: 1, ...outcome, failureKind, errorMessages });
 }

@@ -1,7 +1,8 @@
 /** The next batch of a tenant: whether it is due, and in which lane it runs. */
 import { sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { executePrepared } from '../db/prepared.ts';
 import { lockClasses } from '../flow/locks.ts';
 import type { BatchKey } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
@@ -30,8 +31,8 @@ const isWhole = sql`case operation
 
 export type NextBatch = BatchKey & { isDue: boolean; isLong: boolean };
 
-export async function findNext(db: Database | Transaction, mandatorId: number): Promise<NextBatch | undefined> {
-  const { rows } = await sql<NextBatch>`
+export async function findNext(db: Database, mandatorId: number): Promise<NextBatch | undefined> {
+  const next = sql<NextBatch>`
     select mandator_id as "mandatorId", id, ${isDue} as "isDue",
       case
         when coalesce(weight > ${shortUpTo}, true) then true
@@ -46,6 +47,6 @@ export async function findNext(db: Database | Transaction, mandatorId: number): 
       end as "isLong"
     from batch
     where mandator_id = ${mandatorId} and ${isOpen}
-    order by arrival limit 1`.execute(db);
-  return rows[0];
+    order by arrival limit 1`;
+  return (await executePrepared(db, 'next batch', next.compile(db)))[0];
 }

@@ -32,9 +32,7 @@ async function tellProgress({ work, log }: ImportContext, batch: Running, proces
  * transaction commits only at the end; the import goes on meanwhile.
  */
 export function openProgress(context: ImportContext, batch: Running, lessonCount: number) {
-  let reported: Promise<void> = context.work
-    .transaction()
-    .execute(async (trx) => void (await move(trx, batch, 'AwaitingLessonProcessing', { lessonCount })));
+  let reported: Promise<unknown> = move(context.work, batch, 'AwaitingLessonProcessing', { lessonCount });
   // The next await gets any error.
   reported.catch(() => {});
   return {
@@ -47,7 +45,9 @@ export function openProgress(context: ImportContext, batch: Running, lessonCount
       reported.catch(() => {});
     },
     /** Fulfilled when all reports have arrived. Only then may the import's transaction change the batch. */
-    settled: () => reported,
+    async settled(): Promise<void> {
+      await reported;
+    },
   };
 }
 

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import { rests } from '../db/resting.ts';
 import type { DB } from '../db/tables.ts';
@@ -30,7 +30,7 @@ export async function runNextBatch(context: ImportContext, mandatorId: number, l
   const done = await context.work.connection().execute(async (session) => {
     try {
       if (!(await tryLock(session, mandatorId, context.runner))) return 'nothing';
-      const next = await findNext(session, mandatorId);
+      const next = await findNext(context.work, mandatorId);
       if (!next?.isDue) return 'nothing';
       if (next.isLong && lane === 'short') return 'moved';
       const batch = await startBatch(session, next);
@@ -57,10 +57,8 @@ async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string):
 }
 
 async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const next = await findNext(trx, mandatorId);
-    if (next?.isDue) await nudge(trx, mandatorId, next.isLong ? 'long' : 'short');
-  });
+  const next = await findNext(db, mandatorId);
+  if (next?.isDue) await db.transaction().execute((trx) => nudge(trx, mandatorId, next.isLong ? 'long' : 'short'));
 }
 
 /** Ended batches that one sweep deletes; each may have many errors. */
@@ -100,9 +98,8 @@ async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running 
     returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
       take_over as "takeOver", create_missing as "createMissing",
       replaces_quelle as "replacesQuelle", replaces_since as "replacesSince", allow_removal as "allowRemoval",
-      created_by as "createdBy", attempts, fence, job_count as "jobCount", request_id as "requestId", trace_parent as "traceParent", cancel_requested as "cancelRequested"`.execute(
-    session,
-  );
+      created_by as "createdBy", attempts, fence, job_count as "jobCount", request_id as "requestId", trace_parent as "traceParent", cancel_requested as "cancelRequested",
+      pg_backend_pid() as pid`.execute(session);
   return rows[0];
 }
 
@@ -132,14 +129,9 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   }
   try {
     if (batch.cancelRequested) throw new Cancelled();
-    const outcome = await session.transaction().execute((trx) =>
-      untilStopped(context, trx, batch, async () => {
-        const outcome = await importBatch(context, trx, batch);
-        // A later cancellation waits for this transaction, and is then refused.
-        if (await isCancelRequested(trx, batch)) throw new Cancelled();
-        return outcome;
-      }),
-    );
+    const outcome = await session
+      .transaction()
+      .execute((trx) => untilStopped(context, batch, () => importBatch(context, trx, batch)));
     log.info({ outcome }, 'batch ended');
   } catch (error) {
     if (error instanceof Cancelled) {
@@ -179,13 +171,7 @@ const lookEveryMs = 1_000;
  * standby would be acknowledged at once, and be lost with the primary.
  * @throws HandedOver, Cancelled when the work was cut short
  */
-async function untilStopped<T>(
-  context: ImportContext,
-  trx: Transaction,
-  batch: BatchKey,
-  work: () => Promise<T>,
-): Promise<T> {
-  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+async function untilStopped<T>(context: ImportContext, batch: Running, work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const unwanted = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => {});
@@ -198,7 +184,7 @@ async function untilStopped<T>(
       // Only while the session is ours: PostgreSQL reuses the ids of backends that have ended.
       await sql`
         select pg_cancel_backend(pid) from ${heldLocks(lockClasses.batches)} as held
-        where number = ${batch.mandatorId} and pid = ${rows[0]?.pid}`
+        where number = ${batch.mandatorId} and pid = ${batch.pid}`
         .execute(context.work)
         .catch(() => {});
   }

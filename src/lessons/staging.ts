@@ -1,7 +1,7 @@
 /**
- * The body of a batch as typed rows, in temporary tables of the import's transaction: `staged_job` and `staged_room` (each
- * room's name once). A row with a fault is marked `faulty` or `refused`; the faults themselves are worked out later, and
- * only for a batch that has any.
+ * The body of a batch as typed rows: `staged_job` and `staged_room` (each room's name once). They are temporary tables of the
+ * import's transaction, or for the fast path of a Create, which makes no tables, parts of its statements. A row with a fault is
+ * marked `faulty` or `refused`; the faults themselves are worked out later, and only for a batch that has any.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -16,12 +16,13 @@ import {
   knownLessonMembers,
   lessonFields,
   lessonList,
-  listOrEmpty,
+  longestName,
   member,
   mergedColumns,
   rawColumns,
   textColumns,
   valueColumns,
+  withoutList,
 } from './fields.ts';
 import { hiddenFrom, maysChange } from './sight.ts';
 
@@ -39,19 +40,19 @@ export const everything: LessonSlice = {
   lastLesson: 2 ** 31 - 1,
 };
 
-/** How many lessons each job lists. */
-export async function countLessons(trx: Transaction, batch: BatchKey): Promise<number[]> {
-  const { rows } = await sql<{ counts: number[] | null }>`
-    select array_agg(jsonb_array_length(${listOrEmpty}) order by index) as counts
-    from batch_job where ${ofBatch(batch)}`.execute(trx);
-  return rows[0]?.counts ?? [];
-}
-
 /** Objects with their fields as sent, as text and as value. `offset 0` makes PostgreSQL compute each step once. */
 const typedRows = (raw: RawBuilder<unknown>, fields: readonly Field[]) => sql`
   select texts.*, ${valueColumns(fields, 'texts')}
   from (select raw.*, ${textColumns(fields, 'raw')} from (${raw} offset 0) as raw offset 0) as texts
   offset 0`;
+
+/** The jobs of a slice of the body, each read once and parted: its list, which may be large, and all other members. */
+export const partedJobs = (batch: BatchKey, { firstJob, lastJob }: LessonSlice) => sql`
+  select index, ${withoutList} as head, ${lessonList} as list from batch_job
+  where ${ofBatch(batch)} and index between ${firstJob} and ${lastJob} offset 0`;
+
+/** The lessons of a parted job. */
+const elements = sql`case when jsonb_typeof(list) = 'array' then list else '[]' end`;
 
 /** Whether a list of lessons is not valid for the operation. */
 const listFaults: Record<JobOperation, RawBuilder<unknown>> = {
@@ -66,24 +67,17 @@ const isWhole = {
   Delete: sql`coalesce(list, 'null') = 'null'`,
 };
 
-export type StagedJobs = { faulty: boolean; unknown: boolean; resourceIds: number[] };
-
 /**
- * Reads the jobs into `staged_job` and the names of their rooms into `staged_room`. A new job is given its id here, so
- * that slices of lessons can follow one another; any other has the id of the stored one, or none when there is none that its
- * sender may change.
+ * What `staged_job` holds. A new job is given its id here; any other has the id of the stored one, or none when there is none that
+ * its sender may change.
  */
-export async function stageJobs(trx: Transaction, batch: Running): Promise<StagedJobs> {
+export function jobRows(batch: Running): RawBuilder<unknown> {
   const { operation, mandatorId } = batch;
-  // Sort and hash in memory; read a time without an offset as UTC; compiling these plans costs more than it gains.
-  await sql`select set_config('work_mem', '64MB', true), set_config('timezone', 'UTC', true), set_config('jit', 'off', true)`.execute(
-    trx,
-  );
   const fields = fieldsOf[operation].job;
   const typed = typedRows(
-    sql`select index, ${unknownMembers(sql`body`, knownJobMembers(operation))} as has_unknown, ${lessonList} as list,
-      ${rawColumns(sql`body`, fields)}
-      from batch_job where ${ofBatch(batch)}`,
+    sql`select index, ${unknownMembers(sql`head`, knownJobMembers(operation))} as has_unknown, list,
+      ${rawColumns(sql`head`, fields)}
+      from (${partedJobs(batch, everything)}) as sent`,
     fields,
   );
   const faulty = sql`${anyFault(fields, 'typed')} or ${listFaults[operation]}`;
@@ -91,27 +85,25 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
   const isCreated = batch.createMissing ? sql`(${isWhole.Update} and job_id_value is not null)` : sql`false`;
   const job = sql`case when stored.id is null and ${isCreated} then nextval('lesson_job_id_seq') else stored.id end`;
   const isUnknown = sql`(stored.id is null and not ${isCreated})`;
-  const rows =
-    operation === 'Create'
-      ? sql`select index, nextval('lesson_job_id_seq') as job, true as is_new, has_unknown, false as whole,
-              ${finalColumns(jobFields, 'typed')}, ${faulty} as faulty
-            from (${typed}) as typed`
-      : sql`select index, ${job} as job, stored.id is null as is_new, has_unknown, ${isWhole[operation]} as whole,
-              ${operation === 'Update' ? mergedColumns(jobFields, 'typed', 'stored') : sql`job_id_value as job_id`},
-              ${isUnknown} or ${faulty} as faulty
-            from (${typed}) as typed
-            left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value
-              and ${maysChange(batch)}`;
-  await sql`create temporary table staged_job on commit drop as ${rows}`.execute(trx);
-  await stageRooms(trx, batch);
+  const lessons = sql`jsonb_array_length(${elements}) as lessons`;
+  return operation === 'Create'
+    ? sql`select index, nextval('lesson_job_id_seq') as job, true as is_new, has_unknown, false as whole, ${lessons},
+            ${finalColumns(jobFields, 'typed')}, ${faulty} as faulty
+          from (${typed}) as typed`
+    : sql`select index, ${job} as job, stored.id is null as is_new, has_unknown, ${isWhole[operation]} as whole, ${lessons},
+            ${operation === 'Update' ? mergedColumns(jobFields, 'typed', 'stored') : sql`job_id_value as job_id`},
+            ${isUnknown} or ${faulty} as faulty
+          from (${typed}) as typed
+          left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value
+            and ${maysChange(batch)}`;
+}
+
+/** Fills `staged_job` and `staged_room`. */
+export async function stageJobs(trx: Transaction, batch: Running): Promise<void> {
+  await sql`create temporary table staged_job on commit drop as ${jobRows(batch)}`.execute(trx);
+  await sql`create temporary table staged_room on commit drop as ${roomRows(batch)}`.execute(trx);
+  await sql`analyze staged_job, staged_room`.execute(trx);
   if (batch.replacesQuelle !== null) await stageReplaced(trx, batch);
-  const { rows: found } = await sql<StagedJobs>`
-    select coalesce(bool_or(faulty), false) or exists (select from staged_room where matches <> 1)
-        or ${operation !== 'Create'} and count(job) > count(distinct job) as faulty,
-      coalesce(bool_or(has_unknown), false) as unknown,
-      array(select distinct id from staged_room where id is not null order by id) as "resourceIds"
-    from staged_job`.execute(trx);
-  return found[0] as StagedJobs;
 }
 
 /** Stages the stored jobs of the source that the batch does not list and its sender may change, after those that it lists. */
@@ -141,16 +133,21 @@ export async function removesMany(trx: Transaction, batch: Running): Promise<str
     : undefined;
 }
 
-/** Each name of a room once, with the resource it names: there are far fewer names than lessons. */
-async function stageRooms(trx: Transaction, batch: Running): Promise<void> {
+/** What `staged_room` holds: each name of a room once, with the resource it names; of a Create also the days of its lessons, as texts. */
+export function roomRows(batch: Running): RawBuilder<unknown> {
   const standort = batch.operation === 'Delete' ? sql`''::text` : sql`coalesce(job.standort, '')`;
-  await sql`
-    create temporary table staged_room on commit drop as
-    select wanted.name, wanted.standort, count(resource.id)::int as matches, min(resource.id) as id
+  const day = (time: string) =>
+    batch.operation === 'Create' ? sql`left(${member(sql`lesson`, time)} #>> '{}', 10) collate "C"` : sql`null::text`;
+  return sql`
+    select wanted.name, wanted.standort, count(resource.id)::int as matches, min(resource.id) as id,
+      min(first_day) as first_day, max(last_day) as last_day
     from (
-      select distinct ${member(sql`lesson`, 'RessourceName')} #>> '{}' as name, ${standort} as standort
-      from batch_job join staged_job as job using (index) cross join jsonb_array_elements(${listOrEmpty}) as lesson
-      where ${ofBatch(batch)} and ${batch.operation !== 'Delete'}
+      select ${member(sql`lesson`, 'RessourceName')} #>> '{}' as name, ${standort} as standort,
+        min(${day('Beginn')}) as first_day, max(${day('Ende')}) as last_day
+      from (${partedJobs(batch, everything)}) as sent join staged_job as job using (index)
+      cross join jsonb_array_elements(${elements}) as lesson
+      where ${batch.operation !== 'Delete'}
+      group by 1, 2
     ) as wanted
     left join resource on resource.mandator_id = ${batch.mandatorId} and resource.active
       and resource.name_key = name_key(wanted.name)
@@ -158,9 +155,8 @@ async function stageRooms(trx: Transaction, batch: Running): Promise<void> {
       and (wanted.standort = '' or resource.location_id in (
         select id from location
         where location.mandator_id = ${batch.mandatorId} and location.name_key = name_key(wanted.standort)))
-    where wanted.name is not null
-    group by 1, 2`.execute(trx);
-  await sql`analyze staged_job, staged_room`.execute(trx);
+    where length(wanted.name) <= ${longestName}
+    group by 1, 2`;
 }
 
 export const typedLessons = (batch: Running, slice: LessonSlice) => {
@@ -168,9 +164,9 @@ export const typedLessons = (batch: Running, slice: LessonSlice) => {
   return typedRows(
     sql`select index, number - 1 as lektion_index, jsonb_typeof(lesson) = 'object' as is_object,
       ${unknownMembers(sql`lesson`, knownLessonMembers(batch))} as has_unknown, ${rawColumns(sql`lesson`, fields)}
-      from batch_job cross join jsonb_array_elements(${listOrEmpty}) with ordinality as list (lesson, number)
-      where ${ofBatch(batch)} and index between ${slice.firstJob} and ${slice.lastJob}
-        and number > ${slice.firstLesson} and number <= ${slice.lastLesson}`,
+      from (${partedJobs(batch, slice)}) as job
+      cross join jsonb_array_elements(${elements}) with ordinality as sent (lesson, number)
+      where number > ${slice.firstLesson} and number <= ${slice.lastLesson}`,
     fields,
   );
 };

@@ -28,6 +28,7 @@ export {
   replaceRules,
 } from './change.ts';
 export { hoursMembers, toNewException, toNewRule, type WrittenHours } from './schema.ts';
+export { hasRules } from './stored.ts';
 export type { StoredException, StoredRule };
 
 /** A continuous time in which a resource is open. */

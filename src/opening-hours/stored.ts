@@ -2,6 +2,7 @@
 import { expressionBuilder, type RawBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Database } from '../db/database.ts';
+import { executePrepared } from '../db/prepared.ts';
 import type { DB } from '../db/tables.ts';
 import type { Hours, OpeningException, OpeningRule, Period } from './local-hours.ts';
 
@@ -28,6 +29,10 @@ export function storedRules(mandatorId: number) {
       'opening_rule.valid_to as validTo',
     ]);
 }
+
+/** SQL: whether the tenant has any rules: without them no hours are known. */
+export const hasRules = (mandatorId: number) =>
+  sql<boolean>`exists (select from opening_rule where opening_rule.mandator_id = ${mandatorId})`;
 
 export function storedExceptions(mandatorId: number) {
   return selectFrom('opening_exception')
@@ -84,7 +89,7 @@ export async function readHours(db: Database, mandatorId: number, which: Which, 
     .where(own ? sql.ref<boolean>('resource.active') : chosen('resource.id'))
     .select(['resource.id', 'resource.name'])
     .orderBy('resource.name_key');
-  return await db
+  const locations = db
     .selectFrom('location')
     .where('location.mandator_id', '=', mandatorId)
     .where(({ exists }) => (own ? sql<boolean>`${location} = ${which.locationId}` : exists(resources)))
@@ -107,8 +112,8 @@ export async function readHours(db: Database, mandatorId: number, which: Which, 
           .orderBy('opening_exception.id', 'desc'),
       ).as('exceptions'),
       jsonArrayFrom(storedHolidays(mandatorId, location, dates)).as('holidays'),
-    ])
-    .execute();
+    ]);
+  return await executePrepared(db, 'opening hours', locations.compile());
 }
 
 /** The hours that apply to a resource; in `all`, the holidays that close its location come after its exceptions. */

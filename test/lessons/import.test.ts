@@ -84,6 +84,29 @@ describe('LessonsCreated', () => {
     expect(rows).toEqual([]);
   });
 
+  test('no table is made for a batch without faults and warnings, also where opening hours are known', async () => {
+    const fresh = await startService({}, rooms);
+    const { db } = fresh.context;
+    const { mandatorId, locationId } = fresh.tenant;
+    const always = { weekdays: [1, 2, 3, 4, 5, 6, 7], opens: '00:00', closes: '24:00' };
+    await db
+      .insertInto('opening_rule')
+      .values({ mandator_id: mandatorId, location_id: locationId, ...always })
+      .execute();
+    const { importJobs } = lessonClient(fresh, await fresh.signIn());
+    const soon = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000;
+    const jobs = makeJobs(30, { rooms, from: soon });
+    /** PostgreSQL keeps the schema in which a session has made its first temporary table. */
+    const schemas = async () =>
+      (await sql`select from pg_namespace where nspname ^@ 'pg_temp_'`.execute(db)).rows.length;
+    const before = await schemas();
+    expect(await importJobs(jobs)).toMatchObject({ CreatedCount: 30, WarningCount: 0 });
+    expect(await schemas()).toBe(before);
+    expect(await importJobs(jobs)).toMatchObject({ CreatedCount: 0, ErrorCount: 2 });
+    expect(await schemas()).toBeGreaterThan(before);
+    await fresh.stop();
+  });
+
   test('watchers of a small batch hear that it is stored, started, processed and has ended', async () => {
     const watcher = await openWatcher();
     expect(await watcher.timesHeard(await client.importJobs(freshJobs(30, 'quiet-')))).toBe(4);
@@ -293,7 +316,15 @@ describe('LessonsCreated', () => {
       Beginn: at(from),
       Ende: at(to),
     });
-    const outside = ['day, longer', 'night, longer', 'night, by day', 'tuesday'];
+    const date = at(0).slice(0, 10);
+    /** A lesson that takes place on another day in UTC. */
+    const local = (LektionId: string, from: string, to: string) => ({
+      LektionId,
+      RessourceName: 'Day',
+      Beginn: `${date}${from}`,
+      Ende: `${date}${to}`,
+    });
+    const outside = ['day, longer', 'night, longer', 'night, by day', 'tuesday', 'west', 'east'];
     const all = [
       lesson('day, first', 'Day', 8, 10),
       lesson('day, second', 'Day', 10, 17),
@@ -305,6 +336,8 @@ describe('LessonsCreated', () => {
       lesson('monday', 'Closed', 8, 9),
       lesson('tuesday', 'Closed', 32, 33),
       lesson('no hours are known', 'Always', 3, 4),
+      local('west', 'T14:00:00-12:00', 'T15:00:00-12:00'),
+      local('east', 'T10:00:00+14:00', 'T11:00:00+14:00'),
     ];
     const found = async (list: typeof all, JobID: string) =>
       (await own.importJobs([{ JobID, LektionList: list }])).Errors.map(({ LektionId }) => LektionId);

@@ -176,9 +176,9 @@ describe('listOpenIntervals', () => {
       ],
     });
     const queries: string[] = [];
-    const found = await db.connection().execute((connection) =>
+    const found = await db.transaction().execute((trx) =>
       listOpenIntervals(
-        connection.withPlugin({
+        trx.withPlugin({
           transformQuery: ({ node }) => {
             queries.push(node.kind);
             return node;
