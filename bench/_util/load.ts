@@ -60,7 +60,7 @@ function run({ port, requests, connections, milliseconds, numbered, perSecond }:
     function nextRequest(): string {
       const request = requests[next++ % requests.length] as string;
       if (numbered === undefined) return request;
-      return request.replace(numbered, String(++numbers).padStart(numbered.length, '0'));
+      return request.replaceAll(numbered, String(++numbers).padStart(numbered.length, '0'));
     }
     /** Sends what has become due, over whichever connections are free. */
     function keepPace(): void {
