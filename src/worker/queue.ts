@@ -16,12 +16,29 @@ type Pool = ReturnType<typeof openPool>;
 type Taken = Parameters<Pool['connect']>[0];
 
 /**
+ * A statement of the library that takes a job, changed to lock the queue of that job. The library's own locks all queues that are
+ * free. Each calendar has a queue: a job then cost the locks of hundreds, and whoever looked meanwhile found no free queue, and no job.
+ * A statement that looks otherwise, as in another release of the library, stays as it is.
+ */
+function lockingOneQueue(statement: unknown): unknown {
+  const { text } = (statement ?? {}) as { text?: unknown };
+  if (typeof text !== 'string') return statement;
+  const changed = text.replace(
+    /\bjobs\.job_queue_id in \(\s*select id(\s+from \S+ as job_queues\s+where) (?=job_queues\.is_available = true\s+for update\s+skip locked\s*\))/,
+    'exists (select$1 job_queues.id = jobs.job_queue_id and ',
+  );
+  return changed === text ? statement : { ...(statement as object), text: changed };
+}
+
+/**
  * The pool of the queue library. The library releases a connection twice when it is lost during its release. The pool would
  * throw outside of any promise, which would end the process.
  *
  * A statement that PostgreSQL has ended because of a deadlock is sent again, as each is a transaction of its own. The library stops
  * for good when it cannot record the end of jobs, and it locks the rows of jobs that end together in another order than those who
  * queue several.
+ *
+ * A job is taken with the lock of its own queue alone (`lockingOneQueue`).
  */
 export function openQueuePool(url: string, options: PoolOptions): Pool {
   const pool = openPool(url, options);
@@ -32,7 +49,8 @@ export function openQueuePool(url: string, options: PoolOptions): Pool {
       if (!(sent instanceof Promise)) return sent;
       return sent.catch((error) => (isDeadlock(error) ? send(...statement) : Promise.reject(error)));
     };
-    client.query = send as typeof client.query;
+    client.query = ((first: unknown, ...more: unknown[]) =>
+      send(lockingOneQueue(first), ...more)) as typeof client.query;
   });
   const connect = pool.connect.bind(pool);
   pool.connect = ((taken?: Taken) =>
