@@ -1,6 +1,9 @@
 /**
  * Wakes the runners for jobs that the library announces too early or not at all: delayed jobs whose time comes, and jobs whose
  * notification was lost. One statement for all places replaces the polling of each place for jobs.
+ *
+ * Nor do the pools look for a job at each notification of a storm: each would ask for as many places as there are new jobs,
+ * whatever their tasks and times. The alarm then wakes those pools alone that have a task to do.
  */
 import type { WorkerEvents, WorkerPool } from 'graphile-worker';
 import { sql } from 'kysely';
@@ -21,23 +24,51 @@ const waitingAsk = 300;
  * and the notifications of a storm are gathered.
  */
 const gatherFor = 100;
+/** How many notifications wake a pool at once in so many milliseconds; the alarm hears of the others, too. */
+const [mostAtOnce, usualStorm] = [4, 1_000];
+/** The most due jobs whose tasks are looked at. If there are more, every pool may have some. */
+const mostSorted = 1_000;
 
 type AlarmedJobs = { tasks: readonly string[]; most: number };
 
+type Ready = Readonly<Record<string, number>>;
+
 /**
- * Jobs of these tasks that can be taken now, counted up to `most`, and milliseconds until the next one can. Jobs of other tasks,
- * such as those of a newer release, wait for another worker.
+ * How many jobs can be taken now, by task, and milliseconds until the next one can. Jobs of other tasks, such as those of a newer
+ * release, wait for another worker.
  */
-async function askJobs(db: Database, { tasks, most }: AlarmedJobs): Promise<{ ready: number; next: number | null }> {
+async function askJobs(db: Database, tasks: readonly string[]): Promise<{ ready: Ready; next: number | null }> {
   const isTakeable = sql`is_available and task_id = any (array(
     select id from graphile_worker._private_tasks where identifier = any (${tasks}::text[])))`;
-  const { rows } = await sql<{ ready: number; next: number | null }>`
+  const { rows } = await sql<{ ready: Ready; next: number | null }>`
     select (
-      select count(*)::int from (
-        select from graphile_worker._private_jobs where ${isTakeable} and run_at <= now() limit ${most}::int) as job) as ready,
+      select coalesce(json_object_agg(identifier, due.n), '{}') from (
+        select task_id, count(*)::int as n from (
+          select task_id from graphile_worker._private_jobs where ${isTakeable} and run_at <= now() limit ${mostSorted}::int) as job
+        group by task_id) as due
+      join graphile_worker._private_tasks as task on task.id = task_id) as ready,
       (select ceil(extract(epoch from min(run_at) - now()) * 1000)::float8 from graphile_worker._private_jobs
        where ${isTakeable} and run_at > now()) as next`.execute(db);
   return rows[0]!;
+}
+
+const sum = (counts: Iterable<number>) => [...counts].reduce((all, one) => all + one, 0);
+
+/** A pool, and how the library wakes so many of its workers. */
+type Woken = { wake(count: number): void; tasks: ReadonlySet<string> };
+
+/** Has only the first notifications of a storm wake the pool by themselves. */
+function calm(pool: WorkerPool, withinMs: number): (count: number) => void {
+  const nudge = pool.nudge.bind(pool);
+  let times: number[] = [];
+  pool.nudge = (count) => {
+    const now = performance.now();
+    times = times.filter((time) => time > now - withinMs);
+    if (times.length === mostAtOnce) return;
+    times.push(now);
+    nudge(count);
+  };
+  return nudge;
 }
 
 export type Alarm = { keepWaking(db: Database, signal: AbortSignal): Promise<void> };
@@ -45,21 +76,38 @@ export type Alarm = { keepWaking(db: Database, signal: AbortSignal): Promise<voi
 /** Call it before the first pool is made. @param options.tasks the names that the pools know; `most`: how many jobs a pool runs at a time */
 export function openAlarm(
   events: WorkerEvents,
-  { tasks, most, lookEvery = usualLook, askEvery = usualAsk }: AlarmedJobs & { lookEvery?: number; askEvery?: number },
+  {
+    tasks,
+    most,
+    lookEvery = usualLook,
+    askEvery = usualAsk,
+    storm = usualStorm,
+  }: AlarmedJobs & { lookEvery?: number; askEvery?: number; storm?: number },
 ): Alarm {
-  const pools: WorkerPool[] = [];
+  const pools = new Map<WorkerPool, Woken>();
   let heard = Promise.withResolvers<void>();
-  events.on('pool:create', ({ workerPool }) => pools.push(workerPool));
+  events.on('pool:create', ({ workerPool }) =>
+    pools.set(workerPool, { wake: calm(workerPool, storm), tasks: new Set(tasks) }),
+  );
+  events.on('worker:create', ({ worker: { workerPool }, tasks }) => {
+    const pool = pools.get(workerPool);
+    if (pool) pool.tasks = new Set(Object.keys(tasks));
+  });
   // A new job may have to wait for its time, and a failed one has.
   for (const event of ['pool:listen:notification', 'job:error'] as const) events.on(event, () => heard.resolve());
 
-  function wake(count: number): void {
-    for (const pool of pools)
+  /** Wakes as many workers of each pool as it has jobs, and `least` in any case. */
+  function wake(ready: Ready, least: 0 | 1): void {
+    const isCut = sum(Object.values(ready)) === mostSorted;
+    for (const pool of pools.values()) {
+      const own = isCut ? most : sum([...pool.tasks].map((task) => ready[task] ?? 0));
+      const count = Math.max(least, Math.min(own, most));
       try {
-        pool.nudge(count);
+        if (count > 0) pool.wake(count);
       } catch {
         // It has just stopped.
       }
+    }
   }
   return {
     /** Until the signal aborts. */
@@ -67,11 +115,13 @@ export function openAlarm(
       for (let lookAt = 0; !signal.aborted; ) {
         heard = Promise.withResolvers();
         // While the database is out of reach, the looks of the pools show when it is back.
-        const { ready, next } = await askJobs(db, { tasks, most }).catch(() => ({ ready: 1, next: null }));
+        const asked = await askJobs(db, tasks).catch(() => undefined);
+        const { ready = {}, next = null } = asked ?? {};
         const isLate = performance.now() >= lookAt;
-        if (ready > 0 || isLate) wake(Math.max(1, ready));
+        wake(ready, isLate || !asked ? 1 : 0);
         if (isLate) lookAt = performance.now() + lookEvery;
-        const askIn = Math.min(next ?? askEvery, ready > 0 ? waitingAsk : askEvery);
+        const areWaiting = !asked || Object.keys(ready).length > 0;
+        const askIn = Math.min(next ?? askEvery, areWaiting ? waitingAsk : askEvery);
         const wait = Math.min(lookAt - performance.now(), askIn - gatherFor);
         const waiting = new AbortController();
         await Promise.race([pause(Math.max(0, wait), AbortSignal.any([signal, waiting.signal])), heard.promise]);

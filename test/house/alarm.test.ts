@@ -21,14 +21,21 @@ afterAll(async () => {
 /** An alarm over a pool that notes how many of its workers are woken, and wakes by itself only at the start. */
 function openRung() {
   const events: WorkerEvents = new EventEmitter();
-  const alarm = openAlarm(events, { tasks: ['Alarming', 'Unused'], most: 8, lookEvery: 2 ** 30, askEvery: 2 ** 30 });
+  const never = 2 ** 30;
+  const times = { lookEvery: never, askEvery: never, storm: never };
+  const alarm = openAlarm(events, { tasks: ['Alarming', 'Unused'], most: 8, ...times });
   const woken: number[] = [];
   let rung = Promise.withResolvers<void>();
   const nudge = (count: number) => {
     woken.push(count);
     rung.resolve();
   };
-  events.emit('pool:create', { workerPool: { nudge } } as never);
+  const pool = { nudge };
+  events.emit('pool:create', { workerPool: pool } as never);
+  const idle: number[] = [];
+  const idlePool = { nudge: (count: number) => idle.push(count) };
+  events.emit('pool:create', { workerPool: idlePool } as never);
+  events.emit('worker:create', { worker: { workerPool: idlePool }, tasks: { Unused: nudge } } as never);
   const stopping = new AbortController();
   const done = alarm.keepWaking(db, stopping.signal);
   async function until(isSo: () => boolean): Promise<void> {
@@ -39,6 +46,10 @@ function openRung() {
   }
   return {
     woken,
+    /** How many workers of another pool are woken, which has another task. */
+    idle,
+    /** The library hears of new jobs. */
+    nudge: (count: number) => pool.nudge(count),
     tell: (event: 'pool:listen:notification' | 'job:error') => events.emit(event, {} as never),
     untilWoken: (count: number) => until(() => woken.includes(count)),
     untilWokenTimes: (times: number) => until(() => woken.length >= times),
@@ -105,5 +116,29 @@ test('jobs of tasks that this worker does not know, as of a newer release, wake 
   await alarm.stop();
   // The first look is at the start, whatever waits.
   expect(alarm.woken).toEqual([1, 2]);
+  await forgetJobs();
+});
+
+test('workers without a task to do are left alone, but for the look at the start', async () => {
+  const alarm = openRung();
+  await alarm.untilWoken(1);
+  await addJobs(3, '0 seconds');
+  alarm.tell('pool:listen:notification');
+  await alarm.untilWoken(3);
+  await alarm.stop();
+  expect(alarm.idle).toEqual([1]);
+  await forgetJobs();
+});
+
+test('of a storm of notifications the first ones wake workers at once', async () => {
+  const alarm = openRung();
+  await alarm.untilWoken(1);
+  alarm.woken.length = 0;
+  for (let told = 1; told <= 9; told++) alarm.nudge(told);
+  expect(alarm.woken).toEqual([1, 2, 3, 4]);
+  await addJobs(5, '0 seconds');
+  alarm.tell('pool:listen:notification');
+  await alarm.untilWoken(5);
+  await alarm.stop();
   await forgetJobs();
 });
