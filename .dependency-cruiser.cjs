@@ -129,7 +129,7 @@ module.exports = {
     // Protocols: without the database, and without any other room.
     onlyTo('mail-servers', '^src/mail-servers/', [
       '^src/(mail-servers|http|time)/',
-      '^src/flow/slices\\.ts$',
+      '^src/flow/(caches|slices)\\.ts$',
       '^src/(config|log)\\.ts$',
     ]),
     onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest|http)/', context, errorsAndLog]),

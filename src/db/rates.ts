@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../flow/caches.ts';
 import type { Log } from '../log.ts';
 import { minute } from '../time/durations.ts';
 import type { Database } from './database.ts';
@@ -26,7 +27,7 @@ const shareEvery = 1_000;
  * database each process counts alone. Windows follow the database's clock.
  */
 export function openRates(db: Database, log: Log, windowLength = minute): Rates {
-  const counts = new LRUCache<string, Count>({ max: mostKeys });
+  const counts = new LRUCache<string, Count>(atMost(mostKeys));
   let windowStart = 0;
   /** Milliseconds by which the database's clock is ahead of ours. */
   let ahead = 0;

@@ -13,6 +13,7 @@ import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
 import { isAway } from '../db/resting.ts';
 import { LimitExceeded, NotAuthenticated, TenantAway } from '../errors.ts';
+import { atMost } from '../flow/caches.ts';
 import { normalizeAddress } from '../http/networks.ts';
 import { takesPins } from '../http/schemes.ts';
 import { farFuture, readHolder, readPerson } from './callers.ts';
@@ -82,7 +83,7 @@ export function openIdentity(context: Context): Identity {
     exchange: openExchange(context),
     viewerOfDevice: openDevices(context),
     noteUse: openUses(context),
-    verified: new LRUCache({ max: 10_000 }),
+    verified: new LRUCache(atMost(10_000)),
   };
   void forgetChanged(identity);
   return identity;

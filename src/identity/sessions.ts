@@ -11,6 +11,7 @@ import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { NotAuthenticated } from '../errors.ts';
+import { atMost } from '../flow/caches.ts';
 import { minute } from '../time/durations.ts';
 import { viewerColumns } from './callers.ts';
 import { pepperOf, pinsCount } from './pins.ts';
@@ -86,7 +87,7 @@ export async function readSession({ db, config }: Context, hash: Buffer): Promis
 
 /** Opens the record of uses: that a session has been used, at most once a minute. */
 export function openUses({ db, config }: Context): (viewer: Viewer) => Promise<void> {
-  const noted = new LRUCache<number, true>({ max: 10_000, ttl: minute });
+  const noted = new LRUCache<number, true>({ ...atMost(10_000), ttl: minute });
   return async ({ mandatorId, sessionId }) => {
     if (sessionId === undefined || noted.has(sessionId)) return;
     noted.set(sessionId, true);

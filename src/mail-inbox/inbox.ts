@@ -7,6 +7,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../errors.ts';
+import { atMost } from '../flow/caches.ts';
 import { isOutage, isSchemaMissing } from '../flow/database-errors.ts';
 import { markAllCalendars } from '../mail-subscriptions/service.ts';
 import type { Verdict } from './dialects/notification.ts';
@@ -59,7 +60,7 @@ const busy = () => new Unavailable('The notification could not be recorded; send
 export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   const lanes = openLanes<QueuedPost>(mostWaiting);
   /** Tenants by subscription, as the recording statements return them. */
-  const tenants = new LRUCache<number, number>({ max: mostTenants });
+  const tenants = new LRUCache<number, number>(atMost(mostTenants));
   const running = new Set<readonly QueuedPost[]>();
   let runners: Promise<void>[] = [];
   let scheduled = false;

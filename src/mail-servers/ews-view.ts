@@ -1,5 +1,6 @@
 /** Reads the items of a calendar of Exchange, and finds which of them have changed. */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../flow/caches.ts';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
 import {
@@ -64,7 +65,7 @@ function shape(properties: readonly string[], more = ''): string {
 export function openEwsView(call: CallEws, origin: string): EwsView {
   /** Organizers by mailbox and UID, as a meeting's organizer does not change and FindItem returns only the name. */
   const organizers = new LRUCache<string, { organizer: FoundItem['organizer'] }>({
-    max: mostOrganizers,
+    ...atMost(mostOrganizers),
     ttl: organizersFor,
   });
 
