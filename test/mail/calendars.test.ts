@@ -470,4 +470,20 @@ describe('changes that are found without a notification', () => {
     await markCalendars(db, [id], 'Push');
     expect(await jobAfter(await nowThere())).toBeLessThanOrEqual(0);
   });
+
+  test('a job that is due keeps its turn when more notifications come, and one that runs is followed by another', async () => {
+    const id = await setCalendar("dirty_since = now() - interval '2 seconds', dirty_by = 'Push', marks = 0");
+    await markCalendars(db, [id], 'Push');
+    const since = await nowThere();
+    const before = await jobAfter(since);
+    await markCalendars(db, [id], 'Push');
+    expect(await jobAfter(since)).toBe(before);
+    expect((await calendarOf(0)).marks).toBe(2);
+    const job = await key();
+    await sql`update graphile_worker._private_jobs set locked_at = now(), locked_by = 'a worker' where key = ${job}`.execute(
+      db,
+    );
+    await markCalendars(db, [id], 'Push');
+    expect(await jobAfter(since)).toBeGreaterThan(0);
+  });
 });
