@@ -19,7 +19,7 @@ const project = path.join(import.meta.dirname, '..', '..');
 export const watchingLoop = `--import=${path.join(import.meta.dirname, 'loop.ts')}`;
 
 /** The next Monday four weeks from now, 09:00 UTC, in milliseconds: nothing is past, and opening hours are looked at. */
-export const term = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000 + 9 * 3_600_000;
+export const term = Math.floor(Date.now() / 604_800_000) * 604_800_000 + 4 * 604_800_000 + 9 * 3_600_000;
 
 /** Started processes end with this one, however it ends. */
 const children = new Set<ChildProcess>();

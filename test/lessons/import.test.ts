@@ -94,7 +94,7 @@ describe('LessonsCreated', () => {
       .values({ mandator_id: mandatorId, location_id: locationId, ...always })
       .execute();
     const { importJobs } = lessonClient(fresh, await fresh.signIn());
-    const soon = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000;
+    const soon = Math.floor(Date.now() / 604_800_000) * 604_800_000 + 4 * 604_800_000;
     const jobs = makeJobs(30, { rooms, from: soon });
     /** PostgreSQL keeps the schema in which a session has made its first temporary table. */
     const schemas = async () =>
@@ -308,7 +308,7 @@ describe('LessonsCreated', () => {
       ])
       .execute();
     const own = lessonClient({ url: service.url, tenant: other }, await service.signIn(other));
-    const monday = Date.now() - (Date.now() % 604_800_000) + 6 * 604_800_000 - 3 * 86_400_000;
+    const monday = Math.floor(Date.now() / 604_800_000) * 604_800_000 + 6 * 604_800_000 - 3 * 86_400_000;
     const at = (hour: number) => new Date(monday + hour * 3_600_000).toISOString();
     const lesson = (LektionId: string, RessourceName: string, from: number, to: number) => ({
       LektionId,
