@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import leven, { closestMatch } from 'leven';
-import type { z } from 'zod';
+import { z } from 'zod';
 import {
   clientSettings,
   corsSettings,
@@ -230,14 +230,14 @@ function without(input: unknown, paths: readonly PropertyKey[][]): unknown {
 }
 
 /** @param warnings gets a line for each member that is ignored */
-function parse<T extends z.ZodType>(
+function parse<T extends z.core.$ZodType>(
   schema: T,
   input: unknown,
   file: string,
   warnings: string[],
   variables?: Input['variables'],
 ): z.output<T> {
-  const result = schema.safeParse(input);
+  const result = z.safeParse(schema, input);
   if (result.success) return result.data;
   const foreign = findForeign(result.error, (name) => placeOf(name, file, variables) === `${file}: ${name}`);
   if (foreign.length > 0) {

@@ -20,10 +20,18 @@ export const flag = (description: string) => z.boolean('must be true or false').
 export const instant = (description: string) => z.date().meta({ description });
 export const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
+/**
+ * A copy of a schema, with what documents say of it. Here as elsewhere, what takes any schema takes `$ZodType`, which has few
+ * members: tsc compares all members of each schema with `ZodType`, and that was two fifths of its work.
+ */
+export const noted = <T extends z.core.$ZodType>(schema: T, meta: z.core.GlobalMeta): T =>
+  (schema as unknown as z.ZodType).meta(meta) as unknown as T;
+
 const liveMark = 'x-live';
 /** Marks a member of a record that changes without a new version: whoever sends the record back may have an older value. */
-export const live = <T extends z.ZodType>(schema: T): T => schema.meta({ [liveMark]: true });
-export const isLive = (schema: z.ZodType | undefined): boolean => schema?.meta()?.[liveMark] === true;
+export const live = <T extends z.core.$ZodType>(schema: T): T => noted(schema, { [liveMark]: true });
+export const isLive = (schema: z.core.$ZodType | undefined): boolean =>
+  (schema && z.globalRegistry.get(schema)?.[liveMark]) === true;
 
 /** A text of a body, or of a tenant file, trimmed and in Unicode NFC. */
 export const sentText = (most: number) =>

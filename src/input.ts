@@ -178,8 +178,8 @@ export function invalidArguments(error: z.ZodError, sent: object): InvalidInput 
  * @throws Malformed for nesting, characters and names that cannot be read; InvalidInput with all faults: `field` as the
  * schema spells it, `pointer` as sent, `code` MissingField, InvalidType, UnknownField, InvalidValue or the custom check's
  */
-export function readInput<T extends z.ZodType>(schema: T, sent: unknown): z.output<T> {
-  const result = schema.safeParse(inPascalCase(sent));
+export function readInput<T extends z.core.$ZodType>(schema: T, sent: unknown): z.output<T> {
+  const result = z.safeParse(schema, inPascalCase(sent));
   if (result.success) return result.data;
   const follow = openSpelling(sent);
   throw invalidInput(result.error, (issue) => faultsOf(issue, follow));

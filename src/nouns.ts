@@ -39,18 +39,23 @@ export type IdOf<Name extends IdNoun> = (typeof nouns)[Name] extends number ? nu
 const named = z.registry<{ noun: IdNoun }>();
 
 /** A schema whose values are ids of the noun. */
-export const naming = <Schema extends z.ZodType>(noun: IdNoun, schema: Schema): Schema => {
+export const naming = <Schema extends z.core.$ZodType>(noun: IdNoun, schema: Schema): Schema => {
   named.add(schema, { noun });
   return schema;
 };
 
-type Definition = { innerType?: z.ZodType; element?: z.ZodType; in?: z.ZodType; out?: z.ZodType };
+type Definition = {
+  innerType?: z.core.$ZodType;
+  element?: z.core.$ZodType;
+  in?: z.core.$ZodType;
+  out?: z.core.$ZodType;
+};
 
 /** The noun of the ids that a schema, or the schema that it wraps or lists, has as values. */
-export function nounOf(schema: z.ZodType): IdNoun | undefined {
+export function nounOf(schema: z.core.$ZodType): IdNoun | undefined {
   const known = named.get(schema)?.noun;
   if (known) return known;
-  const { innerType, element, in: taken, out } = schema.def as Definition;
+  const { innerType, element, in: taken, out } = schema._zod.def as Definition;
   for (const inner of [innerType, element, taken, out]) {
     const noun = inner && nounOf(inner);
     if (noun) return noun;

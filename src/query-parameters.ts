@@ -37,7 +37,13 @@ export const instant = (description: string) => sentInstant(wrongInstant).meta({
 /**
  * Several values of one parameter without duplicates: separated by commas, or repeated. @param items the JSON schema of one value
  */
-const several = <Item extends z.ZodType>(item: Item, items: object, most: number, description: string, least = 0) =>
+const several = <Item extends z.core.$ZodType>(
+  item: Item,
+  items: object,
+  most: number,
+  description: string,
+  least = 0,
+) =>
   z
     .preprocess(
       (sent) => [sent].flat().flatMap((text) => String(text).split(',')),

@@ -18,7 +18,7 @@ export type SortKey = number | readonly (number | string)[];
 /** A list with cursors: cursors hold its `name`, so that those of other lists are refused, and the item's `key`. */
 export type List<Item, Key extends SortKey = number> = {
   name: string;
-  key: z.ZodType<Key>;
+  key: z.core.$ZodType<Key>;
   keyOf(item: Item): Key;
 };
 
@@ -52,7 +52,7 @@ function readCursor<Key extends SortKey>(
   const written = Buffer.from(cursor, 'base64url').toString();
   const prefix = prefixOf(list);
   try {
-    return written.startsWith(prefix) ? list.key.parse(JSON.parse(written.slice(prefix.length))) : undefined;
+    return written.startsWith(prefix) ? z.parse(list.key, JSON.parse(written.slice(prefix.length))) : undefined;
   } catch {
     return undefined;
   }

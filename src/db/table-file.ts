@@ -92,7 +92,7 @@ const whyOf = ({ errno, message }: NodeJS.ErrnoException): string =>
 export const damaged = (file: string, what: string) => new InvalidInput(`${file}: ${what}. Nothing was changed.`);
 
 /** A kind of file: its name, and the schemas of its head and of the lines before tables. */
-export type Shapes<Head, Table> = { head: z.ZodType<Head>; table: z.ZodType<Table>; name: string };
+export type Shapes<Head, Table> = { head: z.core.$ZodType<Head>; table: z.core.$ZodType<Table>; name: string };
 
 /** `tables` is read in order; at its end the whole file has been verified, otherwise it throws InvalidInput. */
 export type TableFile<Head, Table> = {
@@ -116,9 +116,9 @@ async function* readLines(file: string, name: string): AsyncGenerator<string> {
   }
 }
 
-function read<T>(shape: z.ZodType<T>, line: string): T | undefined {
+function read<T>(shape: z.core.$ZodType<T>, line: string): T | undefined {
   try {
-    return shape.safeParse(JSON.parse(line)).data;
+    return z.safeParse(shape, JSON.parse(line)).data;
   } catch {
     return undefined;
   }

@@ -58,7 +58,7 @@ export const healthRecord = z
   .meta({ id: 'DisplayHealth', description: 'The last health report of a device.' });
 
 const { Program, Screen, ClockAheadSeconds, Battery, Reconnects, StartedAt, Note } = healthRecord.shape;
-const as = ({ description = '' }: z.ZodType) => ({ description });
+const as = ({ description = '' }: { description?: string | undefined }) => ({ description });
 export const healthReport = z
   .strictObject({
     Program: sentText(200).meta(as(Program)),

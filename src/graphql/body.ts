@@ -47,7 +47,7 @@ export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () =
  * Checks a value of GraphQL by a schema of REST, for `validate` of an argument or an input. The output is that of the schema;
  * the issues have GraphQL's names.
  */
-export function judgedBy<Schema extends z.ZodType>(
+export function judgedBy<Schema extends z.core.$ZodType>(
   schema: Schema,
 ): { schema: z.ZodType<NonNullable<z.output<Schema>>> } {
   const judge = z.unknown().transform((value, context) => {
@@ -56,7 +56,7 @@ export function judgedBy<Schema extends z.ZodType>(
       wrong.add(path.join('.'));
       context.addIssue({ code: 'custom', path: [...path], message, params: { code } });
     };
-    const read = schema.safeParse(asSent(schema, value, report));
+    const read = z.safeParse(schema, asSent(schema as unknown as z.ZodType, value, report));
     if (read.success) return read.data;
     for (const issue of read.error.issues) {
       const path = issue.path.map((part) => (typeof part === 'string' ? nameOf(part) : part));
@@ -78,7 +78,7 @@ export function partType<Schema extends z.ZodObject>(
   builder: Builder,
   name: string,
   schema: Schema,
-  parts: ReadonlyMap<z.ZodType, InputRef<object>> = new Map(),
+  parts: ReadonlyMap<z.core.$ZodType, InputRef<object>> = new Map(),
   options: object = {},
 ): InputRef<z.output<Schema>> {
   return builder.inputType(name, {
@@ -110,7 +110,7 @@ export const bodyType = <Schema extends z.ZodObject>(
   builder: Builder,
   name: string,
   schema: Schema,
-  parts?: ReadonlyMap<z.ZodType, InputRef<object>>,
+  parts?: ReadonlyMap<z.core.$ZodType, InputRef<object>>,
 ): InputRef<Fields<z.output<Schema>>> =>
   partType(builder, name, schema, parts, {
     validate: judgedBy(schema.transform(toFields) as unknown as Schema),

@@ -3,7 +3,7 @@
  * descriptions.
  */
 import type { EnumRef, FieldRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { lowerFirst } from '../fields.ts';
 import { nounOf } from '../nouns.ts';
 import type { Builder, Types } from './builder.ts';
@@ -11,13 +11,13 @@ import { idFields, readMember } from './ids.ts';
 import { describeMember, inWords, nameOf, typeNameOf } from './names.ts';
 
 /** Types of members whose names are not the ids of their schemas. */
-export type Members = ReadonlyMap<z.ZodType, MemberType>;
+export type Members = ReadonlyMap<z.core.$ZodType, MemberType>;
 // biome-ignore lint/suspicious/noExplicitAny: of whatever source
 export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any>;
 
 /** An enumeration by the id of its schema. */
-export function enumType<Value extends string>(builder: Builder, schema: z.ZodType<Value>) {
-  const { id = '', description = '' } = schema.meta() ?? {};
+export function enumType<Value extends string>(builder: Builder, schema: z.core.$ZodType<Value>) {
+  const { id = '', description = '' } = z.globalRegistry.get(schema) ?? {};
   const { options } = schema as unknown as { options: Value[] };
   return builder.enumType(id, { description, values: options });
 }

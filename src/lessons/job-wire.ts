@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';
+import { noted } from '../fields.ts';
 import { naming } from '../nouns.ts';
 import type { JobOperation } from './batch.ts';
 import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
@@ -16,7 +17,7 @@ const mostJobs = 1_000_000;
 const lessonsPerBatch = 'A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default.';
 const jobsPerBatch = 'As many as the setting JobsPerBatch says, 10,000 by default.';
 
-export const valueSchemas: Record<Kind, z.ZodType> = {
+export const valueSchemas: Record<Kind, z.core.$ZodType> = {
   key: z.string().min(1).max(longestKey),
   name: z.string().min(1).max(longestName),
   text: z.string().max(longestText),
@@ -29,13 +30,13 @@ export const valueSchemas: Record<Kind, z.ZodType> = {
 };
 
 /** A member that is not required may be left out or null; in an update null clears it. */
-function members(fields: readonly Field[], operation: JobOperation): Record<string, z.ZodType> {
+function members(fields: readonly Field[], operation: JobOperation): Record<string, z.core.$ZodType> {
   const asSent = ({ kind, required }: Field) => {
     if (required === 'always' || (required === 'new' && operation === 'Create')) return valueSchemas[kind];
-    return required === 'new' ? valueSchemas[kind].optional() : valueSchemas[kind].nullish();
+    return required === 'new' ? z.optional(valueSchemas[kind]) : z.nullish(valueSchemas[kind]);
   };
   return Object.fromEntries(
-    fields.map((field) => [field.name, asSent(field).meta({ description: field.description })]),
+    fields.map((field) => [field.name, noted(asSent(field), { description: field.description })]),
   );
 }
 
@@ -48,7 +49,7 @@ export const lessonSchemas = {
   Delete: lessonOf('Delete'),
 };
 
-const listSchemas: Record<JobOperation, z.ZodType> = {
+const listSchemas: Record<JobOperation, z.core.$ZodType> = {
   Create: z
     .array(lessonSchemas.Create)
     .min(1)
@@ -96,7 +97,7 @@ const lesson = {
 };
 
 /** The body of each job route, with an example that works in the demo tenant. */
-export const bodies: Record<JobOperation, { schema: z.ZodType; example: unknown }> = {
+export const bodies: Record<JobOperation, { schema: z.core.$ZodType; example: unknown }> = {
   Create: {
     schema: bodyOf('Create'),
     example: [

@@ -40,7 +40,7 @@ async function batchAnswer(context: Context, { viewer }: Pick<RestCall, 'viewer'
   return { status: 200, body: wire.toBatchRecord(batch, errors, difference), headers: retryAfter([batch]) };
 }
 
-const described = (description: string, body: z.ZodType, example: unknown): DescribedAnswer => ({
+const described = (description: string, body: z.core.$ZodType, example: unknown): DescribedAnswer => ({
   description,
   body,
   example,
@@ -72,7 +72,7 @@ const updateOptions = {
 const optionsOf = { Create: createOptions, Update: updateOptions, Delete: validateOnly };
 
 function submitRoute(operation: lessons.JobOperation, texts: { summary: string; description: string }) {
-  const query: z.ZodType<{
+  const query: z.core.$ZodType<{
     ValidateOnly?: boolean | undefined;
     OnConflict?: lessons.ConflictRule | undefined;
     TakeOverBookings?: boolean | undefined;

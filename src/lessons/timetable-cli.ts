@@ -111,7 +111,7 @@ const shapes = {
 };
 
 /** @throws CommandFailed with the file and its fault */
-function check(shape: z.ZodType, file: string | undefined, value: unknown): void {
+function check(shape: z.core.$ZodType, file: string | undefined, value: unknown): void {
   if (file === undefined) return;
   try {
     readInput(shape, value);

@@ -1,7 +1,7 @@
 /** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { lessonOrigin, lessonStatus, questions, toLessonOrigin } from '../bookings/service.ts';
-import { batchId, count, id, instant, maybeCount, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
+import { batchId, count, id, instant, maybeCount, maybeInstant, maybeText, noted, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import { type Batch, conflictRules, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
@@ -107,21 +107,21 @@ const omissions = z
   });
 
 /** The fields of an answer: nullable where they may have no value. */
-function answered(fields: readonly Field[]): Record<string, z.ZodType> {
+function answered(fields: readonly Field[]): Record<string, z.core.$ZodType> {
   const hasAlways = ({ kind, required }: Field) => required || ['integer', 'status', 'boolean'].includes(kind);
   return Object.fromEntries(
     fields.map((field) => {
       const value = field.kind === 'time' ? z.date() : valueSchemas[field.kind];
       const { description } = field;
-      return [field.name, (hasAlways(field) ? value : value.nullable()).meta({ description })];
+      return [field.name, noted(hasAlways(field) ? value : z.nullable(value), { description })];
     }),
   );
 }
 
-const { LektionId, ...otherLessonFields } = answered(lessonFields) as Record<string, z.ZodType> & {
-  LektionId: z.ZodType;
+const { LektionId, ...otherLessonFields } = answered(lessonFields) as Record<string, z.core.$ZodType> & {
+  LektionId: z.core.$ZodType;
 };
-const { JobID } = answered(jobFields) as { JobID: z.ZodType };
+const { JobID } = answered(jobFields) as { JobID: z.core.$ZodType };
 
 const lessonPlace = z
   .object({

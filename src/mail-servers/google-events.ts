@@ -25,7 +25,7 @@ const properties = {
   visibility: text,
   transparency: text,
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).nullish() }).nullish(),
-} satisfies Partial<Record<keyof calendar_v3.Schema$Event, z.ZodType>>;
+} satisfies Partial<Record<keyof calendar_v3.Schema$Event, z.core.$ZodType>>;
 const known = z.object(properties);
 type Known = z.output<typeof known>;
 

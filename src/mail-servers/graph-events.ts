@@ -39,7 +39,7 @@ const properties = {
   iCalUId: text,
   lastModifiedDateTime: text,
   transactionId: text,
-} satisfies Partial<Record<keyof Event, z.ZodType>>;
+} satisfies Partial<Record<keyof Event, z.core.$ZodType>>;
 const known = z.object(properties);
 type Known = z.output<typeof known>;
 /** The header `Prefer` of all readings. */

@@ -1,12 +1,12 @@
 /** Reads stored cursors and continuations, which another release may have written. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ServerFault } from './connector.ts';
 
 /** @throws ServerFault StateLost when `kept` does not match `form` */
-export function readPlace<Place>(form: z.ZodType<Place>, kept: string | null): Place | null {
+export function readPlace<Place>(form: z.core.$ZodType<Place>, kept: string | null): Place | null {
   if (kept === null) return null;
   try {
-    return form.parse(JSON.parse(kept));
+    return z.parse(form, JSON.parse(kept));
   } catch {
     throw new ServerFault(
       'StateLost',

@@ -53,7 +53,7 @@ const localDate = (description: string) =>
 type Place = {
   noun: 'resource' | 'location';
   path: string;
-  params: z.ZodObject<{ id: z.ZodType<number> }>;
+  params: z.ZodObject<{ id: z.core.$ZodType<number> }>;
   ownerOf(id: number): hours.HoursOwner;
 };
 const ofResource: Place = {
@@ -73,13 +73,13 @@ const replaces =
   'The list replaces the stored one; the list of a GET may be sent back with changes. `If-Match` names the version that was read.';
 
 /** The routes by which an Admin reads and replaces one of the two lists of a resource or a location. */
-function ownRoutes<Item, Body extends z.ZodType>(
+function ownRoutes<Item, Body extends z.core.$ZodType>(
   { noun: of, path, params, ownerOf }: Place,
   list: {
     noun: 'rule' | 'exception';
     description: string;
     example: object;
-    record: z.ZodType;
+    record: z.core.$ZodType;
     toRecord(own: hours.OwnHours<Item>): { Version: number };
     body: Body;
     get(db: Db, viewer: Viewer, owner: hours.HoursOwner): Promise<hours.OwnHours<Item>>;

@@ -1,6 +1,6 @@
 /** Opening hours on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { id, maybeId, recordOf, text } from '../fields.ts';
+import { id, maybeId, noted, recordOf, text } from '../fields.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
 import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
 import type { HoursOfResource, LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
@@ -69,7 +69,7 @@ export const openingHours = z
   })
   .meta({ id: 'OpeningHours', description: 'When the resources of a location are open.' });
 
-const ownList = <Item extends z.ZodType>(items: Item, most: number, texts: { id: string; description: string }) =>
+const ownList = <Item extends z.core.$ZodType>(items: Item, most: number, texts: { id: string; description: string }) =>
   z
     .object({
       LocationId: id('location', 'The id of the location, or of the location of the resource.'),
@@ -91,8 +91,8 @@ export const ownExceptions = ownList(openingException, 10_000, {
   description: 'The own exceptions of a resource or a location.',
 });
 
-const bodyOf = <Item extends z.ZodType>(items: Item, description: string) =>
-  z.strictObject({ Items: items.meta({ description }) });
+const bodyOf = <Item extends z.core.$ZodType>(items: Item, description: string) =>
+  z.strictObject({ Items: noted(items, { description }) });
 export const rulesBody = bodyOf(
   listOfRules('Items'),
   'All rules of the list; a resource without rules uses those of its location.',

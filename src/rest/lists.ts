@@ -4,7 +4,7 @@ import { longestCursor, mostPerPage, type Page } from '../db/paging.ts';
 import type { RestAnswer } from './answers.ts';
 
 /** The schema of a page of `items`. A list that is always one page gives its own `most`. */
-export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
+export function listOf(items: z.core.$ZodType, id: string, most = mostPerPage) {
   return z
     .object({
       Items: z.array(items).max(most).meta({ description: 'The items of this page.' }),
@@ -18,7 +18,7 @@ export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
 }
 
 /** Describes the answer with a page. @param example a page, or one item of it */
-export const pageAnswer = (description: string, body: z.ZodType, example: object) => ({
+export const pageAnswer = (description: string, body: z.core.$ZodType, example: object) => ({
   description,
   body,
   example: 'Items' in example ? example : { Items: [example], NextCursor: null },

@@ -5,7 +5,7 @@ import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './ope
 
 export function plainAnswer(
   description: string,
-  schema: z.ZodType,
+  schema: z.core.$ZodType,
   example: unknown,
   ...more: HeaderName[]
 ): ZodOpenApiResponseObject {

@@ -98,7 +98,7 @@ function describeAnswer(answer: DescribedAnswer, tagged: boolean, type: string):
 }
 
 /** Members of the record that a change may send back. */
-function sendable(body: z.ZodType, reading: Route | undefined): z.ZodType {
+function sendable(body: z.core.$ZodType, reading: Route | undefined): z.core.$ZodType {
   const names = membersReadOnly(body, reading?.answers[200]?.body);
   if (names.length === 0) return body;
   const member = z.unknown().optional().meta({

@@ -1,6 +1,6 @@
 /** Query strings: parameter names in both spellings; unknown parameters are ignored unless the caller or a setting is strict. */
 import type { Request } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type FieldError, Malformed, parameterFault } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isStorable, notStorable } from '../storable.ts';
@@ -52,18 +52,18 @@ const longestNamed = 64;
  * @returns the checked values, and the names of the ignored parameters, bounded for the log
  * @throws Malformed with all faults of the query
  */
-export function readQuery<T extends z.ZodType>(
+export function readQuery<T extends z.core.$ZodType>(
   schema: T,
   request: Request,
   strict: boolean,
 ): { values: z.output<T>; ignored: string[] } {
   const query = splitQuery(request);
-  let result = schema.safeParse(query);
+  let result = z.safeParse(schema, query);
   const unknown = (strict ? [] : (result.error?.issues ?? [])).flatMap((issue) =>
     issue.code === 'unrecognized_keys' ? issue.keys : [],
   );
   for (const name of unknown) delete query[name];
-  if (unknown.length > 0) result = schema.safeParse(query);
+  if (unknown.length > 0) result = z.safeParse(schema, query);
   const unusable = Object.keys(query).filter((key) => !isStorable(String(query[key])));
   if (result.success && unusable.length === 0)
     return { values: result.data, ignored: unknown.slice(0, mostNamed).map((name) => name.slice(0, longestNamed)) };

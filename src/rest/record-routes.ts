@@ -8,7 +8,7 @@ import { listAnswer, listOf, pageAnswer } from './lists.ts';
 import { type Route, route } from './route.ts';
 import { readIfMatch, recordAnswer, versionProblems } from './versions.ts';
 
-type Body = z.ZodType<object>;
+type Body = z.core.$ZodType<object>;
 type Db = Context['db'];
 /** An act with the body as it is on the wire. */
 type Call<Sent extends Body> = Act & { body: z.output<Sent> };
@@ -20,7 +20,7 @@ type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends 
   plural?: string;
   /** Precedes the noun in summaries. */
   qualifier?: string;
-  params: z.ZodType<{ id: number }>;
+  params: z.core.$ZodType<{ id: number }>;
   /** Why readers and writers are refused. */
   refusals: { read: string; write: string };
   filter?: z.ZodObject;
@@ -30,7 +30,7 @@ type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends 
     run(db: Db, viewer: Viewer, filter: Filter, page: PageRequest): Promise<Page<Row>>;
   };
   read: { description?: string; run(db: Db, viewer: Viewer, id: number): Promise<Row> };
-  record: { schema: z.ZodType; example: object; of(row: Row): { Id: number; Version: number } };
+  record: { schema: z.core.$ZodType; example: object; of(row: Row): { Id: number; Version: number } };
   /** Absent where the answer is more than the record. */
   create?: {
     description: string;
@@ -97,7 +97,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
   const answered = (description: string, example: object) => ({
     200: { description, body: record.schema, example, headers: ['ETag' as const] },
   });
-  const page = listOf(record.schema, `${record.schema.meta()?.id}List`);
+  const page = listOf(record.schema, `${z.globalRegistry.get(record.schema)?.id}List`);
   return [
     route({
       method: 'GET',

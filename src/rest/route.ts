@@ -31,7 +31,7 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
 export type DescribedAnswer = {
   description: string;
   /** In Pascal case; absent for an empty body. */
-  body?: z.ZodType;
+  body?: z.core.$ZodType;
   example?: unknown;
   /** Headers besides those of every answer. */
   headers?: readonly ('Location' | 'Retry-After' | 'ETag')[];
@@ -42,9 +42,9 @@ export type DescribedAnswer = {
  * tenant of the path.
  */
 export type Route<
-  Params extends z.ZodType = z.ZodType,
-  Query extends z.ZodType = z.ZodType,
-  Body extends z.ZodType = z.ZodType,
+  Params extends z.core.$ZodType = z.core.$ZodType,
+  Query extends z.core.$ZodType = z.core.$ZodType,
+  Body extends z.core.$ZodType = z.core.$ZodType,
 > = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to `/{mandator}/api`, in Express's notation: `/v2.0/jobs/batches/:batchId`. */
@@ -75,14 +75,18 @@ export type Route<
 };
 
 /** Gives a route literal the types of its own schemas. */
-export function route<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
+export function route<Params extends z.core.$ZodType, Query extends z.core.$ZodType, Body extends z.core.$ZodType>(
   definition: Route<Params, Query, Body>,
 ): Route {
   return definition as unknown as Route;
 }
 
 /** The same for a route without a credential, whose calls have no viewer. */
-export function anonymousRoute<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
+export function anonymousRoute<
+  Params extends z.core.$ZodType,
+  Query extends z.core.$ZodType,
+  Body extends z.core.$ZodType,
+>(
   definition: Omit<Route<Params, Query, Body>, 'handle'> & {
     handle(
       context: Context,
@@ -98,8 +102,8 @@ const nothing = z.object({});
 const noQuery = z.strictObject({});
 
 /** Reads the path parameters. @throws NotFound for invalid ones, as for unknown ids */
-function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
-  const result = schema.safeParse(request.params);
+function readParams<T extends z.core.$ZodType>(schema: T, request: Request): z.output<T> {
+  const result = z.safeParse(schema, request.params);
   if (!result.success || !Object.values(request.params).every((text) => isStorable(String(text))))
     throw new NotFound(`There is nothing at ${request.path}.`);
   return result.data;
@@ -152,7 +156,7 @@ async function readChange(
   };
   const isPast = ({ Version }: { [name: string]: unknown }) =>
     readIfMatch(call.headers)?.includes(Version as number) === false;
-  const read = await readSentBack((body as { schema: z.ZodType }).schema, sent, record, isPast);
+  const read = await readSentBack((body as { schema: z.core.$ZodType }).schema, sent, record, isPast);
   if (!read.record || isPast(read.record)) return { body: read.body, headers: call.headers };
   return { body: read.body, headers: { ...call.headers, 'if-match': `"${read.record['Version']}"` } };
 }

@@ -13,7 +13,7 @@ type Tree = { [name: string]: unknown };
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The members of a record that its body does not have. */
-export function membersReadOnly(body: z.ZodType, record: z.ZodType | undefined): string[] {
+export function membersReadOnly(body: z.core.$ZodType, record: z.core.$ZodType | undefined): string[] {
   const [sent, read] = [body, record].map((schema) => Object.keys((schema as z.ZodObject | undefined)?.shape ?? {}));
   return (read ?? []).filter((name) => !(sent ?? []).includes(name));
 }
@@ -59,10 +59,10 @@ const mostRounds = 5;
  * @returns the body, and the record if it was read
  * @throws InvalidInput with code ReadOnly for a member that differs and cannot be changed; as `readInput`
  */
-export async function readSentBack<T extends z.ZodType>(
+export async function readSentBack<T extends z.core.$ZodType>(
   schema: T,
   sent: unknown,
-  { schema: recordSchema, read }: { schema: z.ZodType | undefined; read(): Promise<unknown> },
+  { schema: recordSchema, read }: { schema: z.core.$ZodType | undefined; read(): Promise<unknown> },
   isPast: (record: Tree) => boolean,
 ): Promise<{ body: z.output<T>; record?: Tree }> {
   const first = tryInput(schema, sent);
@@ -111,7 +111,10 @@ function refusal(fault: FieldError, stored: unknown): FieldError {
   return { ...fault, code: 'ReadOnly', message };
 }
 
-function tryInput<T extends z.ZodType>(schema: T, sent: unknown): { body: z.output<T> } | { error: InvalidInput } {
+function tryInput<T extends z.core.$ZodType>(
+  schema: T,
+  sent: unknown,
+): { body: z.output<T> } | { error: InvalidInput } {
   try {
     return { body: readInput(schema, sent) };
   } catch (error) {

@@ -7,7 +7,7 @@ import { bodyType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
 import { idArgument } from '../graphql/ids.ts';
 
-type Body = z.ZodObject & z.ZodType<object>;
+type Body = z.ZodObject & z.core.$ZodType<object>;
 
 /** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
 export function addChanges<New extends Body, Changes extends Body>(

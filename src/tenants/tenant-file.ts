@@ -21,7 +21,8 @@ import { type ParameterName, parameterTypes } from './parameters.ts';
 const active = z.boolean('must be true or false');
 
 /** A list that null empties. */
-const emptied = <Item extends z.ZodType>(list: z.ZodArray<Item>) => list.nullable().transform((items) => items ?? []);
+const emptied = <Item extends z.core.$ZodType>(list: z.ZodArray<Item>) =>
+  list.nullable().transform((items) => items ?? []);
 
 /** Null puts a parameter back to its default. */
 const parameters = Object.fromEntries(

@@ -1,6 +1,6 @@
 /** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { flag, id, maybeInstant, maybeText, positive, recordOf, sentId, text } from '../fields.ts';
+import { flag, id, maybeInstant, maybeText, noted, positive, recordOf, sentId, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import {
   calendarEdits,
@@ -105,12 +105,12 @@ export const personReference = z
   .meta({ id: 'PersonReference', description: 'A person as others see it.' });
 
 /** Adds descriptions to fields. */
-function described<Shape extends Record<string, z.ZodType>>(
+function described<Shape extends Record<string, z.core.$ZodType>>(
   fields: Shape,
   texts: { [Name in keyof Shape]: string },
 ): Shape {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => [name, field.meta({ description: texts[name] as string })]),
+    Object.entries(fields).map(([name, field]) => [name, noted(field, { description: texts[name] as string })]),
   ) as Shape;
 }
 

@@ -10,7 +10,7 @@ import { addProfiles } from './profile-graphql.ts';
 import * as timetables from './service.ts';
 import * as wire from './wire.ts';
 
-type Parts = ReadonlyMap<z.ZodType, InputRef<object>>;
+type Parts = ReadonlyMap<z.core.$ZodType, InputRef<object>>;
 
 async function* asBody(request: object): AsyncGenerator<Uint8Array> {
   yield Buffer.from(JSON.stringify(request));
@@ -42,12 +42,12 @@ export const addTypes: AddTypes = (builder) => {
       ...recordFields(t, record, wire.toAcceptedTimetable),
     }),
   });
-  const inputs: Parts = new Map<z.ZodType, InputRef<object>>([
+  const inputs: Parts = new Map<z.core.$ZodType, InputRef<object>>([
     [wire.holiday, partType(builder, 'TimetableHolidayInput', wire.holiday)],
     [wire.week, partType(builder, 'TimetableWeekInput', wire.week)],
     [wire.weekGroup, partType(builder, 'TimetableWeekGroupInput', wire.weekGroup)],
   ]);
-  const parts: Parts = new Map<z.ZodType, InputRef<object>>([
+  const parts: Parts = new Map<z.core.$ZodType, InputRef<object>>([
     [wire.term, partType(builder, 'TimetableTermInput', wire.term, inputs)],
     [wire.period, partType(builder, 'TimetablePeriodInput', wire.period)],
     [wire.room, partType(builder, 'TimetableRoomInput', wire.room)],

@@ -22,7 +22,7 @@ function readChanges({ name, ...members }: Record<string, unknown>): Partial<tim
 }
 
 /** @param parts the input types that a request shares with profiles */
-export function addProfiles(builder: Builder, parts: ReadonlyMap<z.ZodType, InputRef<object>>): void {
+export function addProfiles(builder: Builder, parts: ReadonlyMap<z.core.$ZodType, InputRef<object>>): void {
   recordType(builder, 'TimetableHoliday', wire.holiday);
   recordType(builder, 'TimetableWeek', wire.week);
   recordType(builder, 'TimetableWeekGroup', wire.weekGroup);

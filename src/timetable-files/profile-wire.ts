@@ -33,7 +33,7 @@ export const profileFilter = z.strictObject({
     .meta({ description: 'Only the profile with this name, regardless of case.' }),
 });
 
-const list = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
+const list = <Item extends z.core.$ZodType>(item: Item, most: number, description: string) =>
   z.array(item).max(most).meta({ description });
 
 export const profileRecord = z

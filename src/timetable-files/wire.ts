@@ -12,7 +12,7 @@ const clock = (description: string) =>
     .string()
     .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a clock time such as 08:00')
     .meta({ description });
-const list = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
+const list = <Item extends z.core.$ZodType>(item: Item, most: number, description: string) =>
   z.array(item).max(most).default([]).meta({ description });
 
 export const holiday = z
@@ -82,7 +82,7 @@ export const mapping = z
     Teachers: column('the teachers'),
     Remark: column('the remark'),
     Status: column('the status'),
-  } satisfies Record<ColumnName, z.ZodType>)
+  } satisfies Record<ColumnName, z.core.$ZodType>)
   .meta({
     id: 'TimetableMapping',
     description:
@@ -107,7 +107,7 @@ export type Format = z.output<typeof format>;
 export const longestProfileName = 100;
 
 /** A list that the profile provides if a request leaves it out. */
-const some = <Item extends z.ZodType>(item: Item, most: number, description: string) =>
+const some = <Item extends z.core.$ZodType>(item: Item, most: number, description: string) =>
   z.array(item).max(most).optional().meta({ description });
 
 /** How files are read; a profile can store these members. */

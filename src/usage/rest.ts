@@ -12,7 +12,7 @@ function usageRoute<Found>(list: {
   description: string;
   id: string;
   most: number;
-  record: z.ZodType;
+  record: z.core.$ZodType;
   example: object;
   run(db: Context['db'], viewer: Viewer, of: usage.UsageOf): Promise<Found[]>;
   toRecord(found: Found): object;

@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -74,7 +74,7 @@ export type Sweep = {
 const traceparentIn = (payload: unknown) => (payload as { traceparent?: string } | null)?.traceparent;
 
 /** A job of a tenant that is being moved does nothing; the sweeps queue it again where the tenant is served. */
-export function defineTask<Payload extends z.ZodType>(definition: {
+export function defineTask<Payload extends z.core.$ZodType>(definition: {
   name: string;
   lane: Lane;
   payload: Payload;
@@ -84,7 +84,7 @@ export function defineTask<Payload extends z.ZodType>(definition: {
   return {
     ...definition,
     async run(context, payload) {
-      const parsed = definition.payload.parse(payload);
+      const parsed = z.parse(definition.payload, payload);
       const { mandatorId } = parsed as { mandatorId?: number };
       if (mandatorId !== undefined && (await isResting(context.work, mandatorId))) return;
       const how = { kind: 'CONSUMER', parent: traceparentIn(payload) } as const;

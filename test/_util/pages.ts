@@ -1,6 +1,6 @@
 /** The generated pages of docs/, made from the code that they describe. */
 import type { Command } from 'commander';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { createProgram, type Host } from '../../src/cli/program.ts';
 import {
   clientSettings,
@@ -20,18 +20,18 @@ import {
 const note = (source: string) =>
   `<!-- Generated from ${source} by \`npm run generate\`. Change it there, or in test/_util/pages.ts. -->`;
 
-type Shape = Record<string, z.ZodType>;
+type Shape = Record<string, z.core.$ZodType>;
 
 /** The allowed values, in the words of the refusal of a wrong one. */
-function allowed(schema: z.ZodType): string {
-  const issue = schema.safeParse('?').error?.issues[0];
+function allowed(schema: z.core.$ZodType): string {
+  const issue = z.safeParse(schema, '?').error?.issues[0];
   if (issue?.code === 'invalid_value') return issue.values.map((value) => `\`${String(value)}\``).join(', ');
   if (issue?.code === 'invalid_type') return issue.expected === 'array' ? 'a list' : issue.expected;
   return issue ? issue.message.replace(/^must (be )?/, '').replace(/^have /, '') : 'a text';
 }
 
-function presetOf(schema: z.ZodType): string {
-  const result = schema.safeParse(undefined);
+function presetOf(schema: z.core.$ZodType): string {
+  const result = z.safeParse(schema, undefined);
   if (!result.success) return 'required';
   if (result.data === undefined || result.data === '') return '';
   return `\`${typeof result.data === 'string' ? result.data : JSON.stringify(result.data)}\``;
@@ -39,9 +39,10 @@ function presetOf(schema: z.ZodType): string {
 
 function table(shape: Shape, path: string[]): string {
   const rows = Object.entries(shape).flatMap(([name, schema]) => {
-    if (schema.description === undefined) return [];
+    const description = z.globalRegistry.get(schema)?.description;
+    if (description === undefined) return [];
     const secret = isSecret([...path, name].join('.')) ? ' Secret.' : '';
-    const cells = [`\`${[...path, name].join('__')}\``, presetOf(schema), allowed(schema), schema.description + secret];
+    const cells = [`\`${[...path, name].join('__')}\``, presetOf(schema), allowed(schema), description + secret];
     return `| ${cells.join(' | ')} |`;
   });
   return ['| Setting | Default | Allowed | Meaning |', '|---|---|---|---|', ...rows].join('\n');

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { routes } from '../../src/lessons/rest.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type BatchRecord, lessonClient } from '../_util/lessons.ts';
@@ -190,10 +191,10 @@ describe('the examples of the documentation', () => {
   );
 
   test.each(answers)('$name fits its schema', ({ answer: { body, example } }) => {
-    expect(body?.safeParse(revived(example)).error).toBeUndefined();
+    expect(body && z.safeParse(body, revived(example)).error).toBeUndefined();
   });
 
   test.each(routes.filter(({ body }) => body))('the body of $path fits its schema', ({ body }) => {
-    expect(body?.schema.safeParse(body.example).error).toBeUndefined();
+    expect(body && z.safeParse(body.schema, body.example).error).toBeUndefined();
   });
 });
