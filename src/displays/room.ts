@@ -3,7 +3,6 @@ import { openBeats, phaseOf } from './beats.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
 import type { Publish } from './publishing.ts';
-import { keepSlots } from './slots.ts';
 import { type Content, toContent, toHeartbeat, toSnapshot } from './snapshot.ts';
 import { stateAt } from './state.ts';
 
@@ -206,7 +205,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
       return (found) => {
         seenChanges = seeing;
         knownAt = Math.max(knownAt, at);
-        plan = plan ? keepSlots(plan, found) : found;
+        plan = found;
         isOverdue = false;
         renew(Date.now());
         waitToTurn();

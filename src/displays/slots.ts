@@ -1,7 +1,5 @@
 /** What a level of privacy shows of a room's plan. Pure. */
-import { onceFor } from '../flow/once-for.ts';
 import type { DisplaySlot, Privacy } from './display.ts';
-import type { RoomPlan } from './local-days.ts';
 import type { StoredLesson, StoredPlan, StoredSlot } from './plan.ts';
 import type { SlotChange } from './state.ts';
 
@@ -95,35 +93,8 @@ function toSlot(stored: StoredSlot, level: Privacy): DisplaySlot {
   };
 }
 
-/** By level. A slot that has not changed is the same object in the next plan of its room. */
-const slotOf = {
-  Title: onceFor((stored: StoredSlot) => toSlot(stored, 'Title')),
-  Organizer: onceFor((stored: StoredSlot) => toSlot(stored, 'Organizer')),
-  BusyOnly: onceFor((stored: StoredSlot) => toSlot(stored, 'BusyOnly')),
-} satisfies Record<Privacy, unknown>;
-
-export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] => slots.map(slotOf[level]);
-
-function isSameSlot(one: StoredSlot, other: StoredSlot): boolean {
-  for (const name in one) {
-    const member = name as keyof StoredSlot;
-    if (one[member] !== other[member] && member !== 'lessons') return false;
-  }
-  return JSON.stringify(one.lessons) === JSON.stringify(other.lessons);
-}
-
-/**
- * A plan that was read again, in which the slots that have not changed are the objects of before. Mostly one has changed: what was
- * made of the others is kept, and does not become garbage that only a full collection frees.
- */
-export function keepSlots(before: RoomPlan, { stored, ...found }: RoomPlan): RoomPlan {
-  const known = new Map(before.stored.slots.map((slot) => [slot.bookingId, slot]));
-  const slots = stored.slots.map((slot) => {
-    const same = known.get(slot.bookingId);
-    return same && isSameSlot(same, slot) ? same : slot;
-  });
-  return { ...found, stored: { ...stored, slots } };
-}
+export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] =>
+  slots.map((stored) => toSlot(stored, level));
 
 /** The resources that a plan names besides its own: when one of them is renamed, the plan changes. */
 export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { bookingKind, checkInRecord } from '../bookings/service.ts';
 import { flag, id, instant, maybeInstant, maybeText, positive, text } from '../fields.ts';
+import { atMost } from '../flow/caches.ts';
 import { type DisplayHeartbeat, type DisplaySlot, type RoomSnapshot, slotChangeKinds } from './display.ts';
 
 export * as examples from './examples.ts';
@@ -144,7 +145,7 @@ export const displayHeartbeat = z
 /** Instants are made texts here, once for all readers. */
 const written = (millis: number) => new Date(millis).toISOString();
 /** The same for the instants of plans, which come again: in later snapshots of a room, and in those of other rooms. */
-const planned = new LRUCache<number, string, void>({ max: 10_000, memoMethod: written });
+const planned = new LRUCache<number, string, void>({ ...atMost(10_000), memoMethod: written });
 const maybePlanned = (millis: number | null) => (millis === null ? null : planned.memo(millis));
 
 function toSlotRecord(slot: DisplaySlot) {

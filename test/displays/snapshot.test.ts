@@ -1,10 +1,9 @@
 /** What a snapshot holds: the plan of three local days, as a level of privacy shows it. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Privacy, privacyLevels } from '../../src/displays/display.ts';
+import type { Privacy } from '../../src/displays/display.ts';
 import { keepLocalDays } from '../../src/displays/local-days.ts';
 import { readPlans } from '../../src/displays/plan.ts';
-import { keepSlots, toSlots } from '../../src/displays/slots.ts';
 import { toContent, toHeartbeat, toSnapshot } from '../../src/displays/snapshot.ts';
 import type { SlotChange } from '../../src/displays/state.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -30,15 +29,13 @@ const room = (index: number) => service.tenant.resources[index]!.id;
 /** The day before the clocks are set ahead, at 09:00 there. */
 const morning = at(-1, 8);
 
-async function planOf(index: number, now = morning) {
+async function contentOf(index: number, level: Privacy = 'Title', now = morning) {
   const { db } = service.context;
   const { mandatorId } = service.tenant;
   const stored = await readPlans(db, mandatorId, [room(index)], now);
   const [plan] = await keepLocalDays(db).complete(mandatorId, stored);
-  return plan!;
+  return toContent(plan!, level, now.getTime());
 }
-const contentOf = async (index: number, level: Privacy = 'Title', now = morning) =>
-  toContent(await planOf(index, now), level, now.getTime());
 
 type NewBooking = { from: Date; to: Date } & Partial<
   Record<'room' | 'organizer_id' | 'setup_minutes' | 'teardown_minutes', number>
@@ -89,31 +86,6 @@ const unchanged: SlotChange = {
   endNow: null,
   teachersBefore: null,
 };
-
-describe('a plan that is read again', () => {
-  test('keeps the slots that have not changed, each at every level of privacy', async () => {
-    await importJob('again', lesson(8), lesson(9));
-    await book({ from: at(-1, 12), to: at(-1, 13) });
-    const before = await planOf(0);
-    await change('again', 'L9', { Lehrpersonen: ['M. Curie'] });
-    const found = await planOf(0);
-    const kept = keepSlots(before, found);
-    expect(kept).toEqual(found);
-    const isKept = (index: number) => kept.stored.slots[index] === before.stored.slots[index];
-    expect([0, 1, 2].map(isKept)).toEqual([true, false, true]);
-    for (const level of privacyLevels) {
-      const [shown, shownBefore] = [toSlots(kept.stored, level), toSlots(before.stored, level)];
-      expect([0, 1, 2].map((index) => shown[index] === shownBefore[index])).toEqual([true, false, true]);
-      expect(shown).toEqual(toSlots(found.stored, level));
-    }
-    const [[slot]] = [before.stored.slots];
-    for (const member of Object.keys(slot!)) {
-      const changed = { ...slot!, [member]: 'another' };
-      const plan = { ...before, stored: { ...before.stored, slots: [changed] } };
-      expect([member, keepSlots(before, plan).stored.slots[0] === changed]).toEqual([member, true]);
-    }
-  });
-});
 
 describe('the window', () => {
   test('is three days of the location, with the offsets of its clocks', async () => {
