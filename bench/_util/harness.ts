@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import packageJson from '../../package.json' with { type: 'json' };
 import { openDatabase } from '../../src/db/database.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
@@ -15,6 +16,8 @@ import { cpuOf, cpuOfPostgres } from './figures.ts';
 import type { Outcome, Run } from './load.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
+/** Those of Node.js in `npm start`. */
+const startArguments: string[] = packageJson.scripts.start.split(' ').slice(2);
 /** Options of Node.js with which a process answers `longestTurnOf`. */
 export const watchingLoop = `--import=${path.join(import.meta.dirname, 'loop.ts')}`;
 
@@ -45,7 +48,7 @@ async function startProcess(
   url: string,
   settings: Record<string, string>,
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['src/main.js', 'serve'], {
+  const child = spawn(process.execPath, startArguments, {
     cwd: project,
     // Readers of the bench need only errors.
     stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit', 'ipc'],

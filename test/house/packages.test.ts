@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import packageJson from '../../package.json' with { type: 'json' };
 import { readConfig } from '../../src/config.ts';
 
 const project = path.join(import.meta.dirname, '../..');
@@ -20,7 +21,7 @@ needsSystemd(
     const unit = path.join(directory, 'roomgate@.service');
     // It insists on programs that are there.
     const text = read('systemd/roomgate@.service').replace(
-      /^ExecStart=\S+ \S+/m,
+      /^ExecStart=.*main\.js/m,
       `ExecStart=${process.execPath} main.js`,
     );
     fs.writeFileSync(unit, text.replaceAll('/opt/roomgate', project));
@@ -34,6 +35,14 @@ needsSystemd(
     fs.rmSync(directory, { recursive: true });
   },
 );
+
+test('Node.js has the same options everywhere as in `npm start`', () => {
+  const [, options = ''] = /^exec node (-.+) src\/main\.js serve$/.exec(packageJson.scripts.start) ?? [];
+  expect(options).toMatch(/^--max-semi-space-size=\d+$/);
+  expect(read('Dockerfile')).toContain(`ENTRYPOINT ["node", "${options}", "src/main.js"]`);
+  expect(read('systemd/roomgate@.service')).toContain(`/node ${options} /opt/roomgate/src/main.js serve\n`);
+  expect(read('../roomgate')).toContain(`exec node ${options} "$folder/src/main.js" "$@"\n`);
+});
 
 test('the settings of compose and of Kubernetes are taken, with values such as they name', () => {
   const compose = namedIn(
