@@ -22,7 +22,7 @@ export const maybeInstant = (description: string) => z.date().nullable().meta({ 
 
 /**
  * A copy of a schema, with what documents say of it. Here as elsewhere, what takes any schema takes `$ZodType`, which has few
- * members: tsc compares all members of each schema with `ZodType`, and that was two fifths of its work.
+ * members: tsc compares all members of each schema with `ZodType`, and that was two fifths of all types that it made.
  */
 export const noted = <T extends z.core.$ZodType>(schema: T, meta: z.core.GlobalMeta): T =>
   (schema as unknown as z.ZodType).meta(meta) as unknown as T;

@@ -18,7 +18,7 @@ const options = {
     ...process.env,
     PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
     NO_COLOR: '1',
-    // tsc, a program of Go, ends soon: not collecting its garbage saves more than a tenth of its CPU. It needs less than 2 GiB.
+    // tsc, a program of Go, ends soon and needs less than 2 GiB: collecting its garbage would only cost CPU.
     GOGC: 'off',
     GOMEMLIMIT: '3GiB',
   },
