@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { fetchWhole } from './fetch-whole.ts';
 import { project } from './generate.ts';
 
 export const documentFile = path.join(project, 'src/rest/openapi.json');
@@ -217,8 +218,14 @@ export function openContract(service: string) {
       const { pathname, searchParams } = new URL(sent.url);
       const casing = sent.headers.get('x-jsonpropertyformat') === 'camel' ? 'camel' : 'pascal';
       const { find, request, response } = documentIn(casing);
-      const text = typeof init.body === 'string' ? init.body : await sent.clone().text();
-      const answer = await fetch(sent);
+      const body =
+        typeof init.body === 'string' ? init.body : init.body ? new Uint8Array(await sent.clone().arrayBuffer()) : null;
+      const text = body === null ? '' : Buffer.from(body).toString();
+      const answer = await fetchWhole(sent.url, {
+        method: sent.method,
+        headers: Object.fromEntries(sent.headers),
+        body,
+      });
       const operation = find(sent.method, pathname);
       if (!operation) {
         if (options.wrong) return answer;

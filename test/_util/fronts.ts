@@ -6,6 +6,7 @@ import { createClient } from 'graphql-sse';
 import { graphqlCodeOf } from '../../src/graphql/failures.ts';
 import type { Contract } from './contract.ts';
 import { german, inEnglish, inGerman } from './english.ts';
+import { fetchWhole } from './fetch-whole.ts';
 import {
   type Asking,
   askBooking,
@@ -308,7 +309,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
       variables: Variables,
       read: (data: Data) => unknown,
     ): Promise<unknown> {
-      const answer = await fetch(url, {
+      const answer = await fetchWhole(url, {
         method: 'POST',
         headers: { ...credential, 'Content-Type': 'application/json' },
         body: JSON.stringify({ query: document.toString(), variables }),

@@ -25,6 +25,7 @@ import { sql } from 'kysely';
 import { createPin } from '../../src/identity/service.ts';
 import { documentFile } from '../_util/contract.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { fetchWhole } from '../_util/fetch-whole.ts';
 import { project } from '../_util/generate.ts';
 import { lessonClient } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
@@ -274,7 +275,7 @@ function restPlaces(): Place[] {
         noun: nounOf(name, template.slice(0, template.indexOf(hole)).split('/').at(-2) ?? ''),
       }));
       const send = async (address: string, body: unknown) => {
-        const answer = await fetch(service.url + address, {
+        const answer = await fetchWhole(service.url + address, {
           method: method.toUpperCase(),
           headers: {
             Authorization: `Bearer ${admin.token}`,
@@ -390,7 +391,7 @@ function graphqlPlaces(): Place[] {
         const fillers = Object.fromEntries(field.args.map((one) => [one.name, fillerOf(one, field.name)]));
         // Either an id, or both keys.
         if (field.name === 'lesson' && name === 'jobKey') fillers['lessonKey'] = lessonKey;
-        const answer = await fetch(`${service.url}/school/graphql`, {
+        const answer = await (kind === 'subscription' ? fetch : fetchWhole)(`${service.url}/school/graphql`, {
           method: 'POST',
           headers: {
             Authorization: `Bearer ${admin.token}`,

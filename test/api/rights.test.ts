@@ -27,6 +27,7 @@ import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.t
 import * as generated from '../../src/web/console/generated/graphql.ts';
 import { documentFile } from '../_util/contract.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
+import { fetchWhole } from '../_util/fetch-whole.ts';
 import { project } from '../_util/generate.ts';
 import { masterData } from '../_util/master-data.ts';
 import {
@@ -240,7 +241,7 @@ for (const [template, item] of Object.entries(document.paths))
         example !== null && typeof example === 'object' && !Array.isArray(example)
           ? { ...example, ...('ResourceId' in example && { ResourceId: ids['resource'] }), OrganizerId: undefined }
           : example;
-      const answer = await fetch(`${service.url}${address}?${query.join('&')}`, {
+      const answer = await fetchWhole(`${service.url}${address}?${query.join('&')}`, {
         method,
         headers: { ...headersOf(asker), 'If-Match': `"${neverAVersion}"` },
         body: body === undefined ? null : JSON.stringify(body),
@@ -327,7 +328,7 @@ for (const [kind, type] of [
 /** @param name of the field whose answer counts, in the answer */
 async function askGraph(asker: Asker, query: string, variables: Tree, name: string): Promise<Answered> {
   const isStream = query.trimStart().startsWith('subscription');
-  const answer = await fetch(`${service.url}/school/graphql`, {
+  const answer = await (isStream ? fetch : fetchWhole)(`${service.url}/school/graphql`, {
     method: 'POST',
     headers: { ...headersOf(asker), Accept: isStream ? 'text/event-stream' : 'application/json' },
     body: JSON.stringify({ query, variables }),
@@ -416,7 +417,7 @@ test('OPTIONS names the methods that the path takes, and 405 the same', async ()
       ['OPTIONS', 204],
       [other, 405],
     ] as const) {
-      const answer = await fetch(address, { method, headers });
+      const answer = await fetchWhole(address, { method, headers });
       const allow = answer.headers.get('allow')?.split(', ').toSorted();
       expect([template, method, answer.status, allow]).toEqual([template, method, status, expected]);
     }
@@ -454,7 +455,7 @@ describe('where Users may import', () => {
 
 test.each(openOperations)('%s asks for no credential', async (name) => {
   const [, template, method] = open.find(([one]) => one === name)!;
-  const answer = await fetch(`${service.url}${template.replace('{mandator}', 'school')}`, { method: method! });
+  const answer = await fetchWhole(`${service.url}${template.replace('{mandator}', 'school')}`, { method: method! });
   expect(answer.headers.get('www-authenticate')).toBeNull();
 });
 

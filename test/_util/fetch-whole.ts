@@ -1,0 +1,23 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+const agent = new http.Agent({ keepAlive: true });
+
+type Asking = { method?: string; headers?: Record<string, string>; body?: string | Uint8Array | null };
+
+/** `fetch` for calls whose answers are read whole, in half of its CPU time: tests make tens of thousands. Follows no redirect. */
+export async function fetchWhole(
+  url: string,
+  { method = 'GET', headers = {}, body = null }: Asking = {},
+): Promise<Response> {
+  const length = body === null ? {} : { 'content-length': Buffer.byteLength(body) };
+  const request = http.request(url, { method, agent, headers: { ...headers, ...length } });
+  request.end(body ?? undefined);
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  const whole = await buffer(answer);
+  const told = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return new Response(whole.length > 0 ? new Uint8Array(whole) : null, { status: answer.statusCode!, headers: told });
+}
