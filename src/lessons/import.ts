@@ -15,6 +15,7 @@ import { Cancelled, ConflictGone, type ImportContext, type ImportProgress, openP
 import { beginReading, type ReadJobs, readJobs } from './reading.ts';
 import { anyRefused, stageLessons } from './staged-lessons.ts';
 import {
+  countLessons,
   countUnlisted,
   joinByHash,
   type LessonSlice,
@@ -31,11 +32,15 @@ const chunkSize = 5_000;
 
 type BatchOutcome = 'LessonsCreated' | 'LessonsImportFailed';
 
-/** A batch at work; `listed` is how many lessons its jobs list, and `beside` are connections for what its transaction need not see. */
+/**
+ * A batch at work. `counts` is how many lessons each job lists, `listed` how many all of them list, and `beside` are connections for
+ * what is read while its transaction waits for locks.
+ */
 type BatchWork = {
   trx: Transaction;
   beside: Database;
   batch: Running;
+  counts: readonly number[];
   listed: number;
   jobs: ReadJobs;
   stage: Stage;
@@ -44,12 +49,21 @@ type BatchWork = {
 /** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
 export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<BatchOutcome> {
   await beginReading(trx, batch);
-  const jobs = await readJobs(trx, batch);
-  const listed = jobs.counts.reduce((sum, count) => sum + count, 0);
+  const counts = await countLessons(trx, batch);
+  const listed = counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
   if (tooMuch.length > 0) return await failLimits(trx, batch, tooMuch);
+  const jobs = await readJobs(trx, batch);
   const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
-  const work: BatchWork = { trx, beside: context.work, batch, listed, jobs, stage: openStage(trx, batch, listed) };
+  const work: BatchWork = {
+    trx,
+    beside: context.work,
+    batch,
+    counts,
+    listed,
+    jobs,
+    stage: openStage(trx, batch, listed),
+  };
   if (jobs.faulty) return await failData(work, lessonCount);
 
   const progress = openProgress(context, batch, lessonCount);
@@ -131,7 +145,7 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
   const { trx, batch, stage } = work;
   if (batch.operation === 'Create') {
     const { ids } = work.jobs.rooms;
-    const reading = hoursOf(work, { ...timeOfSent(work.jobs), resourceIds: ids });
+    const reading = hoursOf(work.beside, work, { ...timeOfSent(work.jobs), resourceIds: ids });
     // The next await gets any error.
     reading.catch(() => {});
     // The locks outlive the savepoint, so that a conflict still exists when it is reported.
@@ -146,8 +160,8 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
   return await attempt(progress, work, () => carryOutPlan(progress, work));
 }
 
-const hoursOf = async ({ beside, batch, jobs }: BatchWork, when: Parameters<typeof readOpeningHours>[2]) =>
-  jobs.knowsHours ? await readOpeningHours(beside, batch, when) : undefined;
+const hoursOf = async (db: Database, { batch, jobs }: BatchWork, when: Parameters<typeof readOpeningHours>[2]) =>
+  jobs.knowsHours ? await readOpeningHours(db, batch, when) : undefined;
 
 /** Runs `write` in a savepoint, rolled back when it is refused or the batch only validates. @returns undefined when refused */
 async function attempt<T>(
@@ -173,12 +187,12 @@ async function attempt<T>(
 /** The fast path: see creation. */
 async function create(
   progress: ImportProgress,
-  { trx, batch, listed, jobs }: BatchWork,
+  { trx, batch, counts, listed, jobs }: BatchWork,
   hours: KnownHours | undefined,
 ): Promise<Published> {
   let [inserted, remarkable, coupled] = [0, jobs.unknown, false];
   await insertJobs(trx, batch, sentJobs(batch));
-  for (const slice of cutSlices(jobs.counts, chunkSize)) {
+  for (const slice of cutSlices(counts, chunkSize)) {
     const noticed = await insertLessons(trx, batch, slice, { rooms: jobs.rooms, hours });
     if (noticed.refused) throw new Refused();
     coupled ||= noticed.coupled;
@@ -229,7 +243,7 @@ async function carryOutPlan(progress: ImportProgress, work: BatchWork): Promise<
   }
   await lookUpByKey(trx, false);
   await endPlan(trx, batch);
-  const hours = await hoursOf(work, plan);
+  const hours = await hoursOf(trx, work, plan);
   const remarkable =
     work.jobs.unknown || plan.remarkable || (hours !== undefined && (await anyOutsideOpeningHours(trx, hours)));
   return { ...plan, remarkable, hours };
@@ -245,7 +259,7 @@ async function recordWarnings({ trx, batch, stage }: BatchWork, { remarkable, ho
 async function failData(work: BatchWork, lessonCount: number): Promise<BatchOutcome> {
   const { trx, batch, stage } = work;
   await stage.plan();
-  const hours = await hoursOf(work, await describePlan(trx));
+  const hours = await hoursOf(trx, work, await describePlan(trx));
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
   if (found.errors === 0)
     throw new ConflictGone('a constraint refused the batch, but nothing is wrong with it any more');

@@ -20,14 +20,13 @@ export async function beginReading(trx: Transaction, { operation }: Running): Pr
 }
 
 /**
- * What is known of a body before its lessons are read. `counts` is how many lessons each job lists. The names of rooms have their
+ * What is known of a body before its lessons are read. The names of rooms have their
  * locations and ids beside them, and there are far fewer names than lessons. `firstDay` and `lastDay` are the least and the greatest
  * of what the times of lessons begin with, for a Create.
  */
 export type ReadJobs = {
   faulty: boolean;
   unknown: boolean;
-  counts: number[];
   rooms: SentRooms;
   firstDay: string | null;
   lastDay: string | null;
@@ -44,12 +43,11 @@ export async function readJobs(trx: Transaction, batch: Running): Promise<ReadJo
     ? sql`with staged_job as materialized (${jobRows(batch)}), staged_room as materialized (${roomRows(batch)})`
     : sql``;
   const { rows } = await sql<Omit<ReadJobs, 'rooms'> & SentRooms>`${parts}
-    select job.faulty or room.faulty as faulty, unknown, counts, names, standorts, ids, first_day as "firstDay", last_day as "lastDay",
+    select job.faulty or room.faulty as faulty, unknown, names, standorts, ids, first_day as "firstDay", last_day as "lastDay",
       ${openingHours.hasRules(batch.mandatorId)} as "knowsHours"
     from (
       select coalesce(bool_or(faulty), false) or ${!isCreate} and count(job) > count(distinct job) as faulty,
-        coalesce(bool_or(has_unknown), false) as unknown,
-        coalesce(array_agg(lessons order by index) filter (where lessons is not null), '{}') as counts
+        coalesce(bool_or(has_unknown), false) as unknown
       from staged_job
     ) as job, (
       select coalesce(bool_or(matches <> 1), false) as faulty, min(first_day) as first_day, max(last_day) as last_day,

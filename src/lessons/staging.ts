@@ -16,6 +16,7 @@ import {
   knownLessonMembers,
   lessonFields,
   lessonList,
+  listOrEmpty,
   longestName,
   member,
   mergedColumns,
@@ -39,6 +40,14 @@ export const everything: LessonSlice = {
   firstLesson: 0,
   lastLesson: 2 ** 31 - 1,
 };
+
+/** How many lessons each job lists: a body with too many is refused before they are looked at. */
+export async function countLessons(trx: Transaction, batch: BatchKey): Promise<number[]> {
+  const { rows } = await sql<{ counts: number[] | null }>`
+    select array_agg(jsonb_array_length(${listOrEmpty}) order by index) as counts
+    from batch_job where ${ofBatch(batch)}`.execute(trx);
+  return rows[0]?.counts ?? [];
+}
 
 /** Objects with their fields as sent, as text and as value. `offset 0` makes PostgreSQL compute each step once. */
 const typedRows = (raw: RawBuilder<unknown>, fields: readonly Field[]) => sql`
@@ -85,12 +94,11 @@ export function jobRows(batch: Running): RawBuilder<unknown> {
   const isCreated = batch.createMissing ? sql`(${isWhole.Update} and job_id_value is not null)` : sql`false`;
   const job = sql`case when stored.id is null and ${isCreated} then nextval('lesson_job_id_seq') else stored.id end`;
   const isUnknown = sql`(stored.id is null and not ${isCreated})`;
-  const lessons = sql`jsonb_array_length(${elements}) as lessons`;
   return operation === 'Create'
-    ? sql`select index, nextval('lesson_job_id_seq') as job, true as is_new, has_unknown, false as whole, ${lessons},
+    ? sql`select index, nextval('lesson_job_id_seq') as job, true as is_new, has_unknown, false as whole,
             ${finalColumns(jobFields, 'typed')}, ${faulty} as faulty
           from (${typed}) as typed`
-    : sql`select index, ${job} as job, stored.id is null as is_new, has_unknown, ${isWhole[operation]} as whole, ${lessons},
+    : sql`select index, ${job} as job, stored.id is null as is_new, has_unknown, ${isWhole[operation]} as whole,
             ${operation === 'Update' ? mergedColumns(jobFields, 'typed', 'stored') : sql`job_id_value as job_id`},
             ${isUnknown} or ${faulty} as faulty
           from (${typed}) as typed
@@ -142,7 +150,7 @@ export function roomRows(batch: Running): RawBuilder<unknown> {
     select wanted.name, wanted.standort, count(resource.id)::int as matches, min(resource.id) as id,
       min(first_day) as first_day, max(last_day) as last_day
     from (
-      select ${member(sql`lesson`, 'RessourceName')} #>> '{}' as name, ${standort} as standort,
+      select left(${member(sql`lesson`, 'RessourceName')} #>> '{}', ${longestName + 1}) as name, ${standort} as standort,
         min(${day('Beginn')}) as first_day, max(${day('Ende')}) as last_day
       from (${partedJobs(batch, everything)}) as sent join staged_job as job using (index)
       cross join jsonb_array_elements(${elements}) as lesson
@@ -155,7 +163,7 @@ export function roomRows(batch: Running): RawBuilder<unknown> {
       and (wanted.standort = '' or resource.location_id in (
         select id from location
         where location.mandator_id = ${batch.mandatorId} and location.name_key = name_key(wanted.standort)))
-    where length(wanted.name) <= ${longestName}
+    where wanted.name is not null
     group by 1, 2`;
 }
 

@@ -20,12 +20,14 @@ const usualAsk = 5_000;
  */
 const waitingAsk = 300;
 /**
- * Milliseconds between a notification and the query that it causes. The pools look for a new job by themselves at that moment,
- * and the notifications of a storm are gathered.
+ * Milliseconds between a notification and the query that it causes. The pools look for a new job by themselves at that moment, but
+ * in a storm, whose notifications are gathered.
  */
 const gatherFor = 100;
 /** How many notifications wake a pool at once in so many milliseconds; the alarm hears of the others, too. */
 const [mostAtOnce, usualStorm] = [4, 1_000];
+/** Milliseconds after which an alarm without an answer is deaf: every notification then wakes the pools. */
+const usualPatience = 1_000;
 /** The most due jobs whose tasks are looked at. If there are more, every pool may have some. */
 const mostSorted = 1_000;
 
@@ -58,13 +60,13 @@ const sum = (counts: Iterable<number>) => [...counts].reduce((all, one) => all +
 type Woken = { wake(count: number): void; tasks: ReadonlySet<string> };
 
 /** Has only the first notifications of a storm wake the pool by themselves. */
-function calm(pool: WorkerPool, withinMs: number): (count: number) => void {
+function calm(pool: WorkerPool, withinMs: number, isDeaf: () => boolean): (count: number) => void {
   const nudge = pool.nudge.bind(pool);
   let times: number[] = [];
   pool.nudge = (count) => {
     const now = performance.now();
     times = times.filter((time) => time > now - withinMs);
-    if (times.length === mostAtOnce) return;
+    if (times.length >= mostAtOnce && !isDeaf()) return;
     times.push(now);
     nudge(count);
   };
@@ -82,12 +84,15 @@ export function openAlarm(
     lookEvery = usualLook,
     askEvery = usualAsk,
     storm = usualStorm,
-  }: AlarmedJobs & { lookEvery?: number; askEvery?: number; storm?: number },
+    patience = usualPatience,
+  }: AlarmedJobs & { lookEvery?: number; askEvery?: number; storm?: number; patience?: number },
 ): Alarm {
   const pools = new Map<WorkerPool, Woken>();
   let heard = Promise.withResolvers<void>();
+  let askedAt = Number.POSITIVE_INFINITY;
+  const isDeaf = () => performance.now() - askedAt > patience;
   events.on('pool:create', ({ workerPool }) =>
-    pools.set(workerPool, { wake: calm(workerPool, storm), tasks: new Set(tasks) }),
+    pools.set(workerPool, { wake: calm(workerPool, storm, isDeaf), tasks: new Set(tasks) }),
   );
   events.on('worker:create', ({ worker: { workerPool }, tasks }) => {
     const pool = pools.get(workerPool);
@@ -115,7 +120,9 @@ export function openAlarm(
       for (let lookAt = 0; !signal.aborted; ) {
         heard = Promise.withResolvers();
         // While the database is out of reach, the looks of the pools show when it is back.
+        askedAt = performance.now();
         const asked = await askJobs(db, tasks).catch(() => undefined);
+        askedAt = Number.POSITIVE_INFINITY;
         const { ready = {}, next = null } = asked ?? {};
         const isLate = performance.now() >= lookAt;
         wake(ready, isLate || !asked ? 1 : 0);

@@ -13,6 +13,8 @@ export async function fetchWhole(
 ): Promise<Response> {
   const length = body === null ? {} : { 'content-length': Buffer.byteLength(body) };
   const request = http.request(url, { method, agent, headers: { ...headers, ...length } });
+  // A server may answer and close before it has read the body; `once` still rejects for what comes before the answer.
+  request.on('error', () => {});
   request.end(body ?? undefined);
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
   const whole = await buffer(answer);

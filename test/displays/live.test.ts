@@ -187,7 +187,7 @@ describe('a room that is watched', () => {
   });
 
   test('is read together with others that are asked for soon after a read', async () => {
-    hub = openHub(service.context, { ...pace, readsApartMs: second });
+    hub = openHub(service.context, { ...pace, readsApartMs: 5 * second });
     await watch(0);
     expect(hub.figures.statements).toBe(1);
     const next = watch(1);

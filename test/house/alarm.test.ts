@@ -19,10 +19,10 @@ afterAll(async () => {
 });
 
 /** An alarm over a pool that notes how many of its workers are woken, and wakes by itself only at the start. */
-function openRung() {
+function openRung(patience = 2 ** 30) {
   const events: WorkerEvents = new EventEmitter();
   const never = 2 ** 30;
-  const times = { lookEvery: never, askEvery: never, storm: never };
+  const times = { lookEvery: never, askEvery: never, storm: never, patience };
   const alarm = openAlarm(events, { tasks: ['Alarming', 'Unused'], most: 8, ...times });
   const woken: number[] = [];
   let rung = Promise.withResolvers<void>();
@@ -128,6 +128,24 @@ test('workers without a task to do are left alone, but for the look at the start
   await alarm.stop();
   expect(alarm.idle).toEqual([1]);
   await forgetJobs();
+});
+
+test('all notifications wake workers while the alarm waits for an answer for too long', async () => {
+  const locked = Promise.withResolvers<void>();
+  const { promise: over, resolve: unlock } = Promise.withResolvers<void>();
+  const locking = db.transaction().execute(async (trx) => {
+    await sql`lock table graphile_worker._private_jobs`.execute(trx);
+    locked.resolve();
+    await over;
+  });
+  await locked.promise;
+  const [patient, deaf] = [openRung(), openRung(-1)];
+  for (const alarm of [patient, deaf]) for (let told = 1; told <= 9; told++) alarm.nudge(told);
+  expect(patient.woken).toEqual([1, 2, 3, 4]);
+  expect(deaf.woken).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  unlock();
+  await locking;
+  await Promise.all([patient.stop(), deaf.stop()]);
 });
 
 test('of a storm of notifications the first ones wake workers at once', async () => {
