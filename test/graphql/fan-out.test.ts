@@ -387,10 +387,10 @@ describe('readers of SSE', () => {
     expect(bodyOf(reader)).toBe(':\n\nevent: next\ndata: {"data":{"room":{"text":"frei","later":"frei"}}}\n\n');
   });
 
-  test('that do not read are cut and counted, and delay no other', async () => {
-    const before = events.cutCount();
+  test('that do not read are counted, and delay no other', async () => {
     rooms.tell(1, { text: 'first' });
-    const [stalled, reads] = [read({ query, variables: { id: 1 } }), read({ query, variables: { id: 1 } })];
+    const asked = { query, variables: { id: 1 } };
+    const [stalled, reads] = [read(asked, '1.1', '/patient'), read(asked, '1.1', '/patient')];
     await until(() => [stalled, reads].every(({ text }) => text.includes('first')));
     stalled.socket.pause();
     // More than the buffers of both ends hold.
@@ -398,11 +398,23 @@ describe('readers of SSE', () => {
       rooms.tell(1, { text: `${count}${'x'.repeat(4_000_000)}` });
       await until(() => reads.text.includes(`"${count}x`));
     }
-    await until(() => events.stalledCount() === 1);
-    await until(() => events.cutCount() === before + 1);
-    await until(() => rooms.watchers === 1);
+    await until(() => patient.stalledCount() === 1);
     rooms.tell(1, { text: 'last' });
     await until(() => reads.text.endsWith('"last"}}}\n\n\r\n'));
+  });
+
+  test('that do not read are cut, and no others', async () => {
+    const before = events.cutCount();
+    rooms.tell(1, { text: 'first' });
+    rooms.tell(2, { text: 'frei' });
+    const [stalled, reads] = [read({ query, variables: { id: 1 } }), read({ query, variables: { id: 2 } })];
+    await until(() => stalled.text.includes('first') && reads.text.includes('frei'));
+    stalled.socket.pause();
+    rooms.tell(1, { text: 'x'.repeat(12_000_000) });
+    await until(() => events.cutCount() === before + 1);
+    await until(() => rooms.watchers === 1);
+    rooms.tell(2, { text: 'belegt' });
+    await until(() => reads.text.includes('belegt'));
     stalled.socket.resume();
     await until(() => stalled.closed);
     expect(reads.closed).toBe(false);
