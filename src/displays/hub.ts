@@ -32,7 +32,6 @@ const usualPace: DisplayPace = {
   heartbeatMs: 30_000,
   keepMs: 60_000,
   midnightSpreadMs: 5_000,
-  readsApartMs: 5,
   retryMs: [100, 5_000],
 };
 

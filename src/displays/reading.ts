@@ -97,7 +97,6 @@ export function openReading(
     if (rooms.length === 0) return;
     if (queue.wanted.size > 0) hungry.add(queue);
     reads++;
-    pause(queue, pace.readsApartMs);
     void read(queue, rooms).finally(() => {
       reads--;
       if (queue.wanted.size > 0) hungry.add(queue);

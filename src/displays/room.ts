@@ -12,8 +12,6 @@ export type DisplayPace = {
   keepMs: number;
   /** The period after midnight over which the rooms of a location are read again. */
   midnightSpreadMs: number;
-  /** From one read of a tenant to the next, which then reads more rooms when many change. */
-  readsApartMs: number;
   /** The pause after a failed read; it doubles each time, up to `most`. */
   retryMs: readonly [first: number, most: number];
 };

@@ -29,7 +29,6 @@ const pace = {
   heartbeatMs: 60 * second,
   keepMs: 60 * second,
   midnightSpreadMs: second,
-  readsApartMs: 5,
   retryMs: [20, 20] as const,
 };
 
@@ -184,17 +183,6 @@ describe('a room that is watched', () => {
     const { statements, roomsRead } = hub.figures;
     expect(roomsRead - before.roomsRead).toBeLessThanOrEqual(60);
     expect(statements - before.statements).toBeLessThanOrEqual(60);
-  });
-
-  test('is read together with others that are asked for soon after a read', async () => {
-    hub = openHub(service.context, { ...pace, readsApartMs: 5 * second });
-    await watch(0);
-    expect(hub.figures.statements).toBe(1);
-    const next = watch(1);
-    // By then it would be read.
-    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
-    await Promise.all([next, watch(2)]);
-    expect(hub.figures).toMatchObject({ statements: 2, roomsRead: 3 });
   });
 
   test('gives a slow reader the latest alone', async () => {

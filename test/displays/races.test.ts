@@ -27,7 +27,6 @@ const pace = {
   heartbeatMs: 60_000,
   keepMs: 60_000,
   midnightSpreadMs: 1_000,
-  readsApartMs: 5,
   retryMs: [20, 20] as const,
 };
 
