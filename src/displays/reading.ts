@@ -15,10 +15,9 @@ export type ReadQueue = {
   /** `running`: the rooms being read, with the promise of that read; `waiting`: those whose next read a caller waits for. */
   readonly running: Map<WatchedRoom, PromiseWithResolvers<void>>;
   readonly waiting: Map<WatchedRoom, PromiseWithResolvers<void>>;
-  /** Consecutive failures. */
+  /** Consecutive failures; no read begins while `isPaused`. */
   failures: number;
-  /** The pauses under way, during which no read begins. */
-  pauses: number;
+  isPaused: boolean;
 };
 
 export const openQueue = (mandatorId: number): ReadQueue => ({
@@ -27,7 +26,7 @@ export const openQueue = (mandatorId: number): ReadQueue => ({
   running: new Map(),
   waiting: new Map(),
   failures: 0,
-  pauses: 0,
+  isPaused: false,
 });
 
 export type RoomReading = {
@@ -88,7 +87,7 @@ export function openReading(
   }
 
   function start(queue: ReadQueue): void {
-    if (queue.pauses > 0) return;
+    if (queue.isPaused) return;
     // Rooms being read wait for the next read, or the older of two plans might be published last.
     const rooms = [...queue.wanted].filter((room) => !queue.running.has(room)).slice(0, mostRooms);
     // Moves the tenant to the end of the line.
@@ -131,8 +130,7 @@ export function openReading(
         answered(room)?.reject(error);
         if (room.isWatched) want(queue, room);
       }
-      const [first, most] = pace.retryMs;
-      pause(queue, Math.min(most, first * 2 ** queue.failures++));
+      pause(queue);
     }
   }
 
@@ -147,14 +145,15 @@ export function openReading(
     return new Set(stored.map(({ resourceId }) => resourceId));
   }
 
-  function pause(queue: ReadQueue, lasting: number): void {
-    queue.pauses++;
+  function pause(queue: ReadQueue): void {
+    const [first, most] = pace.retryMs;
+    queue.isPaused = true;
     const go = () => {
-      queue.pauses--;
+      queue.isPaused = false;
       if (queue.wanted.size > 0) hungry.add(queue);
       schedule();
     };
-    setTimeout(go, lasting).unref();
+    setTimeout(go, Math.min(most, first * 2 ** queue.failures++)).unref();
   }
 
   return {
