@@ -108,6 +108,25 @@ export async function book(
  */
 export async function follow(client: Client, shown: BookingsQueryVariables, signal: AbortSignal): Promise<void> {
   let after: string | undefined;
+  let isStale = true;
+  let isReading = false;
+  /** Reads once more what is shown, and again where a frame came meanwhile: what was read may be older than the frame. */
+  async function readAgain(): Promise<void> {
+    if (isReading) return;
+    isReading = true;
+    try {
+      while (isStale) {
+        isStale = false;
+        await client.refetchQueries({ include: [BookingsDocument] });
+      }
+    } catch {
+      // The next frame reads again.
+      isStale = true;
+    } finally {
+      isReading = false;
+    }
+  }
+
   while (!signal.aborted) {
     const variables = { resourceId: shown.resourceId, ...(after !== undefined && { after }) };
     let isLost = false;
@@ -115,12 +134,11 @@ export async function follow(client: Client, shown: BookingsQueryVariables, sign
       const subscription = client.subscribe({ query: FollowDocument, variables }).subscribe({
         next({ data }) {
           if (!data) return;
-          // What was booked before the first frame is in no frame, and what is gone has an id alone: then what is shown is read
-          // once more.
-          if (after === undefined || data.bookings.gone.length > 0)
-            void client.refetchQueries({ include: [BookingsDocument] });
           after = data.bookings.cursor;
           for (const booking of data.bookings.bookings) place(client.cache, shown, booking);
+          // What was booked before the first frame is in no frame, and what is gone has an id alone.
+          if (isReading || data.bookings.gone.length > 0) isStale = true;
+          if (isStale) void readAgain();
         },
         error() {
           isLost = true;

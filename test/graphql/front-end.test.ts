@@ -1,5 +1,5 @@
 /** The example of a front end, against a real server: Apollo Client with its default cache, typed by the served schema. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Client } from '../../examples/front-end/client.ts';
 import { layCable } from '../_util/cable.ts';
 import { until } from '../_util/graphql.ts';
@@ -28,7 +28,7 @@ async function hide(name: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5', 'Office']);
+  service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'Office']);
   await hide('Office');
   cable = await layCable(service.url);
   mine = connect(`${cable.url}/school/graphql`, await service.signIn());
@@ -61,7 +61,7 @@ function drawn(shown: Parameters<typeof watchBookings>[1]) {
 
 test('pages make one list', async () => {
   const rooms = await listRooms(mine.client, 2);
-  expect(rooms.map(({ name }) => name)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5']);
+  expect(rooms.map(({ name }) => name)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5', 'R6']);
 });
 
 test('a day is read three edges deep, and a record has one place in the cache however it was reached', async () => {
@@ -112,6 +112,34 @@ test('what others book is drawn, also what they booked while the connection was 
   await book(theirs, shown, room, { subject: 'Second', start: at(10), end: at(11) });
   cable.mend();
   await until(() => pages.at(-1)?.join() === 'First,Second');
+  stop.abort();
+  await following;
+  end();
+});
+
+test('what is booked while the list is read again is drawn, although what was read does not have it', async () => {
+  const { room, shown } = await roomNamed('R6');
+  const { pages, end } = drawn(shown);
+  await until(() => pages.length > 0);
+  const { fetch } = globalThis;
+  let reads = 0;
+  let deliver = () => {};
+  const delivered = new Promise<void>((resolve) => void (deliver = resolve));
+  const spy = jest.spyOn(globalThis, 'fetch').mockImplementation(async (...call) => {
+    const answer = await fetch(...call);
+    if (!String(call[1]?.body).includes('"Bookings"')) return answer;
+    reads += 1;
+    if (reads === 1) await delivered;
+    return answer;
+  });
+  const stop = new AbortController();
+  const following = follow(mine.client, shown, stop.signal);
+  await until(() => reads === 1);
+  await book(theirs, shown, room, { subject: 'Meanwhile', start: at(8), end: at(9) });
+  await until(() => JSON.stringify(mine.client.cache.extract()).includes('Meanwhile'));
+  deliver();
+  await until(() => reads === 2 && pages.at(-1)?.join() === 'Meanwhile');
+  spy.mockRestore();
   stop.abort();
   await following;
   end();
