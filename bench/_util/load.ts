@@ -104,7 +104,11 @@ function run({ port, requests, connections, milliseconds, numbered, perSecond }:
           waits.push(performance.now() - since);
           idle.push(ask);
         } else if (performance.now() - started < milliseconds) ask();
-        else if (--open === 0) end();
+        else {
+          // While the others wait for their answers, a server may close a connection that is idle.
+          socket.removeAllListeners('end');
+          if (--open === 0) end();
+        }
       });
       socket.on('error', (error) => end(error.message));
       socket.on('end', () => end('the server has closed the connection'));

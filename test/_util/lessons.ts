@@ -1,3 +1,5 @@
+import { fetchWhole } from './fetch-whole.ts';
+
 export type Lesson = Record<string, unknown> & {
   LektionId: string;
   Beginn: string;
@@ -74,13 +76,14 @@ export function lessonClient({ url, tenant }: { url: string; tenant: { code: str
     fetch(`${api}/jobs${path}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });
   /** `operation` with its query: `update?OnConflict=Skip`. */
   const send = (operation: string, body: unknown, headers: Record<string, string> = {}) =>
-    call(`/${operation}`, {
+    fetchWhole(`${api}/jobs/${operation}`, {
       method: 'POST',
-      body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
-      headers: { 'Content-Type': 'application/json', ...headers },
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
     });
+  const read = (path: string) => fetchWhole(`${api}${path}`, { headers: { Authorization: `Bearer ${token}` } });
   const post = (body: unknown, headers?: Record<string, string>) => send('create', body, headers);
-  const get = async <T = BatchRecord>(path: string): Promise<T> => (await (await call(path)).json()) as T;
+  const get = async <T = BatchRecord>(path: string): Promise<T> => (await (await read(`/jobs${path}`)).json()) as T;
   /** Long-polls until the batch has ended. */
   async function end(batchId: string): Promise<BatchRecord> {
     for (;;) {
@@ -95,7 +98,7 @@ export function lessonClient({ url, tenant }: { url: string; tenant: { code: str
   }
   /** A page of lessons; `query` as it stands behind the question mark. */
   const lessons = async (query = '') =>
-    (await (await fetch(`${api}/lessons?${query}`, { headers: { Authorization: `Bearer ${token}` } })).json()) as {
+    (await (await read(`/lessons?${query}`)).json()) as {
       Items: Record<string, unknown>[];
       NextCursor: string | null;
     };

@@ -1,4 +1,5 @@
 /** Calls to the master data of a running service, over REST and GraphQL. */
+import { fetchWhole } from './fetch-whole.ts';
 import { readPlain } from './plain-ids.ts';
 import type { Service } from './service.ts';
 
@@ -13,7 +14,7 @@ export function masterData(service: Service, token: string, mandator = 'school')
     options: { body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Reply> {
     const { body, headers = {} } = options;
-    const answer = await fetch(`${service.url}/${mandator}/api/v1.0${path}`, {
+    const answer = await fetchWhole(`${service.url}/${mandator}/api/v1.0${path}`, {
       method,
       headers: {
         Authorization: `Bearer ${token}`,
@@ -36,7 +37,7 @@ export function masterData(service: Service, token: string, mandator = 'school')
       send('PATCH', path, { body, headers: { 'If-Match': version === '*' ? '*' : `"${version}"` } }),
     /** The whole answer of a GraphQL call. */
     async ask(query: string, variables: object = {}): Promise<{ data?: Tree; errors?: Tree[] }> {
-      const answer = await fetch(`${service.url}/${mandator}/graphql`, {
+      const answer = await fetchWhole(`${service.url}/${mandator}/graphql`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ query, variables }),

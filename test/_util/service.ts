@@ -4,6 +4,7 @@ import { createPin } from '../../src/identity/service.ts';
 import { type Log, openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { makeTenant } from './factories.ts';
+import { fetchWhole } from './fetch-whole.ts';
 import { freePort } from './free-port.ts';
 import { pepper } from './pepper.ts';
 import { cloneDatabase } from './postgres.ts';
@@ -73,7 +74,9 @@ export async function startService(settings: Record<string, string> = {}, rooms?
       personId: who.person(role).id,
     });
     const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-    const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams(form).toString();
+    const answer = await fetchWhole(`${url}/connect/token`, { method: 'POST', headers, body });
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 

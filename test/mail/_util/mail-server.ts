@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { fetchWhole } from '../../_util/fetch-whole.ts';
 import type { Invited, WrittenAppointment, WrittenChange } from '../simulator/admin.ts';
 import type { Delivery } from '../simulator/deliveries.ts';
 import type { Chances, Once } from '../simulator/faults.ts';
@@ -66,9 +67,9 @@ export async function startMailServer(options: Partial<Options> = {}) {
   const addresses = await (host ??= openHost()).start(options);
 
   async function ask<Result = unknown>(method: string, path: string, body?: object): Promise<Result> {
-    const answer = await fetch(`${addresses.url}/admin/${path}`, {
+    const answer = await fetchWhole(`${addresses.url}/admin/${path}`, {
       method,
-      ...(body && { body: JSON.stringify(body) }),
+      body: body ? JSON.stringify(body) : null,
     });
     const result = (await answer.json()) as Result & { error?: string };
     if (!answer.ok) throw new Error(`${method} /admin/${path}: ${result.error}`);
