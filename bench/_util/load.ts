@@ -87,6 +87,7 @@ function run({ port, requests, connections, milliseconds, numbered, perSecond }:
       let isLast = readAnswer();
       let isFirst = true;
       let since = 0;
+      const fail = () => end('the server has closed the connection');
       function ask(): void {
         since = due.shift() ?? 0;
         isLast = readAnswer();
@@ -106,12 +107,12 @@ function run({ port, requests, connections, milliseconds, numbered, perSecond }:
         } else if (performance.now() - started < milliseconds) ask();
         else {
           // While the others wait for their answers, a server may close a connection that is idle.
-          socket.removeAllListeners('end');
+          socket.off('end', fail);
           if (--open === 0) end();
         }
       });
       socket.on('error', (error) => end(error.message));
-      socket.on('end', () => end('the server has closed the connection'));
+      socket.on('end', fail);
       sockets.push(socket);
     }
   });

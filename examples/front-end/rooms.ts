@@ -1,6 +1,6 @@
 /** What a page of rooms does: lists them, shows a day, books at once and takes it back, and follows what others book. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApolloCache } from '@apollo/client';
+import { type ApolloCache, CombinedGraphQLErrors } from '@apollo/client';
 import type { Client } from './client.ts';
 import {
   BookDocument,
@@ -13,6 +13,8 @@ import {
   FollowDocument,
   RoomsDocument,
 } from './generated/graphql.ts';
+
+const longestReadMs = 20_000;
 
 /** All active rooms, a page of `first` at a time. */
 export async function listRooms(client: Client, first = 200) {
@@ -103,21 +105,31 @@ export async function book(
 }
 
 /**
- * Follows the bookings of a room until the signal aborts. After a lost connection it goes on behind the last frame that came,
- * so that nothing is missed.
+ * Follows the bookings of a room until the signal aborts. After a lost connection it goes on behind the last frame that came, or
+ * begins anew where that is not possible, so that nothing is missed.
  */
 export async function follow(client: Client, shown: BookingsQueryVariables, signal: AbortSignal): Promise<void> {
   let after: string | undefined;
-  let isStale = true;
+  let isStale = false;
   let isReading = false;
-  /** Reads once more what is shown, and again where a frame came meanwhile: what was read may be older than the frame. */
+
+  /** Reads the list once more, and again where a frame came meanwhile: what was read may be older than the frame. */
   async function readAgain(): Promise<void> {
     if (isReading) return;
     isReading = true;
     try {
-      while (isStale) {
+      while (isStale && !signal.aborted) {
         isStale = false;
-        await client.refetchQueries({ include: [BookingsDocument] });
+        await client.query({
+          query: BookingsDocument,
+          variables: shown,
+          fetchPolicy: 'network-only',
+          context: {
+            // A reading that has begun before may not know what this one must.
+            queryDeduplication: false,
+            fetchOptions: { signal: AbortSignal.any([signal, AbortSignal.timeout(longestReadMs)]) },
+          },
+        });
       }
     } catch {
       // The next frame reads again.
@@ -127,30 +139,41 @@ export async function follow(client: Client, shown: BookingsQueryVariables, sign
     }
   }
 
-  while (!signal.aborted) {
-    const variables = { resourceId: shown.resourceId, ...(after !== undefined && { after }) };
-    let isLost = false;
-    await new Promise<void>((resolve) => {
-      const subscription = client.subscribe({ query: FollowDocument, variables }).subscribe({
-        next({ data }) {
+  /** Follows as long as one subscription lasts. @returns the seconds to wait before the next one */
+  function followOnce(): Promise<number> {
+    const ended = Promise.withResolvers<number>();
+    let pauseSeconds = 0.5;
+    let hasCome = false;
+    const subscription = client
+      .subscribe({ query: FollowDocument, variables: { resourceId: shown.resourceId, ...(after && { after }) } })
+      .subscribe({
+        next({ data, error }) {
+          if (CombinedGraphQLErrors.is(error))
+            pauseSeconds = Number(error.errors[0]?.extensions?.['retryAfterSeconds'] ?? pauseSeconds);
           if (!data) return;
+          hasCome = true;
+          // What was booked before the first frame is in no frame, and what is gone has an id alone.
+          if (after === undefined || isReading || data.bookings.gone.length > 0) isStale = true;
           after = data.bookings.cursor;
           for (const booking of data.bookings.bookings) place(client.cache, shown, booking);
-          // What was booked before the first frame is in no frame, and what is gone has an id alone.
-          if (isReading || data.bookings.gone.length > 0) isStale = true;
           if (isStale) void readAgain();
         },
-        error() {
-          isLost = true;
-          resolve();
-        },
-        complete: resolve,
+        complete: () => ended.resolve(pauseSeconds),
       });
-      signal.addEventListener('abort', () => {
-        subscription.unsubscribe();
-        resolve();
-      });
+    const stop = () => ended.resolve(0);
+    signal.addEventListener('abort', stop);
+    return ended.promise.finally(() => {
+      signal.removeEventListener('abort', stop);
+      subscription.unsubscribe();
+      // Perhaps there is nothing behind `after` any more: then it begins anew.
+      if (!hasCome) after = undefined;
     });
-    if (isLost) await sleep(500, undefined, { signal }).catch(() => {});
+  }
+
+  // The page's own first reading must not arrive after a later one.
+  await client.query({ query: BookingsDocument, variables: shown }).catch(() => {});
+  while (!signal.aborted) {
+    const seconds = await followOnce();
+    await sleep(seconds * 1_000, undefined, { signal }).catch(() => {});
   }
 }

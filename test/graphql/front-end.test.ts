@@ -122,27 +122,57 @@ test('what is booked while the list is read again is drawn, although what was re
   const { pages, end } = drawn(shown);
   await until(() => pages.length > 0);
   const { fetch } = globalThis;
+  const answered = Promise.withResolvers<void>();
   let reads = 0;
-  let deliver = () => {};
-  const delivered = new Promise<void>((resolve) => void (deliver = resolve));
   const spy = jest.spyOn(globalThis, 'fetch').mockImplementation(async (...call) => {
     const answer = await fetch(...call);
     if (!String(call[1]?.body).includes('"Bookings"')) return answer;
     reads += 1;
-    if (reads === 1) await delivered;
+    if (reads === 1) await answered.promise;
     return answer;
   });
   const stop = new AbortController();
   const following = follow(mine.client, shown, stop.signal);
-  await until(() => reads === 1);
-  await book(theirs, shown, room, { subject: 'Meanwhile', start: at(8), end: at(9) });
-  await until(() => JSON.stringify(mine.client.cache.extract()).includes('Meanwhile'));
-  deliver();
-  await until(() => reads === 2 && pages.at(-1)?.join() === 'Meanwhile');
-  spy.mockRestore();
-  stop.abort();
-  await following;
-  end();
+  try {
+    await until(() => reads === 1);
+    await book(theirs, shown, room, { subject: 'Meanwhile', start: at(8), end: at(9) });
+    await until(() => JSON.stringify(mine.client.cache.extract()).includes('Meanwhile'));
+    answered.resolve();
+    await until(() => reads >= 2 && pages.at(-1)?.join() === 'Meanwhile');
+  } finally {
+    answered.resolve();
+    stop.abort();
+    await following;
+    spy.mockRestore();
+    end();
+  }
+});
+
+test('a stream that cannot go on behind its last frame begins anew, after a pause', async () => {
+  const { room, shown } = await roomNamed('R6');
+  const { pages, end } = drawn(shown);
+  const subscribe = mine.client.subscribe.bind(mine.client);
+  const asked: (string | undefined)[] = [];
+  const spy = jest.spyOn(mine.client, 'subscribe').mockImplementation(((options: { variables: { after?: string } }) => {
+    asked.push(options.variables.after);
+    const isFirst = asked.length === 1;
+    return subscribe(
+      isFirst ? ({ ...options, variables: { ...options.variables, after: 'none' } } as never) : (options as never),
+    );
+  }) as never);
+  const stop = new AbortController();
+  const following = follow(mine.client, shown, stop.signal);
+  try {
+    await until(() => asked.length === 2);
+    await book(theirs, shown, room, { subject: 'Anew', start: at(10), end: at(11) });
+    await until(() => pages.at(-1)?.includes('Anew') === true);
+    expect(asked).toEqual([undefined, undefined]);
+  } finally {
+    stop.abort();
+    await following;
+    spy.mockRestore();
+    end();
+  }
 });
 
 test('a booking that is moved to a hidden room is no longer drawn', async () => {
