@@ -14,6 +14,7 @@ import {
   RoomsDocument,
 } from './generated/graphql.ts';
 
+/** A reading over a connection that has gone silent is given up. */
 const longestReadMs = 20_000;
 
 /** All active rooms, a page of `first` at a time. */
@@ -170,7 +171,7 @@ export async function follow(client: Client, shown: BookingsQueryVariables, sign
     });
   }
 
-  // The page's own first reading must not arrive after a later one.
+  // The page's own first reading must not arrive after a later one. Should it fail, the first frame reads again.
   await client.query({ query: BookingsDocument, variables: shown }).catch(() => {});
   while (!signal.aborted) {
     const seconds = await followOnce();

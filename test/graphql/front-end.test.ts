@@ -50,8 +50,10 @@ async function roomNamed(name: string) {
   return { room, shown: { resourceId: room.id, ...day } };
 }
 
+type Shown = Parameters<typeof watchBookings>[1];
+
 /** What a page has drawn of a room, each time. */
-function drawn(shown: Parameters<typeof watchBookings>[1]) {
+function drawn(shown: Shown) {
   const pages: string[][] = [];
   const { end } = watchBookings(mine.client, shown, (bookings) => {
     pages.push(bookings.map(({ id, subject }) => `${id === 'booking_new' ? 'new ' : ''}${subject}`));
@@ -117,6 +119,19 @@ test('what others book is drawn, also what they booked while the connection was 
   end();
 });
 
+/** Follows a room while `work` runs. */
+async function whileFollowing(shown: Shown, work: () => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const following = follow(mine.client, shown, stop.signal);
+  try {
+    await work();
+  } finally {
+    stop.abort();
+    await following;
+    jest.restoreAllMocks();
+  }
+}
+
 test('what is booked while the list is read again is drawn, although what was read does not have it', async () => {
   const { room, shown } = await roomNamed('R6');
   const { pages, end } = drawn(shown);
@@ -124,55 +139,45 @@ test('what is booked while the list is read again is drawn, although what was re
   const { fetch } = globalThis;
   const answered = Promise.withResolvers<void>();
   let reads = 0;
-  const spy = jest.spyOn(globalThis, 'fetch').mockImplementation(async (...call) => {
+  jest.spyOn(globalThis, 'fetch').mockImplementation(async (...call) => {
     const answer = await fetch(...call);
     if (!String(call[1]?.body).includes('"Bookings"')) return answer;
     reads += 1;
     if (reads === 1) await answered.promise;
     return answer;
   });
-  const stop = new AbortController();
-  const following = follow(mine.client, shown, stop.signal);
-  try {
+  await whileFollowing(shown, async () => {
     await until(() => reads === 1);
     await book(theirs, shown, room, { subject: 'Meanwhile', start: at(8), end: at(9) });
     await until(() => JSON.stringify(mine.client.cache.extract()).includes('Meanwhile'));
     answered.resolve();
     await until(() => reads >= 2 && pages.at(-1)?.join() === 'Meanwhile');
-  } finally {
-    answered.resolve();
-    stop.abort();
-    await following;
-    spy.mockRestore();
-    end();
-  }
+  }).finally(answered.resolve);
+  end();
 });
 
-test('a stream that cannot go on behind its last frame begins anew, after a pause', async () => {
+test('a stream that cannot go on behind its last frame begins anew', async () => {
   const { room, shown } = await roomNamed('R6');
   const { pages, end } = drawn(shown);
-  const subscribe = mine.client.subscribe.bind(mine.client);
+  await until(() => pages.length > 0);
+  const subscribe = mine.client.subscribe.bind(mine.client) as (options: Subscribing) => never;
+  type Subscribing = { variables: { after?: string } };
   const asked: (string | undefined)[] = [];
-  const spy = jest.spyOn(mine.client, 'subscribe').mockImplementation(((options: { variables: { after?: string } }) => {
+  jest.spyOn(mine.client, 'subscribe').mockImplementation(((options: Subscribing) => {
     asked.push(options.variables.after);
-    const isFirst = asked.length === 1;
-    return subscribe(
-      isFirst ? ({ ...options, variables: { ...options.variables, after: 'none' } } as never) : (options as never),
-    );
+    // As if the changes behind it had been deleted.
+    return subscribe(asked.length === 2 ? { ...options, variables: { ...options.variables, after: 'none' } } : options);
   }) as never);
-  const stop = new AbortController();
-  const following = follow(mine.client, shown, stop.signal);
-  try {
-    await until(() => asked.length === 2);
-    await book(theirs, shown, room, { subject: 'Anew', start: at(10), end: at(11) });
-    await until(() => pages.at(-1)?.includes('Anew') === true);
-    expect(asked).toEqual([undefined, undefined]);
-  } finally {
-    stop.abort();
-    await following;
-    spy.mockRestore();
-    end();
-  }
+  await whileFollowing(shown, async () => {
+    await book(theirs, shown, room, { subject: 'Before', start: at(10), end: at(11) });
+    await until(() => pages.at(-1)?.includes('Before') === true);
+    cable.cut();
+    await book(theirs, shown, room, { subject: 'Cut', start: at(12), end: at(13) });
+    cable.mend();
+    await until(() => pages.at(-1)?.includes('Cut') === true);
+    expect(asked).toEqual([undefined, expect.any(String), undefined]);
+  });
+  end();
 });
 
 test('a booking that is moved to a hidden room is no longer drawn', async () => {
