@@ -185,9 +185,10 @@ async function checkPlaces(
   for (const step of moved) {
     const { old, to } = step;
     const room = roomOf(rooms, to.resourceId);
-    if (takesMore(old, to)) checkMayBook(viewer, room);
-    const isElsewhere = old.resourceId !== to.resourceId || !isSame(old.start, to.start);
-    if (hasOtherTimes(step) || isElsewhere) checkLimits(viewer, room, to.organizerId, [to], now, isElsewhere);
+    const starts = old.resourceId !== to.resourceId || !isSame(old.start, to.start);
+    const news = { starts, times: starts || hasOtherTimes(step), takesMore: takesMore(old, to) };
+    if (news.takesMore) checkMayBook(viewer, room);
+    checkLimits(viewer, room, to.organizerId, [to], now, news);
   }
   const opened = moved.filter((step) => hasOtherTimes(step) || step.old.resourceId !== step.to.resourceId);
   const places = opened.map(({ to }) => to);

@@ -36,10 +36,20 @@ export function checkTimes(
   if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
+/** What is new about places; about those of a new booking, all is. */
+type News = {
+  /** The starts, or the resource in which they are. */
+  starts: boolean;
+  /** The starts or the ends, or the resource. */
+  times: boolean;
+  /** They occupy a resource or time that their bookings did not occupy before. */
+  takesMore: boolean;
+};
+const allNew: News = { starts: true, times: true, takesMore: true };
+
 /**
  * The faults of places by the policy of their resource: how early, how far ahead, and how long. Setup and teardown do not
  * count. For a series, only the first place that breaks a rule is reported.
- * @param isNew whether the starts are new, and not only the ends
  */
 export function listLimitFaults(
   viewer: Viewer,
@@ -47,23 +57,23 @@ export function listLimitFaults(
   organizerId: number | null,
   places: readonly { start: Date; end: Date }[],
   now: Date,
-  isNew = true,
+  news = allNew,
 ): FieldError[] {
   const { leadMinutes, aheadDays, longestMinutes } = limitsFor(viewer, policy, organizerId);
   const rule = `under the policy ${policy?.name}`;
   const faults: FieldError[] = [];
   const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   const from = new Date(now.getTime() + (leadMinutes ?? 0) * minute);
-  const early = isNew && leadMinutes !== null && places.find(({ start }) => start < from);
+  const early = news.starts && leadMinutes !== null && places.find(({ start }) => start < from);
   if (early)
     fault(
       'Start',
       'TooSoon',
       `${early.start.toISOString()} must be at least ${inWords(leadMinutes)} from now ${rule}; choose ${from.toISOString()} or later`,
     );
-  else if (mustAsk(viewer, policy) && places.some(({ start }) => start <= now))
+  else if (news.takesMore && mustAsk(viewer, policy) && places.some(({ start }) => start <= now))
     fault('Start', 'TooSoon', `must be after now, because the booking must be approved before it begins ${rule}`);
-  if (isNew && aheadDays !== null) {
+  if (news.starts && aheadDays !== null) {
     const until = startOfDate(addDays(localDateOf(now, timeZone), aheadDays + 1), timeZone);
     const far = places.find(({ start }) => start >= until);
     if (far)
@@ -74,6 +84,7 @@ export function listLimitFaults(
       );
   }
   if (
+    news.times &&
     longestMinutes !== null &&
     places.some(({ start, end }) => end.getTime() - start.getTime() > longestMinutes * minute)
   )

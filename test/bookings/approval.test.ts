@@ -202,6 +202,24 @@ describe('a change', () => {
     await expect(request({ start, end })).rejects.toMatchObject({ errors: [{ field: 'Start', code: 'TooSoon' }] });
     await cancel(id, school.admin);
   });
+
+  test('that takes more setup or teardown is refused while an approved booking is on; one that takes less needs no approval', async () => {
+    nextWeek();
+    const { id } = await request({ teardownMinutes: 10 });
+    await decide(id, 'Approved');
+    await school.shift(id, { from: -10, to: 60, checkIn: [-25, 20] });
+    await checkIn(desk.db, school.user, id);
+    const before = await school.read(id);
+    for (const more of [{ teardownMinutes: 15 }, { setupMinutes: 5 }])
+      await expect(change(id, more)).rejects.toMatchObject({ errors: [{ field: 'Start', code: 'TooSoon' }] });
+    expect(await school.read(id)).toEqual(before);
+    const kept = { status: 'Confirmed', decision: before.decision, checkIn: before.checkIn };
+    expect(await change(id, { teardownMinutes: 5 })).toMatchObject(kept);
+    const end = new Date(before.end.getTime() - 5 * 60_000);
+    expect(await change(id, { end })).toMatchObject({ ...kept, end });
+    expect(await change(id, { teardownMinutes: 15 }, school.admin)).toMatchObject(kept);
+    await cancel(id, school.admin);
+  });
 });
 
 describe('of a series', () => {
