@@ -41,14 +41,18 @@ export function planSteps(
   const steps = meant.map((old) => {
     const to: Held = { ...old, ...changes, start: old.start, end: old.end };
     if (hasNewTimes) Object.assign(to, timesOf(old, roomOf(rooms, to.resourceId).timeZone));
-    const checkInSince = (since: Date) => checkInOf(roomOf(rooms, to.resourceId), to.kind, to, since);
-    Object.assign(to, checkInAfter(old, to, now, checkInSince));
-    const isRequest =
-      old.status === 'Requested' || (takesMore(old, to) && mustAsk(viewer, roomOf(rooms, to.resourceId).policy));
-    if (isRequest) Object.assign(to, asRequest);
-    return { old, to };
+    return stepTo(viewer, rooms, old, to, now);
   });
   return steps.filter(({ old, to }) => !isDeepStrictEqual(old, to));
+}
+
+/** The step from a booking to what is wanted, with the approval and the check-in that it then needs. */
+export function stepTo(viewer: Viewer, rooms: readonly BookableRoom[], old: Held, wanted: Held, now: Date): OldAndNew {
+  const room = () => roomOf(rooms, wanted.resourceId);
+  const isRequest = old.status === 'Requested' || (takesMore(old, wanted) && mustAsk(viewer, room().policy));
+  if (isRequest) return { old, to: { ...wanted, ...asRequest } };
+  const asked = (at: Date) => checkInOf(room(), wanted.kind, wanted, at);
+  return { old, to: { ...wanted, ...checkInAfter(old, wanted, now, asked) } };
 }
 
 /** The members of a booking that waits for approval; a change of its place voids an earlier decision. */

@@ -7,11 +7,11 @@ import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import type { ConflictHandling } from './booking.ts';
 import { findFree } from './change.ts';
-import { checkInAfter, checkInOf } from './check-in.ts';
 import { holdUpcoming, writeHeld } from './held.ts';
 import type { BookableRoom } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
 import { occupies } from './status.ts';
+import { stepTo } from './steps.ts';
 
 /** Numbers of bookings that have not begun and occupy the resource. */
 export type Upcoming = {
@@ -59,10 +59,7 @@ export async function moveUpcoming(
   conflictHandling: ConflictHandling,
 ): Promise<{ moved: number; conflicts: RoomConflict[] }> {
   const held = await holdUpcoming(trx, viewer.mandatorId, from.id);
-  const steps = held.map(({ now, ...old }) => {
-    const moved = { ...old, resourceId: to.id };
-    return { old, to: { ...moved, ...checkInAfter(old, moved, now, (at) => checkInOf(to, old.kind, moved, at)) } };
-  });
+  const steps = held.map(({ now, ...old }) => stepTo(viewer, [to], old, { ...old, resourceId: to.id }, now));
   const { free, conflicts } = await findFree(trx, viewer, steps, conflictHandling);
   if (conflicts.length === 0 || conflictHandling === 'Skip')
     await writeHeld(

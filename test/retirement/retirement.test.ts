@@ -158,6 +158,22 @@ describe('a retirement', () => {
     for (const id of [lesson, block]) expect(await read(id)).toMatchObject({ ResourceId: room, Version: 1 });
   });
 
+  test('moves a request as a request: it has no check-in before it is approved', async () => {
+    const policy = await admin.post('/policies', { Name: `Asks ${room}`, NeedsApproval: true });
+    await admin.patch(`/resources/${room}`, { PolicyId: policy.body['Id'] });
+    const wish = { ResourceId: room, Subject: 'Antrag', Start: slot(9), End: slot(10) };
+    const id = (await user.post('/bookings', wish)).body['Id'] as number;
+    expect((await retire({ FutureBookings: 'Move', ResourceId: target }, { version: 2 })).body).toMatchObject({
+      Moved: 1,
+    });
+    expect(await read(id)).toMatchObject({ ResourceId: target, Status: 'Requested', CheckIn: null, Version: 2 });
+    const { body } = await admin.send('POST', `/bookings/${id}/decide`, {
+      body: { Verdict: 'Approved' },
+      headers: { 'If-Match': '"2"' },
+    });
+    expect(body).toMatchObject({ Status: 'Confirmed', CheckIn: { From: expect.any(String), CheckedInAt: null } });
+  });
+
   test('409 with what is in the way, and nothing is done; with Skip those stay', async () => {
     const [free, met] = [await book(9), await book(12)];
     const inTheWay = await book(12, { ResourceId: target });
