@@ -98,6 +98,8 @@ async function planTakeOvers(trx: Transaction, { mandatorId, createdBy }: Planne
           and lower(occupied) + make_interval(mins => setup_minutes) = beginn
           and upper(occupied) - make_interval(mins => teardown_minutes) = ende
         offset 0
+        -- A cancellation and a release, which are final, lock no room.
+        for no key update
       ) as way
       where plan.row = plan.leader and fate = 'insert' and not ${isCancelled}
       order by way.id, plan.leader

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { hold, releaseAll } from '../_util/hold.ts';
 import { masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterTenant } from '../_util/timetable.ts';
 
@@ -7,7 +10,10 @@ let service: Service;
 beforeAll(async () => {
   service = await startService();
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
 
 /** By the hours of one day, which people may book: within the next three years. */
 const day = Math.ceil(Date.now() / 86_400_000 + 30) * 86_400_000;
@@ -85,6 +91,29 @@ describe('TakeOverBookings=true', () => {
     const cancelled = await (await rest('Importer')).send('DELETE', `/bookings/${second}?Scope=All`);
     expect(cancelled.status).toBe(200);
     expect(await read(first)).toMatchObject({ Status: 'Confirmed' });
+  });
+
+  test('a booking that is cancelled meanwhile stays cancelled, and the lesson gets one of its own', async () => {
+    const { reserve, read, run, bookingOf, bookings } = await enter();
+    // The first is in the way of the fast path, so that the import plans while the second is being cancelled.
+    const [kept, given] = [await reserve('A', 8), await reserve('B', 8)];
+    const { db } = service.context;
+    const release = await hold(db, (trx) =>
+      sql`update booking set status = 'Cancelled', version = version + 1 where id = ${given.Id}`.execute(trx),
+    );
+    const running = run(create, jobs(lesson('1', 'A', 8), lesson('2', 'B', 8)));
+    await until('the import waits for the cancellation', async () => {
+      const waiting = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
+      return waiting.rows.length > 0;
+    });
+    await release();
+    const batch = await running;
+    expect(await read(given.Id)).toMatchObject({ Kind: 'Booking', Status: 'Cancelled', Version: given.Version + 1 });
+    expect(batch).toMatchObject({ ImportStatus: 'LessonsCreated', CreatedCount: 2, WarningCount: 1 });
+    expect((await bookingOf('1')).id).toBe(kept.Id);
+    expect(await bookingOf('2')).toMatchObject({ status: 'Confirmed', kind: 'Lesson' });
+    expect(Object.keys(await bookings())).toHaveLength(3);
   });
 
   test('with ValidateOnly it is reported, and nothing is written', async () => {
