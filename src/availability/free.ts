@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely';
 import { bookablePolicies, checkReader, limitsFor } from '../access.ts';
-import { type BookingPolicy, listLimitFaults, occupies, policyOf } from '../bookings/service.ts';
+import { type BookingPolicy, listLimitFaults, listTimeFaults, occupies, policyOf } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Malformed } from '../errors.ts';
@@ -36,9 +36,9 @@ export type FreeResource = Pick<Resource, 'id' | 'name' | 'locationId' | 'kind' 
 type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null; policy: BookingPolicy | null };
 
 /**
- * Lists the active resources that the caller can book from the instant on for at least `minutes`, by opening hours, bookings and
- * policies; quotas are not checked. The best fit comes first: the smallest capacity, then the lowest id; unknown capacities come
- * last.
+ * Lists the active resources that the caller can book from the instant on for at least `minutes`, by opening hours, bookings,
+ * policies and the rules on times; quotas are not checked. The best fit comes first: the smallest capacity, then the lowest id;
+ * unknown capacities come last.
  * @throws Forbidden for a display; Malformed if more than 10,000 resources match
  */
 export async function listFree(
@@ -51,6 +51,8 @@ export async function listFree(
   const from = wanted ?? now;
   const after = (count: number) => new Date(from.getTime() + count * minute);
   const [end, horizon] = [after(minutes), new Date(from.getTime() + dayLength)];
+  const place = { start: from, end };
+  if (listTimeFaults(viewer, 'Booking', place, now).length > 0) return [];
   const [opens, closes] = [after(-setupMinutes), new Date(horizon.getTime() + teardownMinutes * minute)];
   const resources = selectResources(db, viewer, { ...filter, active: true }, { limit: mostLookedAt, after: undefined });
   // A booking is in the way if it begins, with its setup, before the teardown ends.
@@ -73,9 +75,7 @@ export async function listFree(
   if ((rows[0]?.looked ?? 0) > mostLookedAt)
     throw new Malformed(`More than ${mostLookedAt} resources match; name a LocationId, Kind or Search.`);
   const { personId } = viewer;
-  const bookable = rows.filter(
-    (room) => listLimitFaults(viewer, room, personId, [{ start: from, end }], now).length === 0,
-  );
+  const bookable = rows.filter((room) => listLimitFaults(viewer, room, personId, [place], now).length === 0);
   const ids = bookable.map(({ id }) => id);
   const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, horizon);
   const free = bookable.flatMap(({ next, looked: _, policy, ...resource }) => {

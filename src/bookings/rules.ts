@@ -13,16 +13,13 @@ const mostDays: Partial<Record<BookingKind, number>> = { Booking: 1, Block: 366 
 const earliest = new Date('2000-01-01T00:00:00Z');
 const mostDaysAhead = 3 * 366;
 
-/**
- * Checks the start and the length of a booking, and that it is not over; Admins may book the past.
- * @throws InvalidInput with each fault: codes InvalidTime, TooLong, InPast
- */
-export function checkTimes(
+/** The faults of the start and the length of a booking, and of one that is over; Admins may book the past. */
+export function listTimeFaults(
   viewer: Viewer,
   kind: BookingKind,
   { start, end }: { start: Date; end: Date },
   now: Date,
-): void {
+): FieldError[] {
   const faults: FieldError[] = [];
   const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   const most = mostDays[kind] ?? 1;
@@ -33,6 +30,12 @@ export function checkTimes(
     fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
   else if (!mayBookAnytime(viewer) && end <= now)
     fault('End', 'InPast', 'is over already; only an Admin may book in the past');
+  return faults;
+}
+
+/** @throws InvalidInput with each fault: codes InvalidTime, TooLong, InPast */
+export function checkTimes(...about: Parameters<typeof listTimeFaults>): void {
+  const faults = listTimeFaults(...about);
   if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 

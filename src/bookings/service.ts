@@ -56,7 +56,7 @@ export {
   windowOf,
 } from './reading.ts';
 export { forgetBookings, forgetOldBookings, type RetentionWork } from './retention.ts';
-export { listLimitFaults } from './rules.ts';
+export { listLimitFaults, listTimeFaults } from './rules.ts';
 export { lessonAnswers } from './search.ts';
 export { occupies } from './status.ts';
 export { filterOfTimetable } from './timetable.ts';

@@ -122,6 +122,33 @@ describe('resources that are free from an instant on', () => {
     expect([FreeUntil, tomorrow].sort()).toEqual([tomorrow, FreeUntil]);
   });
 
+  test('none at a time at which the caller can book nothing: over three years ahead, and in the past except for an Admin', async () => {
+    const fromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+    const threeYears = 3 * 366 * 1_440;
+    const codes = async (who: MasterData, From: string) => {
+      const End = new Date(Date.parse(From) + 1_800_000).toISOString();
+      const wish = { ResourceId: site['uncounted'], Subject: 'Times', Start: From, End };
+      const errors = (await who.post('/bookings', wish)).body['Errors'] as { Code: string }[] | undefined;
+      return errors?.map(({ Code }) => Code) ?? [];
+    };
+    for (const [From, code] of [
+      [fromNow(threeYears + 1), 'InvalidTime'],
+      ['1999-12-31T23:00:00Z', 'InvalidTime'],
+      [fromNow(-31), 'InPast'],
+    ] as const) {
+      expect(await find({ From })).toEqual([]);
+      expect(await codes(user, From)).toContain(code);
+    }
+    // The most distant start, and half an hour that is on.
+    for (const From of [fromNow(threeYears - 5), fromNow(-20)]) {
+      expect(await find({ From, Search: 'uncounted' })).toHaveLength(1);
+      expect(await codes(user, From)).toEqual([]);
+    }
+    const past = '2020-03-02T09:00:00Z';
+    const asAdmin = await admin.get(`/availability/free?From=${past}&Search=uncounted`);
+    expect([asAdmin.body['Items'], await codes(admin, past)]).toEqual([[expect.anything()], []]);
+  });
+
   test('what it finds is what availability calls free', async () => {
     const found = (await user.get(`/availability/free?LocationId=${site['LocationId']}&From=${at}&Minutes=1`)).body;
     const window = `From=${at}&To=2027-03-02T08:00:00Z&LocationId=${site['LocationId']}`;
