@@ -121,11 +121,7 @@ export function createApp(context: Context, health: Health): App {
     sessionOf: (request) => sessionOf(request, context.config, true),
     countRequest(viewer, uses) {
       countRequest(context, viewer, uses);
-      identity
-        .noteUse(viewer)
-        .catch((error: unknown) =>
-          context.log.warn({ err: String(error) }, 'the use of a session could not be recorded'),
-        );
+      void identity.noteUse(viewer);
     },
   });
   const authenticated = authenticate(identity);

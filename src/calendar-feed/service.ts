@@ -17,8 +17,7 @@ import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { Conflict, NotAuthenticated } from '../errors.ts';
-import { isUnwritable } from '../flow/database-errors.ts';
-import { deriveKey, pepperOf } from '../identity/service.ts';
+import { deriveKey, isNewUse, pepperOf, recordUse } from '../identity/service.ts';
 import { noRecord } from '../records.ts';
 import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
@@ -205,10 +204,11 @@ export async function deleteTokensOf(trx: Transaction, mandatorId: number, perso
  * @throws NotAuthenticated
  */
 export async function viewerOfToken(
-  { db, config }: Context,
+  context: Context,
   feed: { mandator: string; resourceId?: string; klasse?: string | undefined; lehrperson?: string | undefined },
   token: string,
 ): Promise<Viewer> {
+  const { db, config } = context;
   const found = await db
     .selectFrom('calendar_token as token')
     .innerJoin('mandator', 'mandator.id', 'token.mandator_id')
@@ -224,7 +224,7 @@ export async function viewerOfToken(
     .select(['person.name as displayName', 'person.email', 'person.time_zone as timeZone', 'person.role'])
     .select(sightColumns)
     .select('token.id')
-    .select(sql<boolean>`coalesce(token.last_used_at < now() - interval '1 minute', true)`.as('isNewUse'))
+    .select(isNewUse(sql.ref('token.last_used_at')).as('isNew'))
     .executeTakeFirst();
   // The URL is compared here, not in SQL: it may contain U+0000, which PostgreSQL accepts in no text.
   const isOfFeed =
@@ -236,18 +236,17 @@ export async function viewerOfToken(
     throw new NotAuthenticated(
       'The token of this calendar address is not valid; create another one with POST calendar-tokens.',
     );
-  const { id, resourceId: _resourceId, class: _class, teacher: _teacher, isNewUse, role, ...person } = found;
-  if (isNewUse)
-    await db
-      .updateTable('calendar_token')
-      .set({ last_used_at: sql`now()` })
-      .where('mandator_id', '=', person.mandatorId)
-      .where('id', '=', id)
-      .execute()
-      .catch((error: unknown) => {
-        // The feed stays readable while the database is read-only.
-        if (!isUnwritable(error)) throw error;
-      });
+  const { id, resourceId: _resourceId, class: _class, teacher: _teacher, isNew, role, ...person } = found;
+  if (isNew)
+    await recordUse(
+      context,
+      db
+        .updateTable('calendar_token')
+        .set({ last_used_at: sql`now()` })
+        .where('mandator_id', '=', person.mandatorId)
+        .where('id', '=', id)
+        .execute(),
+    );
   return {
     ...person,
     role: role as Viewer['role'],

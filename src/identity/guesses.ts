@@ -1,18 +1,24 @@
 /**
  * The exchange of a PIN for its holder, with a limit on guesses (contract 3). Wrong PINs of a source are counted across all
- * processes; past the limit no PIN is checked. A revoked or expired PIN does not count as a guess, so that a program that
- * keeps sending it does not lock out its neighbours. A **source** is a client and an IPv4 address or a /64 of IPv6.
+ * processes; past the limit no PIN is checked. While the database takes no writes, each process counts alone. A revoked or
+ * expired PIN does not count as a guess, so that a program that keeps sending it does not lock out its neighbours. A
+ * **source** is a client and an IPv4 address or a /64 of IPv6.
  */
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { atMost } from '../flow/caches.ts';
+import { isUnwritable } from '../flow/database-errors.ts';
 import { networkOf } from '../http/networks.ts';
+import { minute } from '../time/durations.ts';
 import { hashPin, isGuessable, pepperOf, usablePins } from './pins.ts';
+import { isNewUse, recordUse } from './uses.ts';
 
 export type PinHolder = { mandator: string; personId: number; pinId: number };
 
 /** The holder of a valid PIN; or the seconds to wait when the PIN was not checked. */
-type Exchanged = { holder?: PinHolder | undefined; throttledFor?: number };
+type Exchanged = { holder?: PinHolder | undefined; throttledFor?: number | undefined };
 
 type GuessSource = { clientId: string; network: string };
 
@@ -20,8 +26,11 @@ type GuessSource = { clientId: string; network: string };
  * Requests of a source are handled one after another, so that parallel requests give no more guesses: in this process by a
  * queue, which also keeps them to one connection, and among processes by a lock.
  */
-export function openExchange({ db, config, log }: Context) {
+export function openExchange(context: Context) {
+  const { db, config, log } = context;
   const turns = new Map<string, Promise<unknown>>();
+  /** Failures that the database has not taken, by source: this process counts them until 15 minutes after the last. */
+  const unstored = new LRUCache<string, number>({ ...atMost(10_000), ttl: 15 * minute });
 
   async function inTurn<T>(source: string, work: () => Promise<T>): Promise<T> {
     const turn = turns.get(source)?.then(work, work) ?? work();
@@ -33,17 +42,39 @@ export function openExchange({ db, config, log }: Context) {
     }
   }
 
-  function exchange(pin: string, { clientId, network }: GuessSource): Promise<Exchanged> {
+  async function exchange(pin: string, { clientId, network }: GuessSource): Promise<Exchanged> {
     const hash = hashPin(pepperOf(config), pin);
     const source = `${clientId} ${network}`;
-    return db.transaction().execute(async (trx) => {
+    const missed = unstored.get(source) ?? 0;
+    let wrong: { counts: boolean } | undefined;
+    const exchanging = db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${source}, 0))`.execute(trx);
-      const { wrong, waitSeconds } = await recentFailures(trx, { clientId, network });
-      if (wrong >= config.Limits.WrongPins) return { throttledFor: waitSeconds };
-      const holder = await useOf(trx, hash);
-      if (!holder) await recordFailure(trx, { clientId, network }, isGuessable(pin) ? undefined : hash);
-      return { holder };
+      const failures = await recentFailures(trx, { clientId, network });
+      if (failures.count + missed >= config.Limits.WrongPins)
+        return { throttledFor: Math.max(failures.waitSeconds, unstored.getRemainingTTL(source) / 1_000) };
+      const holder = await findHolder(trx, hash);
+      if (holder) return { found: holder };
+      wrong = { counts: isGuessable(pin) || !(await isStored(trx, hash)) };
+      await recordFailure(trx, { clientId, network }, wrong);
+      return {};
     });
+    const { found, throttledFor } = await exchanging.catch((error: unknown): Awaited<typeof exchanging> => {
+      if (wrong?.counts) unstored.set(source, missed + 1);
+      if (wrong && isUnwritable(error)) return {};
+      throw error;
+    });
+    if (!found) return { throttledFor };
+    if (found.isNew)
+      await recordUse(
+        context,
+        db
+          .updateTable('pin')
+          .set({ last_used_at: sql`now()` })
+          .where('mandator_id', '=', found.mandatorId)
+          .where('id', '=', found.holder.pinId)
+          .execute(),
+      );
+    return { holder: found.holder };
   }
 
   /** `clientId` and the normalized `address` are where the PIN comes from. */
@@ -59,27 +90,31 @@ export function openExchange({ db, config, log }: Context) {
 async function recentFailures(
   trx: Transaction,
   { clientId, network }: GuessSource,
-): Promise<{ wrong: number; waitSeconds: number }> {
+): Promise<{ count: number; waitSeconds: number }> {
   return await trx
     .selectFrom('pin_failure')
     .where('client_id', '=', clientId)
     .where('address', '=', sql<string>`${network}::inet`)
     .where('at', '>', sql<Date>`now() - interval '15 minutes'`)
-    .select((select) => select.fn.countAll<number>().as('wrong'))
+    .select((select) => select.fn.countAll<number>().as('count'))
     .select(
       sql<number>`coalesce(extract(epoch from min(at) + interval '15 minutes' - now()), 0)::float8`.as('waitSeconds'),
     )
     .executeTakeFirstOrThrow();
 }
 
-/** @param hash of a PIN too long to guess: if such a PIN is stored, the failure is dated too far back to count, at the same cost */
+/** Whether there is such a PIN, usable or not. */
+async function isStored(trx: Transaction, hash: Buffer): Promise<boolean> {
+  return (await trx.selectFrom('pin').where('hash', '=', hash).select('id').executeTakeFirst()) !== undefined;
+}
+
+/** @param failure.counts if not, the failure is dated too far back to count, at the same cost */
 async function recordFailure(
   trx: Transaction,
   { clientId, network }: GuessSource,
-  hash: Buffer | undefined,
+  { counts }: { counts: boolean },
 ): Promise<void> {
-  const isStored = sql`exists (select from pin where hash = ${hash ?? null})`;
-  const at = sql<Date>`case when ${isStored} then now() - interval '15 minutes' else now() end`;
+  const at = sql<Date>`case when ${counts}::boolean then now() else now() - interval '15 minutes' end`;
   await trx.insertInto('pin_failure').values({ client_id: clientId, address: network, at }).execute();
   // Each failure deletes some old ones, so that the table stays small.
   await sql`
@@ -88,21 +123,17 @@ async function recordFailure(
       for update skip locked))`.execute(trx);
 }
 
-/** The holder of a usable PIN; the use is recorded at most once a minute. */
-async function useOf(trx: Transaction, hash: Buffer): Promise<PinHolder | undefined> {
+/** The holder of a usable PIN; `isNew`: the use is to be recorded. */
+async function findHolder(
+  trx: Transaction,
+  hash: Buffer,
+): Promise<{ holder: PinHolder; mandatorId: number; isNew: boolean } | undefined> {
   const found = await usablePins(trx)
     .where('pin.hash', '=', hash)
     .select(['mandator.id as mandatorId', 'mandator.code as mandator'])
-    .select(['person.id as personId', 'pin.id as pinId'])
+    .select(['person.id as personId', 'pin.id as pinId', isNewUse(sql.ref('pin.last_used_at')).as('isNew')])
     .executeTakeFirst();
   if (!found) return undefined;
-  const { mandatorId, ...holder } = found;
-  await trx
-    .updateTable('pin')
-    .set({ last_used_at: sql`now()` })
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', holder.pinId)
-    .where(sql<boolean>`last_used_at is null or last_used_at < now() - interval '1 minute'`)
-    .execute();
-  return holder;
+  const { mandatorId, isNew, ...holder } = found;
+  return { holder, mandatorId, isNew };
 }

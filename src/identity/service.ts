@@ -38,6 +38,7 @@ export { deriveKey, seal, unseal } from './sealing.ts';
 export { readTerms, sweepSessions } from './sessions.ts';
 export { flowSeconds, SignInFailed } from './sign-in.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
+export { isNewUse, recordUse } from './uses.ts';
 export { apiScope };
 
 /** The state of this room in one process; it ends with the context's notifications. */

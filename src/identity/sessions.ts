@@ -16,6 +16,7 @@ import { minute } from '../time/durations.ts';
 import { viewerColumns } from './callers.ts';
 import { pepperOf, pinsCount } from './pins.ts';
 import { deriveKey } from './sealing.ts';
+import { recordUse } from './uses.ts';
 
 /** Who signs in: a person, by a PIN or (null) at an outside provider. */
 type Owner = { mandatorId: number; personId: number; pinId: number | null };
@@ -86,19 +87,23 @@ export async function readSession({ db, config }: Context, hash: Buffer): Promis
 }
 
 /** Opens the record of uses: that a session has been used, at most once a minute. */
-export function openUses({ db, config }: Context): (viewer: Viewer) => Promise<void> {
+export function openUses(context: Context): (viewer: Viewer) => Promise<void> {
+  const { db, config } = context;
   const noted = new LRUCache<number, true>({ ...atMost(10_000), ttl: minute });
   return async ({ mandatorId, sessionId }) => {
     if (sessionId === undefined || noted.has(sessionId)) return;
     noted.set(sessionId, true);
-    await db
-      .updateTable('session')
-      .set({ used_at: sql`now()` })
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', sessionId)
-      .where('used_at', '<', sql<Date>`now() - interval '30 seconds'`)
-      .where(idleEnd(config), '>', sql<Date>`now()`)
-      .execute();
+    await recordUse(
+      context,
+      db
+        .updateTable('session')
+        .set({ used_at: sql`now()` })
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '=', sessionId)
+        .where('used_at', '<', sql<Date>`now() - interval '30 seconds'`)
+        .where(idleEnd(config), '>', sql<Date>`now()`)
+        .execute(),
+    );
   };
 }
 

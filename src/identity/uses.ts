@@ -1,0 +1,19 @@
+/** When credentials were used last. Each use is recorded at most about once a minute. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Context } from '../context.ts';
+
+/** SQL: whether a use now is to be recorded. */
+export const isNewUse = (lastUsedAt: RawBuilder<unknown>) =>
+  sql<boolean>`coalesce(${lastUsedAt} < now() - interval '1 minute', true)`;
+
+/**
+ * Waits for the statement that records a use. If it fails, the call goes on: the database or the tenant may take no writes, and
+ * reads are answered all the same.
+ */
+export async function recordUse({ log }: Pick<Context, 'log'>, statement: Promise<unknown>): Promise<void> {
+  try {
+    await statement;
+  } catch (error) {
+    log.warn({ err: String(error) }, 'the use of a credential could not be recorded');
+  }
+}
