@@ -10,7 +10,7 @@ import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { Malformed } from '../errors.ts';
 import { noRecord } from '../records.ts';
-import { addDays, dayLength } from '../time/days.ts';
+import { addDays } from '../time/days.ts';
 import { checkDays, isUsual } from '../time/period.ts';
 import { localDateOf } from '../time/zones.ts';
 import { type Hours, type OpenInterval, openIntervals } from './local-hours.ts';
@@ -53,7 +53,7 @@ export async function listOpenIntervals(
   const dates = { from: addDays(dayOf(from), -2), to: addDays(dayOf(to), 2) };
   for (const location of await readHours(db, mandatorId, { resourceIds }, dates)) {
     const { timeZone, resources } = location;
-    const firstDate = localDateOf(new Date(from.getTime() - dayLength), timeZone);
+    const firstDate = addDays(localDateOf(from, timeZone), -1);
     const lastDate = localDateOf(to, timeZone);
     const hoursOf = hoursByResource(location);
     const convert = remember((hours) => merge(openIntervals(hours, timeZone, firstDate, lastDate), from, to));

@@ -101,6 +101,13 @@ describe('listOpenIntervals', () => {
     });
   });
 
+  test('finds the night before in the last hour of a day of 25', async () => {
+    const school = await makeSchool({ OpeningRules: [daily('23:30', '23:30')], Resources: [{ Name: 'A' }] });
+    expect(await open(school, '2026-10-25T22:10Z', '2026-10-25T22:20Z')).toEqual({
+      A: ['10-24T21:30 10-26T22:30'],
+    });
+  });
+
   test('shows an exception of the location in all its resources, unless they have their own for the date', async () => {
     const own = { OpeningRules: [daily('10:00', '12:00')] };
     const school = await makeSchool({
