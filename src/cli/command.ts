@@ -25,7 +25,8 @@ export type Action = <Args extends unknown[]>(
 export type AddCommands = (program: Command, action: Action) => void;
 
 /** The option of a command that works on one tenant. If it is left out, `createProgram` sets it to the only tenant. */
-export const tenantOption = () => new Option('--mandator <code>', 'the tenant; optional if there is only one');
+export const tenantOption = () =>
+  new Option('--mandator <code>', 'the tenant; optional if there is only one').argParser((code) => code.toLowerCase());
 export type TenantOption = { mandator: string };
 
 /** Makes a group of commands. @returns what adds a command on one tenant to it, and shows an example of a call */
