@@ -181,7 +181,7 @@ export const resourceFilter = z.strictObject({
 });
 export const locationFilter = z.strictObject({ Active: active });
 export const organizerFilter = z.strictObject({
-  Search: parameters.search('Only locations whose name contains these words.'),
+  Search: parameters.search('Only persons whose name contains these words.'),
 });
 export const personFilter = z.strictObject({
   Search: parameters.search('Only persons whose name and e-mail address contain these words.'),

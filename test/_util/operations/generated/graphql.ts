@@ -474,7 +474,7 @@ export type OpeningRuleInput = {
 
 /** Which persons; members that are left out do not count. */
 export type OrganizerFilter = {
-  /** Only locations whose name contains these words. Each word must be the beginning of a word there, regardless of case and accents. */
+  /** Only persons whose name contains these words. Each word must be the beginning of a word there, regardless of case and accents. */
   search?: string | null | undefined;
 };
 
