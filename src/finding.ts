@@ -13,7 +13,9 @@ export async function findingsOf(check: string, examine: () => Promise<Finding |
   try {
     return [await examine()].flat();
   } catch (error) {
-    return [{ check, level: 'fault', text: `cannot be examined: ${(error as Error).message}` }];
+    const text = `cannot be examined: ${(error as Error).message}`;
+    const remedy = 'Run doctor again; if it stays, look into the log of PostgreSQL.';
+    return [{ check, level: 'fault', text, remedy }];
   }
 }
 

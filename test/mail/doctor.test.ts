@@ -392,7 +392,7 @@ describe('a calendar', () => {
   });
 });
 
-test('a database that cannot be asked is a fault, and not the end of the doctor', async () => {
+test('a database that cannot be asked is a fault with a remedy, and not the end of the doctor', async () => {
   const broken = openDatabase('postgres://nobody@127.0.0.1:9/x', {
     max: 1,
     log: openLog('silent'),
@@ -401,6 +401,11 @@ test('a database that cannot be asked is a fault, and not the end of the doctor'
   const findings = await examineMail({ config: config({ school: ews }), db: broken });
   await broken.destroy();
   expect(findings).toMatchObject([
-    { check: 'Mail', level: 'fault', text: expect.stringMatching(/^cannot be examined: /) },
+    {
+      check: 'Mail',
+      level: 'fault',
+      text: expect.stringMatching(/^cannot be examined: /),
+      remedy: expect.stringContaining('the log of PostgreSQL'),
+    },
   ]);
 });
