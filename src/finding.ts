@@ -1,10 +1,11 @@
-/** One line of `roomgate doctor`, with a remedy if there is something to do. */
-export type Finding = {
-  check: string;
-  level: 'ok' | 'warning' | 'fault';
-  text: string;
-  remedy?: string;
-};
+/** Each fault has a remedy. */
+export type Judgment = { text: string } & (
+  | { level: 'ok' | 'warning'; remedy?: string }
+  | { level: 'fault'; remedy: string }
+);
+
+/** One line of `roomgate doctor`. */
+export type Finding = Judgment & { check: string };
 
 export const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text });
 
@@ -14,7 +15,7 @@ export async function findingsOf(check: string, examine: () => Promise<Finding |
     return [await examine()].flat();
   } catch (error) {
     const text = `cannot be examined: ${(error as Error).message}`;
-    const remedy = 'Run doctor again; if it stays, look into the log of PostgreSQL.';
+    const remedy = 'Mend what the message names, and run "roomgate doctor" again; if it stays, look into the log of PostgreSQL.';
     return [{ check, level: 'fault', text, remedy }];
   }
 }

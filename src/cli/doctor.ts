@@ -1,6 +1,6 @@
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
-import type { Finding } from '../finding.ts';
+import type { Finding, Judgment } from '../finding.ts';
 import { fetchBounded } from '../http/safe-fetch.ts';
 import { inOneLine } from '../printing.ts';
 import { CommandFailed, type Output } from './command.ts';
@@ -51,52 +51,80 @@ function examineSettings({ DatabaseUrl, Pepper, warnings }: Config): Finding[] {
   ];
 }
 
-/** @throws when the request fails or its answer is not JSON */
-async function readJson<T>(address: string): Promise<{ status: number; body: T }> {
-  const init = { signal: AbortSignal.timeout(answerTimeout) };
-  const { status, bytes } = await fetchBounded(new URL(address), init, mostBytes);
-  return { status, body: JSON.parse(bytes.toString('utf8')) as T };
+/** @throws when the request fails */
+async function fetchFrom(address: string) {
+  const { status, headers, bytes } = await fetchBounded(
+    new URL(address),
+    { signal: AbortSignal.timeout(answerTimeout) },
+    mostBytes,
+  );
+  return { status, headers, text: bytes.toString('utf8') };
 }
 
-/** Asks the running server for its state, which includes its worker. */
-async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
-  let status: number;
-  let body: { Status?: string; Checks?: Record<string, string> };
+type Readiness = { status: number; body: { Status: string; Checks: Record<string, string> } };
+
+/** The answer of a server to /readyz; undefined if none of ours answers there, or a proxy that keeps /readyz to itself. */
+async function readReadiness(root: string): Promise<Readiness | undefined> {
   try {
-    ({ status, body } = await readJson<typeof body>(`${IdpUrl}/readyz`));
+    const { status, text } = await fetchFrom(`${root}/readyz`);
+    const body = JSON.parse(text);
+    return body.Checks ? { status, body } : undefined;
   } catch {
-    return [
-      {
-        check: 'Server',
-        level: 'warning',
-        text: `no roomgate server answers at ${IdpUrl}`,
-        remedy: 'Start it with "roomgate serve", or set IdpUrl to its address.',
-      },
-    ];
+    return undefined;
   }
-  const checks = Object.entries(body.Checks ?? {});
-  const bad = checks.filter(([, state]) => state !== 'Healthy').map(([name]) => name);
-  if (status === 200 && body.Checks?.['Writes'] === 'Degraded')
-    return [
-      {
-        check: 'Server',
-        level: 'fault',
-        text: `ready at ${IdpUrl}, but within the last minute PostgreSQL has refused what it wanted to write`,
-        remedy: 'See "Writes" above, and "PostgreSQL refuses writes" in its log.',
-      },
-    ];
-  if (status === 200) {
-    const worker = 'Worker' in (body.Checks ?? {}) ? ', and its worker runs' : '; it has no worker of its own';
-    return [{ check: 'Server', level: 'ok', text: `ready at ${IdpUrl}${worker}` }];
+}
+
+/** Whether a server answers there, be it through a proxy. */
+async function isServed(root: string): Promise<boolean> {
+  try {
+    return (await fetchFrom(`${root}/healthz`)).headers.has('Roomgate-Version');
+  } catch {
+    return false;
   }
-  return [
-    {
-      check: 'Server',
+}
+
+/** What the answer to /readyz says, which includes the worker of the process. */
+function judgeReadiness(root: string, { status, body: { Status, Checks } }: Readiness): Judgment {
+  if (status === 200 && Checks['Writes'] === 'Degraded')
+    return {
       level: 'fault',
-      text: `${IdpUrl}/readyz answers ${status}: ${bad.join(', ') || body.Status || 'no reason given'}`,
-      remedy: 'Its log names the cause.',
-    },
-  ];
+      text: `ready at ${root}, but within the last minute PostgreSQL has refused what it wanted to write`,
+      remedy: 'See "Writes" above, and "PostgreSQL refuses writes" in its log.',
+    };
+  if (status === 200) {
+    const worker = 'Worker' in Checks ? ', and its worker runs' : '; it has no worker of its own';
+    return { level: 'ok', text: `ready at ${root}${worker}` };
+  }
+  const bad = Object.keys(Checks).filter((name) => Checks[name] !== 'Healthy');
+  return {
+    level: 'fault',
+    text: `${root}/readyz answers ${status}: ${bad.join(', ') || Status}`,
+    remedy: 'Its log names the cause.',
+  };
+}
+
+/** Asks the server of this machine, and only then the public address, which may lead to another one. */
+async function examineServer(config: Config): Promise<Judgment> {
+  const roots = [...new Set([ownRoot(config), config.IdpUrl])];
+  // The port that the system has chosen for Port 0 is not known here.
+  const askable = roots.filter((root) => new URL(root).port !== '0');
+  for (const root of askable) {
+    const readiness = await readReadiness(root);
+    if (readiness) return judgeReadiness(root, readiness);
+  }
+  for (const root of askable)
+    if (await isServed(root))
+      return {
+        level: 'warning',
+        text: `answers at ${root}, which does not publish /readyz: its state is unknown`,
+        remedy: 'Run the doctor beside a server, with the Host and Port of that server.',
+      };
+  return {
+    level: 'warning',
+    text: `no roomgate server answers at ${roots.join(' or ')}`,
+    remedy:
+      'Start one with "roomgate serve". If one runs, run the doctor beside it, with the Host and Port of that server.',
+  };
 }
 
 /** Checks that an outside identity provider answers at the configured URL, and names the same issuer. */
@@ -106,7 +134,7 @@ async function examineProvider({ IdentityProvider: { Mode, Authority } }: Config
   const check = 'Provider';
   const remedy = 'Set IdentityProvider.Authority to the issuer, spelled as the provider spells it.';
   try {
-    const { issuer } = (await readJson<{ issuer?: string }>(address)).body;
+    const { issuer } = JSON.parse((await fetchFrom(address)).text) as { issuer?: string };
     if (issuer === Authority) return [{ check, level: 'ok', text: `answers at ${Authority}` }];
     return [{ check, level: 'fault', text: `${address} names the issuer ${issuer}`, remedy }];
   } catch {
@@ -120,10 +148,11 @@ async function examine(patient: Patient): Promise<Finding[]> {
     config = patient.config();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.message.split('\n').map((text) => ({ check: 'Settings', level: 'fault', text }));
+    const remedy = 'Correct it in the file or the variable; docs/settings.md has all settings.';
+    return error.message.split('\n').map((text) => ({ check: 'Settings', level: 'fault', text, remedy }));
   }
   const settings = examineSettings(config);
-  const server = [...(await examineProvider(config)), ...(await examineServer(config))];
+  const server = [...(await examineProvider(config)), { check: 'Server', ...(await examineServer(config)) }];
   try {
     const { context, close } = await patient.open();
     try {
@@ -133,7 +162,10 @@ async function examine(patient: Patient): Promise<Finding[]> {
     }
   } catch (error) {
     const text = `cannot be opened: ${(error as Error).message}`;
-    return [...settings, { check: 'Database', level: 'fault', text }, ...server];
+    const remedy = config.DatabaseUrl
+      ? 'Correct what it names; docs/settings.md has all settings.'
+      : 'Remove the cause that it names, or set DatabaseUrl to a PostgreSQL of your own.';
+    return [...settings, { check: 'Database', level: 'fault', text, remedy }, ...server];
   }
 }
 

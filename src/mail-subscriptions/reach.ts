@@ -1,7 +1,7 @@
 /** Checks whether mail servers can reach the callback URL, as far as that can be checked from here. */
 import { BlockList, isIP } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
-import type { Finding } from '../finding.ts';
+import type { Finding, Judgment } from '../finding.ts';
 import { isPublic } from '../http/public-fetch.ts';
 import { AnswerTooLarge, fetchBounded } from '../http/safe-fetch.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
@@ -37,7 +37,7 @@ function judge(
   callback: URL,
   setting: string,
   { Kind, Url }: Pick<MailServerSettings, 'Kind' | 'Url'>,
-): Omit<Finding, 'check'> | undefined {
+): Judgment | undefined {
   if (reachOf(new URL(Url)) === 'this machine') return undefined;
   const place = reachOf(callback);
   const cloud = clouds[Kind];
@@ -62,7 +62,7 @@ function judge(
 const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
 
 /** Probes the callback URL with a GET, which a correct set-up answers 405. */
-async function probe(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
+async function probe(callback: URL, kind: ServerKind): Promise<Judgment> {
   const remedy = `Publish the path ${callback.pathname} on the proxy, and check there what happens to a GET.`;
   try {
     const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerWithinMs) }, mostBytes);
@@ -95,7 +95,7 @@ export async function examineCallback(config: Config, mandator: string): Promise
   const address = callbackUrl(config, mandator);
   const callback = new URL(address);
   const setting = settingOf(config);
-  const { level, text, remedy } = judge(callback, setting, server) ?? (await probe(callback, server.Kind));
-  const told = `${mandator}: ${callback.origin}${callback.pathname}, by ${setting}, ${text}`;
-  return { check: 'Mail callback', level, text: told, ...(remedy !== undefined && { remedy }) };
+  const judged = judge(callback, setting, server) ?? (await probe(callback, server.Kind));
+  const text = `${mandator}: ${callback.origin}${callback.pathname}, by ${setting}, ${judged.text}`;
+  return { ...judged, check: 'Mail callback', text };
 }

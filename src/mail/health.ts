@@ -1,14 +1,14 @@
 /** The doctor's findings about mail servers: one for each tenant with a mail server, and one for each calendar with trouble. */
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type Finding, findingsOf } from '../finding.ts';
+import { type Finding, findingsOf, type Judgment } from '../finding.ts';
 import type { Fault, ServerKind } from '../mail-servers/service.ts';
 import { examineCallback } from '../mail-subscriptions/service.ts';
 import { hour, minute } from '../time/durations.ts';
 import { listSettingsFaults } from './calendars.ts';
 import { mostDeaths } from './deaths.ts';
 import { listUnreadable, type UnreadableItem } from './item-lists.ts';
-import { type CalendarTrouble, itemTroubles, since, writingTrouble } from './item-troubles.ts';
+import { itemTroubles, since, writingTrouble } from './item-troubles.ts';
 import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
 
 /** Calendars of a tenant that are reported one by one. */
@@ -54,7 +54,7 @@ function remedyOf({ kind, fault, faultUntil }: CalendarStatus): string {
 
 const whatKills = `The log of the worker shows what ended it ("uncaught", or the kernel: out of memory). Remove what was last added to this calendar. ${again}`;
 
-function readingTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
+function readingTrouble(calendar: CalendarStatus): Judgment | undefined {
   const { fault, lastReadAt, dirtySince, deaths, reading } = calendar;
   if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
@@ -92,7 +92,7 @@ const noPush: Record<ServerKind, string> = {
 const isPublished = (kind: ServerKind) => kind === 'ICalendar';
 
 /** Never worse than a warning, as polls find the changes, only later. */
-function pushTrouble(calendar: CalendarStatus): CalendarTrouble | undefined {
+function pushTrouble(calendar: CalendarStatus): Judgment | undefined {
   const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
   if (isPublished(kind)) return undefined;
   if (!pushWorks(calendar)) {

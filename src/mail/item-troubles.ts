@@ -1,9 +1,7 @@
 /** The doctor's findings about items without a booking, and bookings without their item. */
-import type { Finding } from '../finding.ts';
+import type { Judgment } from '../finding.ts';
 import type { UnreadableItem } from './item-lists.ts';
 import type { CalendarStatus } from './status.ts';
-
-export type CalendarTrouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
 
 /** The most unreadable items of a calendar that are named. */
 const mostNamed = 3;
@@ -11,7 +9,7 @@ const mostNamed = 3;
 /** An instant for people, to the minute. */
 export const since = (at: Date | null) => (at ? at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') : 'never');
 
-function conflictTrouble({ conflictCount }: CalendarStatus): CalendarTrouble | undefined {
+function conflictTrouble({ conflictCount }: CalendarStatus): Judgment | undefined {
   if (conflictCount === 0) return undefined;
   return {
     level: 'warning',
@@ -23,7 +21,7 @@ function conflictTrouble({ conflictCount }: CalendarStatus): CalendarTrouble | u
 function unreadableTrouble(
   { unreadableCount: count }: CalendarStatus,
   items: readonly UnreadableItem[],
-): CalendarTrouble | undefined {
+): Judgment | undefined {
   if (count === 0) return undefined;
   const named = items
     .slice(0, mostNamed)
@@ -37,7 +35,7 @@ function unreadableTrouble(
   };
 }
 
-function untoldTrouble({ untoldCount: count, untoldReason }: CalendarStatus): CalendarTrouble | undefined {
+function untoldTrouble({ untoldCount: count, untoldReason }: CalendarStatus): Judgment | undefined {
   if (count === 0) return undefined;
   return {
     level: 'warning',
@@ -51,7 +49,7 @@ export function writingTrouble({
   writingFault,
   unwrittenCount,
   unwrittenReason,
-}: CalendarStatus): CalendarTrouble | undefined {
+}: CalendarStatus): Judgment | undefined {
   if (writingFault !== null)
     return {
       level: 'warning',
@@ -71,7 +69,7 @@ export function writingTrouble({
 export const itemTroubles = (
   calendar: CalendarStatus,
   unreadable: readonly UnreadableItem[],
-): (CalendarTrouble | undefined)[] => [
+): (Judgment | undefined)[] => [
   conflictTrouble(calendar),
   untoldTrouble(calendar),
   unreadableTrouble(calendar, unreadable),

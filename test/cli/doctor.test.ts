@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { CommandFailed } from '../../src/cli/command.ts';
 import { type Patient, runDoctor } from '../../src/cli/doctor.ts';
@@ -203,18 +204,35 @@ test('a folder for temporary files that takes none is a fault', async () => {
 
 describe('roomgate doctor', () => {
   let server: Server;
+  let own: string;
   let readiness: { status: number; body: unknown };
+  /** Keeps /readyz to itself, with the answer of this status and text; passes what `behind` it answers to /healthz. */
+  let proxy: Server;
+  let refusal: [status: number, text: string];
+  let behind: [status: number, headers: Record<string, string>];
   let config: Config;
 
+  const started = async (listener: RequestListener) => {
+    const one = createServer(listener).listen(0, '127.0.0.1');
+    await once(one, 'listening');
+    return one;
+  };
+  const portOf = (one: Server) => (one.address() as AddressInfo).port;
+
   beforeAll(async () => {
-    server = createServer((_request, response) => {
+    server = await started((_request, response) => {
       response.writeHead(readiness.status).end(JSON.stringify(readiness.body));
-    }).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const IdpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    proxy = await started(({ url }, response) => {
+      if (url === '/readyz') response.writeHead(refusal[0]).end(refusal[1]);
+      else response.writeHead(...behind).end();
+    });
+    own = `http://127.0.0.1:${portOf(server)}`;
     config = {
       warnings: [],
-      IdpUrl,
+      Host: '127.0.0.1',
+      Port: portOf(server),
+      IdpUrl: `http://127.0.0.1:${portOf(proxy)}`,
       DatabaseUrl: 'postgres://somewhere',
       Pepper: 'x'.repeat(32),
       IdentityProvider: { Mode: 'Embedded' },
@@ -225,9 +243,18 @@ describe('roomgate doctor', () => {
     };
   });
 
+  beforeEach(() => {
+    [refusal, behind] = [
+      [404, ''],
+      [200, { 'Roomgate-Version': '1.2.3' }],
+    ];
+  });
+
   afterAll(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    for (const one of [server, proxy]) {
+      one.closeAllConnections();
+      await new Promise((resolve) => one.close(resolve));
+    }
   });
 
   async function examine(parts: Partial<Patient>) {
@@ -244,12 +271,8 @@ describe('roomgate doctor', () => {
       print(said: string, record: unknown) {
         text = said;
         findings = (record as Record<'Check' | 'Level' | 'Text' | 'Remedy', string>[]).map(
-          ({ Check, Level, Text, Remedy }) => ({
-            check: Check,
-            level: Level as Finding['level'],
-            text: Text,
-            ...(Remedy ? { remedy: Remedy } : {}),
-          }),
+          ({ Check, Level, Text, Remedy }) =>
+            ({ check: Check, level: Level, text: Text, ...(Remedy ? { remedy: Remedy } : {}) }) as Finding,
         );
       },
     };
@@ -264,7 +287,7 @@ describe('roomgate doctor', () => {
       'ok       Settings       read',
       'ok       Pepper         set',
       'ok       Database       answers',
-      `ok       Server         ready at ${config.IdpUrl}, and its worker runs`,
+      `ok       Server         ready at ${own}, and its worker runs`,
     ]);
   });
 
@@ -323,9 +346,10 @@ describe('roomgate doctor', () => {
       },
       open: () => Promise.reject(new Error('must not be called')),
     });
+    const remedy = expect.stringContaining('docs/settings.md');
     expect(findings).toEqual([
-      { check: 'Settings', level: 'fault', text: 'Port: is 0' },
-      { check: 'Settings', level: 'fault', text: 'Hots: there is no such setting' },
+      { check: 'Settings', level: 'fault', text: 'Port: is 0', remedy },
+      { check: 'Settings', level: 'fault', text: 'Hots: there is no such setting', remedy },
     ]);
   });
 
@@ -340,19 +364,56 @@ describe('roomgate doctor', () => {
     });
   });
 
-  test('a server that is not ready is a fault that names what is not; none at all is a warning', async () => {
-    readiness = {
-      status: 503,
-      body: { Status: 'Unhealthy', Checks: { Database: 'Healthy', Worker: 'Unhealthy' } },
-    };
-    const unready = await examine({});
-    expect(named(unready.findings, 'Server')).toMatchObject({
+  test('a server that is not ready is a fault that names what is not', async () => {
+    const sound = readiness;
+    readiness = { status: 503, body: { Status: 'Unhealthy', Checks: { Database: 'Healthy', Worker: 'Unhealthy' } } };
+    const { findings } = await examine({});
+    readiness = sound;
+    expect(named(findings, 'Server')).toMatchObject({
       level: 'fault',
-      text: `${config.IdpUrl}/readyz answers 503: Worker`,
+      text: `${own}/readyz answers 503: Worker`,
     });
-    const none = await examine({ config: () => ({ ...config, IdpUrl: 'http://127.0.0.1:9' }) });
-    expect(named(none.findings, 'Server')).toMatchObject({ level: 'warning' });
-    expect(none.error).toBeUndefined();
+  });
+
+  test.each([
+    ['Caddy', 404, ''],
+    ['nginx', 404, '<html><head><title>404 Not Found</title></head></html>'],
+    ['an ingress', 503, '<html><head><title>503 Service Temporarily Unavailable</title></head></html>'],
+    ['another program', 200, '{}'],
+  ])('a server behind %s that does not publish /readyz is not taken for none', async (_what, ...answer) => {
+    refusal = answer;
+    const { findings, error } = await examine({ config: () => ({ ...config, Port: 9 }) });
+    expect(named(findings, 'Server')).toEqual({
+      check: 'Server',
+      level: 'warning',
+      text: `answers at ${config.IdpUrl}, which does not publish /readyz: its state is unknown`,
+      remedy: 'Run the doctor beside a server, with the Host and Port of that server.',
+    });
+    expect(error).toBeUndefined();
+  });
+
+  test('without one at its own port, the public address is asked, if it publishes /readyz', async () => {
+    refusal = [200, JSON.stringify(readiness.body)];
+    const { findings } = await examine({ config: () => ({ ...config, Port: 9 }) });
+    expect(named(findings, 'Server')).toMatchObject({
+      level: 'ok',
+      text: `ready at ${config.IdpUrl}, and its worker runs`,
+    });
+  });
+
+  test.each([
+    ['nothing listens', { IdpUrl: 'http://127.0.0.1:9', Port: 9 }, 'http://127.0.0.1:9'],
+    ['a proxy has no server behind it', { Port: 9 }, undefined],
+  ])('no server is a warning, whose remedy changes no public address: %s', async (_what, settings, place) => {
+    behind = [502, {}];
+    const { findings, error } = await examine({ config: () => ({ ...config, ...settings }) });
+    expect(named(findings, 'Server')).toEqual({
+      check: 'Server',
+      level: 'warning',
+      text: `no roomgate server answers at ${place ?? `http://127.0.0.1:9 or ${config.IdpUrl}`}`,
+      remedy: expect.not.stringContaining('IdpUrl'),
+    });
+    expect(error).toBeUndefined();
   });
 
   test('an outside identity provider is asked for its issuer', async () => {
@@ -386,6 +447,7 @@ describe('roomgate doctor', () => {
     expect(named(findings, 'Database')).toMatchObject({
       level: 'fault',
       text: 'cannot be opened: initdb failed',
+      remedy: expect.stringMatching(/^Correct what it names/),
     });
   });
 });
