@@ -443,6 +443,7 @@ alone() {
   [ "${primary_is[follows]}" = f ] || refuse "$(without_password "$primary") is a standby"
   names=$(ask 20 "$primary" "select current_setting('synchronous_standby_names')")
   verdict=no others=0 confirmed=0 reason='the primary was told to go on alone'
+  [ -n "$name" ] || [ ! -r "$state" ] || IFS='|' read -r _ _ name _ <"$state"
   # First the note that the standby must not be promoted.
   write_state "${primary_is[system]}"
   ask 20 "$primary" "alter system set synchronous_standby_names = ''" 'select pg_reload_conf()' >/dev/null || fail 'it could not be set'
