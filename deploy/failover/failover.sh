@@ -13,17 +13,19 @@ failover.sh - a standby takes the place of a primary, and no acknowledged write 
   failover.sh alone   --primary URL --state FILE
 
 check     Tells whether the primary waits for the standby at each commit. Exit code 0: a failover now would lose nothing.
-          --state FILE   writes that down, for the day when the primary cannot be asked any more
+          --state FILE   notes the result; promote uses it if the primary no longer answers
           --every N      goes on, every N seconds
 promote   Fences the primary, promotes the standby, and waits until it takes writes. Changes nothing before the fence has
-          held. The primary may be up (a planned exchange) or lost; of a lost one the state file tells the last that was seen.
+          held. The primary may be up (a planned exchange) or lost; if it is lost,
+          the state file has what was last known of it.
           --fence COMMAND       stops the primary for good: "ssh db1 systemctl disable --now postgresql", or its power.
                                 Exit code 0 must mean that it is stopped.
           --primary-is-off      in place of --fence: you know that it is off, and stays off
           --peer URL            another standby; with ANY 1 (a, b) it is needed, as it may have more than this one
           --within SECONDS      how old the state may be (600)
           --accept-loss         goes on where acknowledged writes may be lost, and says how many seconds of them
-rejoin    Makes a stopped server the standby of the new primary. Run it at the old primary, as the account of its data.
+rejoin    Makes a stopped server the standby of the new primary. Run it at the old primary, under the account
+          that owns its data.
           pg_rewind fetches what differs; the server's own configuration files stay.
           --stream URL          what the standby streams by, if not by the URL of --primary
           --bin DIRECTORY       where pg_ctl and pg_rewind are, if not in the PATH
@@ -33,7 +35,7 @@ rejoin    Makes a stopped server the standby of the new primary. Run it at the o
           --copy-with COMMAND   the same by a command, which finds the empty directory in $PGDATA
           --synchronous NAMES   synchronous_standby_names of the primary afterwards; usually ANY 1 (NAME) if it has none
 alone     The standby is lost and every commit hangs: lets the primary go on without it. From then on the standby must not
-          be promoted, which it notes for promote; check tells when it may be again.
+          be promoted; alone notes that for promote. check says when promotion is safe again.
           --state FILE          the note that check has written: run it on the machine of the standby
           --standby-is-off      in place of --state: you know that the standby is off, so that nobody promotes it by its note
           --patience SECONDS    of any command: how long what should happen may take (60)
