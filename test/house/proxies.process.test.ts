@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient as createSseClient } from 'graphql-sse';
 import { createClient as createWsClient } from 'graphql-ws';
 import WebSocket from 'ws';
+import { runDoctor } from '../../src/cli/doctor.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { freePort } from '../_util/free-port.ts';
 import { travel } from '../_util/journey.ts';
@@ -208,6 +209,23 @@ describe.each<[string, ProxyName]>([
     const answer = await ask(url, { at: hidden });
     expect(answer.status).toBe(404);
     expect(String(answer.body)).not.toMatch(/process_cpu|Checks/);
+  });
+
+  test('leads the doctor, which may not see /readyz, to the finding that a server answers', async () => {
+    const serverOf = async (Port: number) => {
+      let findings: unknown;
+      const config = { ...service.context.config, IdpUrl: url, Port };
+      const open = async () => ({ context: service.context, close: async () => {} });
+      const print = (_text: string, record: unknown) => {
+        findings = record;
+      };
+      await runDoctor({ config: () => config, open, diagnose: async () => [] }, { json: true, print });
+      return (findings as { Check: string; Text: string }[]).find(({ Check }) => Check === 'Server')?.Text;
+    };
+    expect(await serverOf(service.context.config.Port)).toMatch(/^ready at http:\/\/127\.0\.0\.1:/);
+    expect(await serverOf(await freePort())).toBe(
+      `answers at ${url}, which does not publish /readyz: its state is unknown`,
+    );
   });
 
   test('leads tenants of the second cell there, in any case, and no others', async () => {
