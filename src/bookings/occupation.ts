@@ -6,7 +6,7 @@
 
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { isDisplay, mayBookAnytime, maySee, mayShow, type Policy } from '../access.ts';
+import { isDisplay, mayBookAnytime, mayShow, type Policy } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { heldByOthers, transactWithin } from '../db/lock-timeout.ts';
@@ -18,6 +18,7 @@ import { policyColumns } from '../tenants/service.ts';
 import { minute } from '../time/durations.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
+import { amongVisible } from './sight.ts';
 import { occupies } from './status.ts';
 
 /** The members of a resource that its bookings depend on. */
@@ -115,9 +116,7 @@ type Found = {
   resourceId: number;
   kind: BookingKind;
   subject: string | null;
-  isPrivate: boolean;
-  organizerId: number | null;
-  createdBy: number | null;
+  isVisible: boolean | null;
   from: Date;
   to: Date;
   wantedStart: Date;
@@ -139,9 +138,8 @@ export async function findConflicts(
   // The lateral join searches place by place; a plain join compares all bookings of the rooms with all places. `offset 0`
   // keeps the planner from serving the limit by an index on the order, which it would scan from the oldest booking on.
   const { rows } = await sql<Found>`
-    select way.id, way.resource_id as "resourceId", way.kind, way.subject, way.is_private as "isPrivate",
-      way.organizer_id as "organizerId", coalesce(way.created_by, lesson.created_by) as "createdBy",
-      lower(way.occupied) as from, upper(way.occupied) as to, wanted.start as "wantedStart"
+    select booking.id, booking.resource_id as "resourceId", booking.kind, booking.subject, ${amongVisible(viewer)} as "isVisible",
+      lower(booking.occupied) as from, upper(booking.occupied) as to, wanted.start as "wantedStart"
     from unnest(${wanted.map(({ resourceId }) => resourceId)}::int[], ${wanted.map(({ start }) => start)}::timestamptz[],
       ${places.map(({ from }) => from)}::timestamptz[], ${places.map(({ to }) => to)}::timestamptz[])
       with ordinality as wanted(resource_id, start, opens, closes, position)
@@ -154,20 +152,10 @@ export async function findConflicts(
         offset 0
       ) as overlapping
       order by lower(occupied) limit ${wanted.length > 1 ? mostPerWanted : mostConflicts}
-    ) as way
-    left join lateral (
-      select job.created_by
-      from lesson join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
-      where lesson.mandator_id = ${viewer.mandatorId} and lesson.booking_id = way.id and way.is_private
-      order by lesson.job, lesson.lektion_id limit 1
-    ) as lesson on true
-    order by wanted.position, lower(way.occupied)`.execute(db);
-  return rows.map(({ id, resourceId, kind, subject, isPrivate, organizerId, createdBy, ...row }) => {
-    const owners = {
-      organizer: organizerId === null ? null : { personId: organizerId },
-      createdBy: createdBy === null ? null : { personId: createdBy },
-    };
-    const isShown = !isDisplay(viewer) && maySee(viewer, { isPrivate, ...owners });
+    ) as booking
+    order by wanted.position, lower(booking.occupied)`.execute(db);
+  return rows.map(({ id, resourceId, kind, subject, isVisible, ...row }) => {
+    const isShown = isVisible && !isDisplay(viewer);
     return {
       bookingId: id,
       resourceId,

@@ -3,9 +3,9 @@
  * term belongs to a span of thirty days, so that a query reads only the terms of its window.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { maySeeAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Questions } from './questions.ts';
+import { amongVisible } from './sight.ts';
 
 type Window = { from: Date; to: Date };
 
@@ -91,19 +91,4 @@ export function selectAnswersAmong(viewer: Viewer, ids: readonly number[], quest
         else ${attendee ? sql`booking.organizer_id = ${attendee.personId}` : sql`${termsOfBooking} @@ ${at(sql`lower(booking.occupied)`)}`}
       end
       ${attendee?.personId === viewer.personId ? sql`` : sql`and ${amongVisible(viewer)}`}`;
-}
-
-/**
- * The condition that the viewer sees the content of a booking: a filter by content must not reveal what `maySee` hides. The
- * sender of a lesson sees it; of coupled lessons, the sender of the first.
- */
-export function amongVisible(viewer: Viewer): RawBuilder<unknown> {
-  if (maySeeAll(viewer)) return sql`true`;
-  const { personId } = viewer;
-  return sql`(not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId}
-    or booking.kind = 'Lesson' and ${personId} = (
-      select job.created_by from lesson
-      join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
-      where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id
-      order by lesson.job, lesson.lektion_id limit 1))`;
 }

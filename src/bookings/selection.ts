@@ -1,14 +1,15 @@
 /** The query for lists of bookings: which ones, and in which order. */
 import { type RawBuilder, sql } from 'kysely';
-import { groupsOfDecider, inReach } from '../access.ts';
+import { inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { boundsOf } from '../db/page-query.ts';
 import type { PageRequest } from '../db/paging.ts';
 import type { IdOfParent } from '../db/per-parent.ts';
 import type { BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
-import { amongVisible, selectAnswers } from './search.ts';
-import { hasStatus, isRequested, occupies } from './status.ts';
+import { selectAnswers } from './search.ts';
+import { amongVisible, isDecidable } from './sight.ts';
+import { hasStatus, occupies } from './status.ts';
 
 /**
  * The beginning of the occupied range in microseconds, and the id, as beginnings coincide. The microseconds are a text: from
@@ -32,15 +33,6 @@ const among = (column: RawBuilder<unknown>, values: readonly (IdOfParent | strin
   if (values === undefined) return sql``;
   return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
 };
-
-function amongDecidable(viewer: Viewer): RawBuilder<unknown> {
-  const groupIds = groupsOfDecider(viewer);
-  if (groupIds === null) return sql`and ${isRequested}`;
-  return sql`and ${isRequested} and exists (
-    select from resource as room
-    join policy on policy.mandator_id = room.mandator_id and policy.id = room.policy_id
-    where room.mandator_id = booking.mandator_id and room.id = booking.resource_id and policy.may_decide && ${groupIds}::integer[])`;
-}
 
 /**
  * The rows of a page, with the order of the list. Requests to decide, and filters by content, series, organizer or change, have an
@@ -74,7 +66,7 @@ export function selectRows(
     ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
     ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
     ${(isFound && !isOwn) || (seriesId ?? personId) !== undefined ? sql`and ${amongVisible(viewer)}` : nothing}
-    ${toDecide ? amongDecidable(viewer) : nothing}
+    ${toDecide ? sql`and ${isDecidable(viewer)}` : nothing}
     ${status === undefined ? nothing : sql`and ${hasStatus(status)}`}
     ${occupying === undefined ? nothing : sql`and ${occupying ? nothing : sql`not`} ${occupies}`}
     ${among(sql`booking.kind`, kind)}

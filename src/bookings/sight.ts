@@ -1,0 +1,31 @@
+/** Conditions on rows of the table booking that depend on who asks. */
+import { type RawBuilder, sql } from 'kysely';
+import { groupsOfDecider, maySeeAll } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import { isRequested } from './status.ts';
+
+/** The condition that a booking is a request about which the viewer may decide. */
+export function isDecidable(viewer: Viewer): RawBuilder<boolean> {
+  const groupIds = groupsOfDecider(viewer);
+  if (groupIds === null) return isRequested;
+  return sql`${isRequested} and exists (
+    select from resource as room
+    join policy on policy.mandator_id = room.mandator_id and policy.id = room.policy_id
+    where room.mandator_id = ${viewer.mandatorId} and room.id = booking.resource_id and policy.may_decide && ${groupIds}::integer[])`;
+}
+
+/**
+ * The condition of `maySee` for a viewer who is no display: a filter by content must not reveal what `maySee` hides. The
+ * sender of a lesson sees it; of coupled lessons, the sender of the first.
+ */
+export function amongVisible(viewer: Viewer): RawBuilder<boolean> {
+  if (maySeeAll(viewer)) return sql`true`;
+  const { personId } = viewer;
+  return sql`(not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId}
+    or booking.decided_by = ${personId} or ${isDecidable(viewer)}
+    or booking.kind = 'Lesson' and ${personId} = (
+      select job.created_by from lesson
+      join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
+      where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id
+      order by lesson.job, lesson.lektion_id limit 1))`;
+}
