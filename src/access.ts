@@ -233,7 +233,7 @@ export const groupsOfDecider = (viewer: Viewer): readonly number[] | null =>
   viewer.role === 'Admin' ? null : viewer.groupIds;
 
 /** Whether the caller may decide about requests. */
-export const mayDecide = (viewer: Viewer, policy: Policy | null): boolean =>
+export const mayDecide = (viewer: Viewer, policy: Pick<Policy, 'mayDecide'> | null): boolean =>
   viewer.role === 'Admin' || isOfSome(viewer, policy?.mayDecide ?? []);
 
 /** @throws Forbidden for a caller who may not decide about requests of the resource */

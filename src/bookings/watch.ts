@@ -1,7 +1,7 @@
 /** The `bookings` subscription (contract 8). */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkReader, mayShow } from '../access.ts';
+import { checkReader, mayDecide, mayShow } from '../access.ts';
 import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -9,7 +9,7 @@ import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
 import { minute } from '../time/durations.ts';
 import { checkPeriod } from '../time/period.ts';
-import { asSeenBy, type Booking, type BookingFilter, isActive } from './booking.ts';
+import { asSeenBy, type Booking, type BookingFilter, isActive, type StoredBooking } from './booking.ts';
 import { asks } from './questions.ts';
 import { selectAnswersAmong } from './search.ts';
 import { findStored } from './stored.ts';
@@ -110,7 +110,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
     const booking = asSeenBy(viewer, stored);
     if (kind?.includes(booking.kind) === false || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
     if (!isNew) return [booking];
-    return isAsked(filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
+    return isAsked(viewer, filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
   });
   // Sent whatever their kind and series are: the id of a booking that the client does not know reveals nothing.
   return { bookings, gone: found.flatMap(({ stored }) => (stored && !isHere(stored) ? [stored.id] : [])) };
@@ -130,13 +130,19 @@ async function findAnswers(
 }
 
 /** Whether a booking matches the members of a filter that `readNews` does not test. */
-function isAsked({ from, to, personId, status, occupying, changedAfter }: BookingFilter, booking: Booking): boolean {
+function isAsked(
+  viewer: Viewer,
+  { from, to, personId, toDecide, status, occupying, changedAfter }: BookingFilter,
+  booking: StoredBooking,
+): boolean {
+  const { deciders } = booking;
   const begin = booking.start.getTime() - booking.setupMinutes * minute;
   const end = booking.end.getTime() + booking.teardownMinutes * minute;
   return (
     (!from || end > from.getTime()) &&
     (!to || begin < to.getTime()) &&
     (personId === undefined || booking.organizer?.personId === personId) &&
+    (!toDecide || (deciders !== null && mayDecide(viewer, { mayDecide: deciders }))) &&
     status?.includes(booking.status) !== false &&
     (occupying === undefined || isActive(booking) === occupying) &&
     (!changedAfter || booking.changedAt > changedAfter)

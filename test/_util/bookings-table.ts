@@ -6,12 +6,13 @@ export async function insertBookings(
   db: Database,
   mandatorId: number,
   resourceId: number,
-  options: { count?: number; first?: number; kind?: 'Booking' | 'Block' } = {},
+  options: { count?: number; first?: number; kind?: 'Booking' | 'Block'; isRequested?: boolean } = {},
 ): Promise<number[]> {
-  const { count = 1, first = 0, kind = 'Booking' } = options;
+  const { count = 1, first = 0, kind = 'Booking', isRequested = false } = options;
   const { rows } = await sql<{ id: number }>`
-    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
-    select ${mandatorId}, ${resourceId}, ${kind}, 'Confirmed', 'Api', 'Sitzung',
+    insert into booking (mandator_id, resource_id, kind, status, approval, origin, subject, occupied)
+    select ${mandatorId}, ${resourceId}, ${kind}, ${isRequested ? 'Tentative' : 'Confirmed'},
+      ${isRequested ? 'Requested' : null}, 'Api', 'Sitzung',
       tstzrange(start, start + interval '1 hour')
     from (select timestamptz '2027-03-01T00:00Z' + make_interval(hours => ${first} + hour) as start
       from generate_series(0, ${count} - 1) as hour) as slot

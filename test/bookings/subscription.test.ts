@@ -188,6 +188,33 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     ]);
   });
 
+  test('to decide are new requests about which the viewer may decide, and all bookings that change', async () => {
+    const { db } = service.context;
+    const { mandatorId } = tenant;
+    const { rows } = await sql<{ id: number }>`
+      insert into person_group (mandator_id, name) values (${mandatorId}, 'Deciders') returning id`.execute(db);
+    const deciders = rows[0]!.id;
+    await sql`
+      with policy as (
+        insert into policy (mandator_id, name, may_decide) values (${mandatorId}, 'Hall', ${[deciders]}) returning id)
+      update resource set policy_id = policy.id from policy where resource.id = ${room()}`.execute(db);
+    service.admit('decider', tenant, { groupIds: [deciders] });
+    const [ofDecider, ofAdmin, ofUser] = ['decider', 'admin', 'user'].map((token) =>
+      watch(transport, { toDecide: true }, undefined, token),
+    ) as [Stream, Stream, Stream];
+    await greeted(ofDecider, ofAdmin, ofUser);
+    const [plain] = await insert();
+    const [request] = await insert({ first: 1, isRequested: true });
+    const [elsewhere] = await insert({ in: room(1), isRequested: true });
+    const told = ({ frames }: Stream) => frames.flatMap(({ bookings }) => bookings.map(({ id }) => Number(id)));
+    await until(() => told(ofDecider).includes(request!) && told(ofAdmin).includes(elsewhere!));
+    await update(plain, `subject = 'anders'`);
+    await until(() => [ofDecider, ofAdmin, ofUser].every((stream) => told(stream).includes(plain!)));
+    expect(told(ofDecider)).toEqual([request, plain]);
+    expect(told(ofAdmin)).toEqual([request, elsewhere, plain]);
+    expect(told(ofUser)).toEqual([plain]);
+  });
+
   test('of a timetable are new ones that belong there, and all that change', async () => {
     const mine = watch(transport, {}, undefined, 'user', ofTimetable);
     const ofRoom = watch(transport, { resourceId: String(room(1)) }, undefined, 'user', ofTimetable);
