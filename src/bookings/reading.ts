@@ -1,6 +1,6 @@
 /** Bookings as the viewer may see them: one, and lists. */
 import { z } from 'zod';
-import { checkReader, maySeeAll, mayShow } from '../access.ts';
+import { checkReader, groupsOfDecider, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -155,7 +155,9 @@ export async function* listForFeed(
 export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filter }: OfFeed): Promise<string> {
   checkReader(viewer);
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
-  return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
+  // All of the viewer that `asSeenBy` depends on.
+  const rights = [maySeeAll(viewer) || viewer.personId, groupsOfDecider(viewer), viewer.hiddenRooms];
+  return `${JSON.stringify(rights)} ${stored}`;
 }
 
 function withWindow(filter: SoughtBookings): ListFilter {

@@ -106,6 +106,12 @@ const uidOf = async (id: number) => {
   return `booking-${id}@${uid}`;
 };
 
+/** The text and the ETag of a feed, for a client that knows it by an ETag. */
+async function readKnown(url: string, etag = ''): Promise<[text: string, etag: string]> {
+  const answer = await fetch(url, { headers: { 'If-None-Match': etag } });
+  return [await answer.text(), answer.headers.get('etag') ?? ''];
+}
+
 const texts = ['uid', 'summary', 'description', 'location', 'status', 'class', 'transp', 'sequence'] as const;
 
 /** The events by their UIDs as ical.js reads them, which throws where it is strict. */
@@ -357,6 +363,43 @@ describe('GET resources/{id}/calendar.ics', () => {
     await book(await makeRoom());
     await sql`update person set time_zone = 'UTC' where id = ${id}`.execute(service.context.db);
     expect(await read()).toEqual(before);
+  });
+
+  test('another ETag when its person loses a right to see what is in it', async () => {
+    const { db } = service.context;
+    const make = async (path: string, body: object) => (await admin.post(path, body)).body['Id'] as number;
+    const { id, caller } = await addUser('Decider');
+    const deciders = await make('/groups', { Name: 'Deciders', AddMembers: [id] });
+    const nobody = await make('/groups', { Name: 'Nobody' });
+    const [room, before] = [await makeRoom(), await makeRoom('Cellar')];
+    const hall = await make('/policies', { Name: 'Hall', NeedsApproval: true, MayDecide: [deciders] });
+    const hidden = await make('/policies', { Name: 'Hidden', MaySee: [nobody] });
+    await admin.patch(`/resources/${room}`, { PolicyId: hall });
+    const request = await book(room, { isPrivate: true, subject: 'Geheim', organizerId: otherId });
+    await sql`update booking set approval = 'Requested', status = 'Tentative' where id = ${request}`.execute(db);
+    const lesson = await book(room, { start: inDays(2) });
+    await sql`update booking set kind = 'Lesson' where id = ${lesson}`.execute(db);
+    const was = { RessourceName: 'Cellar', Beginn: inDays(2), Ende: inDays(2, 60) };
+    await sql`
+      with job as (
+        insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+        values (${service.tenant.mandatorId}, 'Moved', gen_random_uuid(), ${otherId}) returning mandator_id, id
+      )
+      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, ursprung, origin_resource_id)
+      select job.mandator_id, job.id, 'L', booking.id, resource_id, lower(occupied), upper(occupied), 'Geplant',
+        ${JSON.stringify(was)}::jsonb, ${before}
+      from job, booking where booking.id = ${lesson}`.execute(db);
+    const { Url } = await makeToken(room, caller);
+    const [first, etag] = await readKnown(Url);
+    expect(first).toMatch(/SUMMARY:Geheim.*Cellar/s);
+    await admin.patch(`/groups/${deciders}`, { RemoveMembers: [id] });
+    const [second, next] = await readKnown(Url, etag);
+    expect(second).toMatch(/SUMMARY:Belegt.*Cellar/s);
+    await admin.patch(`/resources/${before}`, { PolicyId: hidden });
+    const [third, last] = await readKnown(Url, next);
+    expect(third).toContain('SUMMARY:Belegt');
+    expect(third).not.toContain('Cellar');
+    expect(await readKnown(Url, last)).toEqual(['', last]);
   });
 
   test('of a long feed others have their turn while it is written, and a 304 writes nothing', async () => {
