@@ -140,6 +140,47 @@ describe('over SSE', () => {
     expect(streams.map(({ errors }) => errors)).toEqual([[], []]);
   });
 
+  test('holidays close and open the rooms of a board at once, whatever becomes of their calendar', async () => {
+    const { body: annex } = await admin.post('/locations', { Name: 'Annex', TimeZone: 'UTC' });
+    await admin.post('/resources', { LocationId: annex['Id'], Name: 'R3' });
+    const rules = `/opening-hours/locations/${annex['Id']}/rules`;
+    const always = [{ Weekdays: [1, 2, 3, 4, 5, 6, 7], Opens: '00:00', Closes: '24:00' }];
+    const set = await admin.send('PUT', rules, { body: { Items: always }, headers: { 'If-Match': '*' } });
+    expect(set.status).toBe(200);
+    const { frames } = follow(sse(admin.token), watchBoard, { id: String(annex['Id']) });
+    const shown = () => frames.findLast(({ schedule }) => schedule)?.['status'];
+    await until(() => shown() === 'FREE');
+
+    const day = (days: number) =>
+      new Date(Date.now() + days * 24 * hour).toISOString().slice(0, 10).replaceAll('-', '');
+    const on = (from: string, to: string) => {
+      const event = ['BEGIN:VEVENT', `DTSTART:${from}`, `DTEND:${to}`, 'SUMMARY:Fest', 'END:VEVENT'];
+      return ['BEGIN:VCALENDAR', ...event, 'END:VCALENDAR'].join('\r\n');
+    };
+    const today = on(day(-1), day(3));
+    // A time of day is no holiday.
+    const none = on(`${day(1)}T100000Z`, `${day(1)}T110000Z`);
+    const calendar = { Name: 'Feste', LocationId: annex['Id'], Ics: today };
+    const { body: made } = await admin.post('/holiday-calendars', calendar);
+    await until(() => shown() === 'CLOSED');
+    const path = `/holiday-calendars/${made['Id']}`;
+    const steps: [changes: object, status: string][] = [
+      [{ Closes: false }, 'FREE'],
+      [{ Closes: true }, 'CLOSED'],
+      [{ LocationId: service.tenant.locationId }, 'FREE'],
+      [{ LocationId: null }, 'CLOSED'],
+      [{ Ics: none }, 'FREE'],
+      [{ Ics: today }, 'CLOSED'],
+    ];
+    for (const [changes, status] of steps) {
+      expect((await admin.patch(path, changes)).status).toBe(200);
+      await until(() => shown() === status).catch(() => {});
+      expect([changes, shown()]).toEqual([changes, status]);
+    }
+    expect((await admin.send('DELETE', path, { headers: { 'If-Match': '*' } })).status).toBe(204);
+    await until(() => shown() === 'FREE');
+  });
+
   test('who has the present cursor gets a heartbeat with it', async () => {
     const { body } = await sign.get(`/displays/${room()}/snapshot`);
     const stream = follow(sse(), watchDisplay, { id: String(room()), after: body['Cursor'] });
