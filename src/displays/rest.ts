@@ -34,14 +34,14 @@ export const routes: Route[] = [
     path: `${path}/:resourceId/snapshot`,
     summary: 'Read what a sign shows',
     description:
-      'A room in its present state, with its plan for today and two more days, for electronic paper and other signs that poll; the GraphQL subscription `display` streams the same. A display reads its own rooms, within its level of privacy. The ETag is the `Cursor`: with `If-None-Match` the answer is 304 as long as the room looks the same, whatever `ServerTime` is.',
+      'A room in its present state, with its plan for today and two more days, for electronic paper and other signs that poll; the GraphQL subscription `display` streams the same. A display reads its own rooms, within its level of privacy. The ETag is the `Cursor`: with `If-None-Match` the answer is 304 as long as the room looks the same, whatever `ServerTime` is. `Retry-After` has the seconds until the next call, on a 304 as well.',
     params: z.object({ resourceId: id('resource', 'The Id of the room.') }),
     answers: {
       200: {
         description: 'The snapshot.',
         body: polledSnapshot,
         example: wire.examples.snapshot,
-        headers: ['ETag'],
+        headers: ['ETag', 'Retry-After'],
       },
     },
     handle: async (context, { viewer, params }) => {
@@ -50,7 +50,7 @@ export const routes: Route[] = [
       displays.hear(context, viewer, { dueInSeconds: nextPoll });
       return {
         status: 200,
-        headers: { ETag: `"${snapshot.cursor}"` },
+        headers: { ETag: `"${snapshot.cursor}"`, 'Retry-After': String(nextPoll) },
         body: { ...wire.toSnapshotRecord(snapshot), NextPollSeconds: nextPoll },
       };
     },

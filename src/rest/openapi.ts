@@ -119,6 +119,7 @@ function describeRoute(route: Route, reading: Route | undefined): ZodOpenApiOper
   const tagged = method === 'GET';
   const unchanged = {
     description: 'Nothing has changed since the answer with the `ETag` of `If-None-Match`.',
+    headers: answers[200]?.headers ?? [],
   };
   const shown = { ...answers, ...(tagged ? { 304: unchanged } : {}) };
   return {

@@ -100,6 +100,11 @@ describe('GET /displays/{resourceId}/snapshot', () => {
     expect(etag).toBe(`"${first.body['Cursor']}"`);
     const again = await sign.get(path(), { 'If-None-Match': etag });
     expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', etag]);
+    // The time goes on, so each answer says when to ask again.
+    expect(first.headers.get('retry-after')).toBe(String(first.body['NextPollSeconds']));
+    const wait = (Date.parse(String(first.body['NextChangeAt'])) - Date.now()) / 1_000;
+    expect(Number(again.headers.get('retry-after'))).toBeGreaterThanOrEqual(10);
+    expect(Number(again.headers.get('retry-after'))).toBeLessThanOrEqual(Math.min(300, Math.max(10, wait + 2)));
     await admin.post('/bookings', newBooking(2));
     const changed = await sign.get(path(), { 'If-None-Match': etag });
     expect([changed.status, changed.headers.get('etag') === etag]).toEqual([200, false]);

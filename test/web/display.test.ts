@@ -30,6 +30,7 @@ import { chooseLanguage, type Language, loadText } from '../../src/web/display/l
 import { changeParts, endOf, instantLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
 import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
+import { openPaperLink } from '../../src/web/display/paper.ts';
 import { mostKept, openReports } from '../../src/web/display/reports.ts';
 import type { Session } from '../../src/web/display/session.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
@@ -518,6 +519,11 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
     taken,
     settle,
     open: () => openLink(ports, feed),
+    openPaper: (ask: () => Promise<Response>) =>
+      openPaperLink(ports, feed, (etag) => {
+        calls.push({ query: 'snapshot', at: ticks, after: etag });
+        return ask();
+      }),
     refuseFrames: () => void (fits = false),
     /** Lets the time pass, timer by timer. */
     async pass(milliseconds: number) {
@@ -738,6 +744,25 @@ describe('the link', () => {
     const link = world.open();
     await world.pass(600);
     expect(world.calls.map(({ at }) => at)).toEqual([0, 500]);
+    link.close();
+  });
+
+  test('of e-paper asks when the latest answer says, also if that is a 304', async () => {
+    const answers = [
+      new Response(sentSnapshot, { headers: { etag: '"c1"', 'retry-after': '300' } }),
+      new Response(null, { status: 304, headers: { 'retry-after': '120' } }),
+      new Response(null, { status: 304, headers: { 'retry-after': '10' } }),
+    ];
+    const world = makeWorld(withStatus(500, ''));
+    const link = world.openPaper(async () => answers.shift() ?? new Response(null, { status: 304 }));
+    await world.pass(430_000);
+    expect(world.calls.map(({ at, after }) => [at, after])).toEqual([
+      [0, null],
+      [300_000, '"c1"'],
+      [420_000, '"c1"'],
+      [430_000, '"c1"'],
+    ]);
+    expect(world.states).toEqual(['polling', 'polling', 'polling', 'polling']);
     link.close();
   });
 

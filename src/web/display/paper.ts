@@ -30,14 +30,16 @@ export function openPaperLink(
       known = { ...known, serverTime, asOf: serverTime, trustUntil: serverTime + trusted };
       feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack() + 1_000, true);
     } else if (response.ok) {
-      const body = parseInstants(await response.text()) as SentSnapshot & { nextPollSeconds: number };
+      const body = parseInstants(await response.text()) as SentSnapshot;
       // In REST ids are numbers.
       known = { ...body, resource: { ...body.resource, id: String(body.resource.id) } };
       etag = response.headers.get('etag');
-      seconds = Math.max(10, body.nextPollSeconds || 0);
       feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack(), true);
     } else throw new Error(response.statusText);
-    if (response.ok || response.status === 304) feed.turn('polling');
+    if (response.ok || response.status === 304) {
+      seconds = Number(response.headers.get('retry-after')) || seconds;
+      feed.turn('polling');
+    }
     return seconds * 1_000;
   }
 
