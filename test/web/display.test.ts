@@ -8,7 +8,6 @@ import {
   isNight,
   localDay,
   makeClock,
-  pushSlackMs,
   withNames,
   type ZoneOffsets,
 } from '../../src/web/display/clock.ts';
@@ -161,12 +160,12 @@ describe('the clock', () => {
     const clock = makeClock(() => ticks);
     clock.hear(noon, 0);
     ticks = 30_000;
-    clock.hear(noon + 29_000, pushSlackMs);
+    clock.hear(noon + 29_000, 4_000);
     expect(clock.now()).toBe(noon + 30_000);
-    clock.hear(noon + 31_000, pushSlackMs);
+    clock.hear(noon + 31_000, 4_000);
     expect(clock.now()).toBe(noon + 31_000);
-    clock.hear(noon + 20_000, pushSlackMs);
-    expect(clock.now()).toBe(noon + 20_000 + pushSlackMs);
+    clock.hear(noon + 20_000, 4_000);
+    expect(clock.now()).toBe(noon + 24_000);
   });
 
   test('reads the offsets of the server, also where the clocks go back', () => {
@@ -482,6 +481,7 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
   const calls: { query: string; at: number; after: unknown }[] = [];
   const states: LinkState[] = [];
   const taken: string[] = [];
+  const clock = makeClock(() => ticks);
   const settle = async () => {
     for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -492,9 +492,10 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
     token: 'rgd_x',
     documents: documents.sign,
     variables: () => ({ id: '7', after: cursor }),
-    take(frame) {
+    take(frame, slack) {
       taken.push(frame.kind);
       if (frame.kind === 'snapshot') ({ cursor } = frame.snapshot);
+      clock.hear((frame.kind === 'snapshot' ? frame.snapshot : frame).serverTime, slack);
       return fits;
     },
     turn: (state) => void states.push(state),
@@ -517,6 +518,7 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
     calls,
     states,
     taken,
+    now: clock.now,
     settle,
     open: () => openLink(ports, feed),
     openPaper: (ask: () => Promise<Response>) =>
@@ -744,6 +746,33 @@ describe('the link', () => {
     const link = world.open();
     await world.pass(600);
     expect(world.calls.map(({ at }) => at)).toEqual([0, 500]);
+    link.close();
+  });
+
+  test('a frame that comes late does not set the clock back, and one that is ahead sets it forward', async () => {
+    let push: (frame: string) => void = () => {};
+    const world = makeWorld(async () => {
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          push = (frame) => controller.enqueue(new TextEncoder().encode(eventOf(frame)));
+          push(sentSnapshot);
+        },
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    });
+    const heartbeat = (seconds: number) => {
+      const serverTime = new Date(noon + seconds * 1_000).toISOString();
+      const { asOf, trustUntil, cursor } = JSON.parse(sentSnapshot);
+      push(JSON.stringify({ __typename: 'DisplayHeartbeat', cursor, serverTime, asOf, trustUntil }));
+    };
+    const link = world.open();
+    await world.pass(40_000);
+    heartbeat(10);
+    await world.settle();
+    expect([world.taken, world.now()]).toEqual([['snapshot', 'heartbeat'], noon + 40_000]);
+    heartbeat(45);
+    await world.settle();
+    expect([world.taken.length, world.now()]).toEqual([3, noon + 45_000]);
     link.close();
   });
 

@@ -8,14 +8,14 @@ import { named, zoneName } from '../zone-names.ts';
 export type Clock = {
   /** Undefined until the time of the server is known. */
   now(): number | undefined;
-  /** The server's clock showed `serverTime` at some instant of the last `slack` milliseconds. */
-  hear(serverTime: number, slack: number): void;
+  /**
+   * The server's clock showed `serverTime` at some instant of the last `slack` milliseconds. Without `slack` it may have been long
+   * ago, so that the clock is never set back.
+   */
+  hear(serverTime: number, slack?: number): void;
   /** Corrects for ticks that stood still for so many milliseconds. */
   skip(milliseconds: number): void;
 };
-
-/** The longest time that a frame of a stream takes to arrive. */
-export const pushSlackMs = 4_000;
 
 export function makeClock(ticks: () => number): Clock {
   let ahead: number | undefined;
@@ -23,7 +23,8 @@ export function makeClock(ticks: () => number): Clock {
     now: () => (ahead === undefined ? undefined : ticks() + ahead),
     hear(serverTime, slack) {
       const low = serverTime - ticks();
-      ahead = ahead === undefined ? low + slack / 2 : Math.min(Math.max(ahead, low), low + slack);
+      const high = slack === undefined ? Number.POSITIVE_INFINITY : low + slack;
+      ahead = ahead === undefined ? low + (slack ?? 0) / 2 : Math.min(Math.max(ahead, low), high);
     },
     skip(milliseconds) {
       if (ahead !== undefined) ahead += milliseconds;

@@ -2,7 +2,6 @@
  * The connection to the server: a stream that is reopened whenever it breaks, and polling where streams do not come through.
  * The caller interprets the frames.
  */
-import { pushSlackMs } from './clock.ts';
 import { makeEventParser } from './event-stream.ts';
 import {
   parseInstants,
@@ -34,11 +33,12 @@ export type LinkFeed = {
   documents: { stream: string; poll: string };
   variables(): Record<string, unknown>;
   /**
-   * @param slack milliseconds within which the frame's serverTime was read
+   * @param slack milliseconds within which the frame's serverTime was read; unknown for those that a stream sends later: a network
+   * or a proxy may have held them back
    * @param first whether it is the first frame of its connection
    * @returns false if the frame does not fit the known state, and all must be sent again
    */
-  take(frame: ReceivedFrame, slack: number, first: boolean): boolean;
+  take(frame: ReceivedFrame, slack: number | undefined, first: boolean): boolean;
   turn(state: LinkState): void;
 };
 
@@ -131,7 +131,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     });
     const take = (sent: SentFrame): Outcome | undefined => {
       const frame = readFrame(sent);
-      const fits = feed.take(frame, heard ? pushSlackMs : ports.ticks() - asked, !heard);
+      const fits = feed.take(frame, heard ? undefined : ports.ticks() - asked, !heard);
       heard = true;
       cancel();
       cancel = ports.after(silenceUntilDroppedMs, () => mine.abort());
