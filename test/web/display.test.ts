@@ -258,6 +258,12 @@ describe('what is said of a room', () => {
 
   test('ends where the schedule ends', () => {
     expect(lookAt(roomOf([], { end: noon, trustUntil: noon + minute }), noon).status).toBe('UNKNOWN');
+    const night = { end: noon, trustUntil: noon - 60 * minute, open: [] };
+    const pastEnd = (slots: ShownSlot[], more = {}) =>
+      [-1, 0, 3_000 * minute].map((after) => lookAt(roomOf(slots, { ...night, ...more }), noon + after).status);
+    expect(pastEnd([])).toEqual(['CLOSED', 'UNKNOWN', 'UNKNOWN']);
+    expect(pastEnd([slotOf(noon - minute, noon + 60 * minute)])).toEqual(['BUSY', 'BUSY', 'UNKNOWN']);
+    expect(pastEnd([], { isActive: false })).toEqual(Array(3).fill('OUT_OF_SERVICE'));
   });
 
   test('names the day of an instant that is not today', () => {

@@ -18,8 +18,9 @@ export function lookAt(snapshot: ShownRoom, now: number): Sight {
   const sight = { status, until, current, next };
   if (now < snapshot.trustUntil && now < snapshot.end)
     return { ...sight, age: now - snapshot.asOf > snapshot.staleAfterSeconds * 1_000 ? 'stale' : 'fresh' };
+  // Beyond its end, the plan knows of no opening hours.
+  if (status === 'OUT_OF_SERVICE' || (status === 'CLOSED' && now < snapshot.end)) return { ...sight, age: 'lost' };
   // The booking that was known is most likely still there.
-  if (status === 'OUT_OF_SERVICE' || status === 'CLOSED') return { ...sight, age: 'lost' };
   if (current && current.from <= now) return { ...sight, status: 'BUSY', age: 'lost' };
   return { status: 'UNKNOWN', until: null, current: undefined, next: next ?? current, age: 'lost' };
 }
