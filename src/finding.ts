@@ -15,7 +15,8 @@ export async function findingsOf(check: string, examine: () => Promise<Finding |
     return [await examine()].flat();
   } catch (error) {
     const text = `cannot be examined: ${(error as Error).message}`;
-    const remedy = 'Mend what the message names, and run "roomgate doctor" again; if it stays, look into the log of PostgreSQL.';
+    const remedy =
+      'Mend what the message names, and run "roomgate doctor" again; if it stays, look into the log of PostgreSQL.';
     return [{ check, level: 'fault', text, remedy }];
   }
 }

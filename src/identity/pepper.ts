@@ -30,11 +30,14 @@ type PepperContext = Pick<Context, 'db' | 'config'>;
 
 const hashOf = (pepper: string) => createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
 
+const readHash = async (db: Database): Promise<Buffer | undefined> =>
+  (await db.selectFrom('pepper').select('hash').executeTakeFirst())?.hash;
+
 async function judge({ db, config }: PepperContext): Promise<PepperVerdict> {
   const pepper = pepperOf(config);
-  const known = await db.selectFrom('pepper').select('hash').executeTakeFirst();
+  const known = await readHash(db);
   if (!known) return await judgeByKeys(db, pepper);
-  return known.hash.equals(hashOf(pepper)) ? 'right' : 'wrong';
+  return known.equals(hashOf(pepper)) ? 'right' : 'wrong';
 }
 
 /** Only reads: a health check must not claim a Pepper. */
@@ -42,16 +45,21 @@ export async function hasRightPepper(held: PepperContext): Promise<boolean> {
   return (await judge(held)) !== 'wrong';
 }
 
-/** As `hasRightPepper`, before secrets are made: the first process stores the check value. */
-export async function claimPepper({ db, config }: PepperContext): Promise<boolean> {
-  if (!(await hasRightPepper({ db, config }))) return false;
+/**
+ * As `hasRightPepper`, before secrets are made: the first process stores the check value. Where one is stored, it only reads, so that
+ * a process can start while the database takes no writes.
+ */
+export async function claimPepper(held: PepperContext): Promise<boolean> {
+  const { db, config } = held;
+  if (!(await hasRightPepper(held))) return false;
+  if (await readHash(db)) return true;
   await db
     .insertInto('pepper')
     .values({ hash: hashOf(pepperOf(config)) })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   // Another start may have been first.
-  return await hasRightPepper({ db, config });
+  return await hasRightPepper(held);
 }
 
 /**

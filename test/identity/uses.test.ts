@@ -33,7 +33,7 @@ async function startBeside(options: string) {
   lines = [];
   const log = openLog('warn', { write: (line) => void lines.push(line) });
   const server = await startServer(config, log, { rateWindow: longWindow });
-  // `ready` would wait until the database takes writes; what it serves does not wait for that.
+  await server.ready;
   return { url: server.context.config.BaseUrl, stop: server.stop };
 }
 
