@@ -1,5 +1,5 @@
 /** Fetches from URLs that users supply. Private addresses are refused, even if a public name resolves to them. */
-import dns from 'node:dns';
+import dns, { type LookupAddress } from 'node:dns';
 import type { Agent } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -38,18 +38,48 @@ export const isPublic = (address: string): boolean =>
     ? !inner.check(address)
     : isIP(address) === 6 && outer.check(address, 'ipv6') && !inner.check(address, 'ipv6');
 
+/** Whether a name means this machine, so that no nameserver is to be asked for it (RFC 6761, 6.3). */
+export const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host);
+
 /** The address may not be asked; the message is a clause: `… is not an address of the internet`. */
 export class NotPublic extends Error {}
 
+/** The milliseconds of the first attempt at a nameserver, and the attempts; each further one lasts twice as long. */
+const nameserverPatience = { timeout: 2_000, tries: 2 };
+
+/**
+ * Asks nameservers itself: `dns.lookup` has two names at a time in the whole process, and a nameserver that does not answer
+ * would delay all others. Ends with the signal.
+ */
+async function resolve(hostname: string, signal: AbortSignal | null | undefined): Promise<LookupAddress[]> {
+  const resolver = new dns.promises.Resolver(nameserverPatience);
+  const cancel = () => resolver.cancel();
+  signal?.addEventListener('abort', cancel);
+  try {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
+    const found = (family: 4 | 6, answer: PromiseSettledResult<string[]>) =>
+      answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
+    return [...found(4, four), ...found(6, six)];
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+}
+
 /** Checks the address that the connection itself will use: a name may resolve to another address when it is looked up again. */
-const lookupPublic: LookupFunction = (hostname, options, callback) =>
-  dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '');
-    if (!addresses.every(({ address }) => isPublic(address)))
-      return callback(new NotPublic(`${hostname} resolves to an address that is not public`), '');
-    const [first] = addresses;
-    return options.all ? callback(null, addresses) : callback(null, first!.address, first!.family);
-  });
+const lookupPublic =
+  (signal: AbortSignal | null | undefined): LookupFunction =>
+  (hostname, { all }, callback) => {
+    resolve(hostname, signal).then(
+      (addresses) => {
+        if (!addresses.every(({ address }) => isPublic(address)))
+          return callback(new NotPublic(`${hostname} resolves to an address that is not public`), '');
+        const [first] = addresses;
+        return all ? callback(null, addresses) : callback(null, first!.address, first!.family);
+      },
+      (error) => callback(error, ''),
+    );
+  };
 
 /** Keeps connections of `fetchPublic` open until its `destroy`. Each was checked when it was opened. */
 export const keepPublic = (): Agent => new https.Agent({ keepAlive: true });
@@ -65,7 +95,8 @@ export function checkPublic(address: URL, trusted: readonly string[]): void {
   if (trusted.includes(address.origin)) return;
   if (address.protocol !== 'https:') throw new NotPublic(`${address.origin} is not an https address`);
   const host = address.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && !isPublic(host)) throw new NotPublic(`${host} is not a public address`);
+  if (isLocalName(host) || (isIP(host) !== 0 && !isPublic(host)))
+    throw new NotPublic(`${host} is not a public address`);
 }
 
 /**
@@ -78,6 +109,6 @@ export async function fetchPublic(
 ): Promise<FetchedAnswer> {
   checkPublic(address, trusted);
   const isTrusted = trusted.includes(address.origin);
-  const checked = { lookup: lookupPublic, ...(kept && { agent: kept }) };
+  const checked = { lookup: lookupPublic(request.signal), ...(kept && { agent: kept }) };
   return await fetchBounded(address, isTrusted ? request : { ...request, ...checked }, most);
 }

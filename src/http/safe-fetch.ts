@@ -25,7 +25,7 @@ export type Outgoing = {
   /** Resolves the name of the host; that of the system when left out. */
   lookup?: LookupFunction;
   /**
-   * Keeps connections for further requests with the same `lookup`. Where the server has closed a kept one, the request is sent
+   * Keeps connections for further requests whose `lookup` allows the same addresses. Where the server has closed a kept one, the request is sent
    * again over a new one: it may arrive twice.
    */
   agent?: Agent;

@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Finding, Judgment } from '../finding.ts';
-import { isPublic } from '../http/public-fetch.ts';
+import { isLocalName, isPublic } from '../http/public-fetch.ts';
 import { AnswerTooLarge, fetchBounded } from '../http/safe-fetch.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
 import { type CallbackSettings, callbackUrl } from './callback-url.ts';
@@ -22,7 +22,7 @@ const clouds: Partial<Record<ServerKind, string>> = { Graph: 'Microsoft 365', Go
 function reachOf({ hostname }: URL): Reach {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIP(host) === 6 ? 'ipv6' : 'ipv4';
-  if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family)) return 'this machine';
+  if (isLocalName(host) || loopback.check(host, family)) return 'this machine';
   return isIP(host) && !isPublic(host) ? 'a private network' : 'anywhere';
 }
 

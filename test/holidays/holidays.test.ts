@@ -9,6 +9,7 @@ import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const ics = (...days: [from: string, to: string, name: string][]) =>
@@ -43,7 +44,9 @@ let answer: {
 };
 let asked: IncomingHttpHeaders[] = [];
 
+let nameserver: Nameserver;
 beforeAll(async () => {
+  nameserver = await startNameserver({ 'inner.example': ['10.1.2.3'] });
   server = createServer(({ headers, url }, response) => {
     asked.push(headers);
     if (answer.hold && (url === '/hang.ics' || answer.body === undefined)) return void answer.hold(response);
@@ -73,6 +76,7 @@ afterAll(async () => {
   await releaseAll();
   await service.stop();
   server.close();
+  await nameserver.close();
 });
 beforeEach(async () => {
   asked = [];
@@ -330,7 +334,8 @@ describe('a calendar with an address', () => {
     ['http://ferien.example/a.ics', 'http://ferien.example is not an https address'],
     ['https://127.0.0.1/a.ics', '127.0.0.1 is not a public address'],
     ['https://[::1]/a.ics', '::1 is not a public address'],
-    ['https://localhost/a.ics', 'localhost resolves to an address that is not public'],
+    ['https://localhost/a.ics', 'localhost is not a public address'],
+    ['https://inner.example/a.ics', 'inner.example resolves to an address that is not public'],
   ])('%s is not asked', async (Url, fault) => {
     const { Id } = await make({ Url });
     await readAll();

@@ -5,6 +5,7 @@ import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, ServerFault } from '../../src/mail-servers/connector.ts';
 import { openPublished } from '../../src/mail-servers/published.ts';
+import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
 import { type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { readAll } from '../mail/_util/in-steps.ts';
 
@@ -14,10 +15,12 @@ const secret = 'private-5f3a9c';
 
 let server: ScriptedServer;
 let elsewhere: ScriptedServer;
+let nameserver: Nameserver;
 beforeAll(async () => {
+  nameserver = await startNameserver({ 'inner.example': ['10.1.2.3'] });
   [server, elsewhere] = await Promise.all([startScriptedServer(), startScriptedServer()]);
 });
-afterAll(() => Promise.all([server.close(), elsewhere.close()]));
+afterAll(() => Promise.all([server.close(), elsewhere.close(), nameserver.close()]));
 
 function open(more: Partial<MailServerSettings> = {}) {
   const settings: MailServerSettings = {
@@ -244,9 +247,9 @@ describe('a file that is not a calendar is a fault, which discloses only the ori
     ],
     [
       'a name that leads inside',
-      { status: 302, headers: { location: 'https://localhost/' } },
+      { status: 302, headers: { location: 'https://inner.example/' } },
       'Unreachable',
-      /localhost resolves to .*redirects there; give the address/,
+      /inner.example resolves to .*redirects there; give the address/,
     ],
     ['another scheme', { status: 302, headers: { location: 'file:///etc/passwd' } }, 'Unreachable', /give the address/],
   ])('%s', async (_, reply, fault, words) => {

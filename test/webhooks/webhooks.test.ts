@@ -1,4 +1,5 @@
 /** Webhooks over REST, and how the events of the feed are delivered to them. */
+import dns from 'node:dns';
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type KyselyPlugin, sql } from 'kysely';
@@ -12,6 +13,7 @@ import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { makeCalendar } from '../mail/_util/rows.ts';
 import { answering, type Receiver, startReceiver, verified } from './_util/receiver.ts';
@@ -25,6 +27,7 @@ const everyKind = [
 ];
 
 let receiver: Receiver;
+let nameserver: Nameserver;
 let service: Service;
 let db: Database;
 let admin: MasterData;
@@ -34,8 +37,8 @@ let hour = 0;
 
 beforeAll(async () => {
   receiver = await startReceiver();
+  nameserver = await startNameserver({ 'inner.example': ['10.1.2.3'] });
   const [, port = ''] = /:(\d+)$/.exec(receiver.origin) ?? [];
-  // A second name of the same server is not trusted.
   service = await startService({ Role: 'Web', Webhooks__TrustedOrigins: `http://127.0.0.1:${port}` });
   ({ db } = service.context);
   ({ mandatorId } = service.tenant);
@@ -44,6 +47,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.stop();
+  await nameserver.close();
   await receiver.close();
 });
 beforeEach(async () => {
@@ -111,6 +115,7 @@ describe('the record', () => {
   test.each([
     ['http elsewhere', 'http://example.org/'],
     ['this machine', 'https://127.0.0.1/'],
+    ['a name of this machine', 'https://hooks.localhost./'],
     ['a private address', 'https://10.1.2.3/hook'],
     ['a private address of IPv6', 'https://[fd00::1]/'],
     ['the service of a cloud', 'https://169.254.169.254/'],
@@ -243,11 +248,11 @@ describe('a message', () => {
   });
 
   test('is not sent where a name leads to an address of the inside, also where that is found out only then', async () => {
-    const made = await make({ Url: `${receiver.origin.replace('http://127.0.0.1', 'https://localhost')}/hook` });
+    const made = await make({ Url: 'https://inner.example/hook' });
     expect((await act(made, 'test')).body).toMatchObject({
       Status: null,
       Answer: null,
-      Fault: 'localhost resolves to an address that is not public',
+      Fault: 'inner.example resolves to an address that is not public',
     });
     await book();
     await deliver(made);
@@ -700,6 +705,20 @@ describe('a receiver that fails', () => {
     receiver.answer(answering(204));
     await deliver(hanging);
     expect(receiver.asked).toHaveLength(8);
+  });
+
+  test('has a nameserver that does not answer, and delays no other name', async () => {
+    const silent = await make({ Url: 'https://silent.example/hook' });
+    await book(5);
+    const stop = new AbortController();
+    const waiting = deliver(silent, stop.signal);
+    const asked = () => nameserver.asked.filter((name) => name === 'silent.example').length;
+    // Five messages ask for both kinds of addresses.
+    await until(() => asked() >= 10);
+    expect(await dns.promises.lookup('localhost')).toMatchObject({ address: expect.any(String) });
+    stop.abort();
+    await waiting;
+    expect(await read(silent)).toMatchObject({ Failures: 0, Waiting: 5 });
   });
 });
 
