@@ -32,8 +32,8 @@ type Part = { lines: string[]; uid: string | null };
 const contentOf = (line: string) => line.slice(line.indexOf(':') + 1).trim();
 const wrap = (parts: readonly string[]) => ['BEGIN:VCALENDAR', ...parts, 'END:VCALENDAR'].join('\r\n');
 
-/** @throws Unreadable for text that is not iCalendar, or is incomplete */
-export async function splitFeed(text: string): Promise<IcalFeed> {
+/** @throws Unreadable for text that is not iCalendar, or is incomplete; the reason of the signal */
+export async function splitFeed(text: string, signal: AbortSignal): Promise<IcalFeed> {
   const events = new Map<string, string[]>();
   const zones: string[] = [];
   const open: string[] = [];
@@ -68,7 +68,10 @@ export async function splitFeed(text: string): Promise<IcalFeed> {
   const nextSlice = openSlices();
   for (const [line] of text.replace(/\r?\n[ \t]/g, '').matchAll(/[^\r\n]+/g)) {
     if ((lines += 1) > mostLines) throw new Unreadable(`it has more than ${mostLines} lines`);
-    if (lines % 500 === 0) await nextSlice();
+    if (lines % 500 === 0) {
+      await nextSlice();
+      signal.throwIfAborted();
+    }
     const [, verb, name = ''] = /^(BEGIN|END):\s*([\w-]{1,64})\s*$/i.exec(line) ?? [];
     if (verb?.toUpperCase() === 'BEGIN') begin(name.toUpperCase());
     else if (open.length === 0 && line.trim() !== '') throw new Unreadable('it is not iCalendar');

@@ -10,7 +10,7 @@ import {
   readDuration,
   Unreadable,
 } from '../time/ical-lines.ts';
-import { fitsClock, listDays, type Rule, readRule } from '../time/rule.ts';
+import { type DaySearch, fitsClock, listDays, type Rule, readRule } from '../time/rule.ts';
 import { utc, type Zone } from '../time/zone.ts';
 import { type IcalZones, readWall } from './ical-zones.ts';
 
@@ -177,6 +177,7 @@ export function listOccurrences(
   zones: IcalZones,
   from: Wall,
   to: Wall,
+  search?: DaySearch,
 ): IcalOccurrence[] {
   if (start.wall < firstYear) throw new Unreadable('its series begins before 1900');
   if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not supported');
@@ -195,7 +196,7 @@ export function listOccurrences(
     const until = readUntil(rule, start);
     const time = timeOfWall(start.wall);
     const last = dayOfWall(Math.min(to, until.wall, until.instant + dayLength));
-    for (const day of listDays(rule, dayOfWall(start.wall), dayOfWall(from), last)) {
+    for (const day of listDays(rule, dayOfWall(start.wall), dayOfWall(from), last, search)) {
       const moment = { ...start, wall: day * dayLength + time };
       if (moment.wall <= until.wall && instantOf(moment) <= until.instant) add(moment, null);
     }

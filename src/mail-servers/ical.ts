@@ -13,7 +13,7 @@ import {
   readText,
   Unreadable,
 } from '../time/ical-lines.ts';
-import { WrongRule } from '../time/rule.ts';
+import { type DaySearch, WrongRule } from '../time/rule.ts';
 import type { ReadingWindow, RemoteGroup, RemoteItem } from './connector.ts';
 import {
   type IcalMoment,
@@ -38,6 +38,8 @@ export type ObjectReader = {
   timeZone: string | null;
   /** The zones that times may name; those of the object itself if left out. */
   zones?: IcalZones;
+  /** Bounds the expansion of all series that are read with it; that of each series is bounded in any case. */
+  search?: DaySearch;
 };
 
 const mostItems = 5_000;
@@ -61,7 +63,7 @@ function readItems(id: string, text: string, reader: ObjectReader): RemoteItem[]
   const uids = new Set(events.map((event) => contentOf(event, 'UID') ?? ''));
   if (uids.size > 1) throw new Unreadable('it holds more than one appointment');
   const zones = reader.zones ?? readZones(calendar, reader.window, reader.timeZone);
-  const items = [...listParts(events, zones, reader.window)]
+  const items = [...listParts(events, zones, reader)]
     .filter(({ span, isDate }) => overlaps(span, isDate, reader.window))
     .map((part) => makeItem(id, part, reader.mailbox));
   if (items.length > mostItems) throw new Unreadable(`it has more than ${mostItems} occurrences`);
@@ -83,7 +85,7 @@ function isNewer(event: IcalComponent, than: IcalComponent): boolean {
   const stamp = (each: IcalComponent) => contentOf(each, 'DTSTAMP') ?? '';
   return sequence(event) === sequence(than) ? stamp(event) >= stamp(than) : sequence(event) > sequence(than);
 }
-function* listParts(events: IcalComponent[], zones: IcalZones, window: ReadingWindow): Iterable<Part> {
+function* listParts(events: IcalComponent[], zones: IcalZones, reader: ObjectReader): Iterable<Part> {
   let master: IcalComponent | undefined;
   for (const event of events)
     if (!propertyOf(event, 'RECURRENCE-ID') && (!master || isNewer(event, master))) master = event;
@@ -93,7 +95,7 @@ function* listParts(events: IcalComponent[], zones: IcalZones, window: ReadingWi
   const isExcluded = master && start ? readExcluded(master, start, zones) : () => false;
   const isOwn = (original: number) => !exceptions.has(original) && !isExcluded(original);
   const ranges = [...exceptions.values()].filter(({ isRange }) => isRange).sort((one, other) => one.at - other.at);
-  if (master && start) yield* listOwn({ event: master, start, length, ranges, isOwn }, zones, window);
+  if (master && start) yield* listOwn({ event: master, start, length, ranges, isOwn }, zones, reader);
   for (const [original, { event, ...moved }] of exceptions)
     if (!isExcluded(original)) yield partOf(event, original, moved.start, moved.length);
 }
@@ -146,7 +148,7 @@ type Series = {
 };
 
 /** Lists everything but exceptions: a single appointment, or the occurrences that may reach into the window. */
-function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iterable<Part> {
+function* listOwn(series: Series, zones: IcalZones, { window, search }: ObjectReader): Iterable<Part> {
   const { event, start, length, ranges, isOwn } = series;
   const isDate = start.zone === null;
   const isSeries = ['RRULE', 'RDATE', 'EXRULE'].some((name) => propertyOf(event, name));
@@ -162,7 +164,7 @@ function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iter
   const after = Math.max(0, ...ranges.map((each) => -movedBy(each)));
   const from = window.start.getTime() - before - 2 * dayLength;
   const to = window.end.getTime() + after + 2 * dayLength;
-  for (const each of listOccurrences(event, start, zones, from, to)) {
+  for (const each of listOccurrences(event, start, zones, from, to, search)) {
     if (!isOwn(each.original)) continue;
     const range = ranges.findLast(({ at }) => at < each.original);
     yield range

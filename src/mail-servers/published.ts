@@ -10,6 +10,7 @@ import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
 import type { FetchedAnswer } from '../http/safe-fetch.ts';
 import type { Log } from '../log.ts';
 import { readComponents, Unreadable } from '../time/ical-lines.ts';
+import type { DaySearch } from '../time/rule.ts';
 import { fillTemplate } from './caldav-discovery.ts';
 import { type CalendarPage, type Connector, type RemoteCalendar, type RemoteGroup, ServerFault } from './connector.ts';
 import { faultOf, networkFault, quote } from './faults.ts';
@@ -25,6 +26,8 @@ const mostRedirects = 5;
 /** The most items of a reading; `mail/steps.ts` has the same limit. */
 const mostItems = 20_000;
 const mostZones = 200;
+/** The most days that are searched for the occurrences of all series: seconds of computation. */
+const mostDays = 10_000_000;
 const longestTag = 1_000;
 const [usualMinutes, longestMinutes] = [15, 24 * 60];
 
@@ -70,10 +73,9 @@ export function openPublished(settings: MailServerSettings, log: Log): Connector
       const validators = { etag: tagOf(headers, 'etag'), modified: tagOf(headers, 'last-modified') };
       if (known?.content === content) return yield page({ ...known, ...validators }, null);
       const reader = { window, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
-      const feed = await readFeed(text, reader, address);
+      const feed = await readFeed(text, reader, address, signal);
       const minutes = Math.min(longestMinutes, Math.max(PollMinutes, feed.minutes ?? 0));
-      const groups = await readGroups(feed.objects, { ...reader, zones: feed.zones });
-      yield page({ of, ...validators, content, minutes }, groups);
+      yield page({ of, ...validators, content, minutes }, feed.groups);
     },
   };
 }
@@ -135,24 +137,41 @@ async function fetchFeed(
 }
 
 /** Splits a feed, and reads its zones once for all of its objects. */
-async function readFeed(text: string, { window, timeZone }: ObjectReader, { origin }: URL) {
+async function readFeed(text: string, reader: ObjectReader, { origin }: URL, signal: AbortSignal) {
   try {
-    const feed = await splitFeed(text);
-    return { ...feed, zones: readZones(readComponents(feed.zones), window, timeZone, mostZones) };
+    const { objects, minutes, ...feed } = await splitFeed(text, signal);
+    const zones = readZones(readComponents(feed.zones), reader.window, reader.timeZone, mostZones);
+    return { minutes, groups: await readGroups(objects, { ...reader, zones }, signal) };
   } catch (error) {
+    if (signal.aborted)
+      throw new ServerFault('TooLarge', `The calendar that ${origin} publishes takes too long to read.`);
     if (!(error instanceof Unreadable)) throw error;
     throw new ServerFault('Unreadable', `The calendar that ${origin} publishes cannot be read: ${error.message}.`);
   }
 }
 
-/** Reads the appointments and series of a feed that have occurrences in the window, and those that cannot be read. */
-async function readGroups(objects: ReadonlyMap<string, string>, reader: ObjectReader): Promise<RemoteGroup[]> {
+/**
+ * Reads the appointments and series of a feed that have occurrences in the window, and those that cannot be read.
+ * @throws ServerFault for too many items; the reason of the signal
+ */
+async function readGroups(
+  objects: ReadonlyMap<string, string>,
+  reader: ObjectReader,
+  signal: AbortSignal,
+): Promise<RemoteGroup[]> {
   const groups: RemoteGroup[] = [];
   const nextSlice = openSlices();
+  const search: DaySearch = { left: mostDays };
   let items = 0;
   for (const [uid, text] of objects) {
     await nextSlice();
-    const group = readCalendarObject(boundId(uid), text, reader);
+    signal.throwIfAborted();
+    const group = readCalendarObject(boundId(uid), text, { ...reader, search });
+    if (search.left < 0)
+      throw new ServerFault(
+        'TooLarge',
+        `The calendar has too many series that began long ago: more than ${mostDays} days were searched for them.`,
+      );
     items += group.items.length;
     if (items > mostItems)
       throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);

@@ -221,16 +221,21 @@ export function fitsClock(rule: Rule, start: Wall): boolean {
   return rule.clock.every((part, index) => part === null || part === own[index]);
 }
 
+/** The most days between the start of a rule with COUNT and the end of the wanted dates; 50 years. */
+const mostDays = 18_300;
+
+/** The days that may be searched for several rules together, and are left; below zero once they did not suffice. */
+export type DaySearch = { left: number };
+
 /**
  * The days of a rule from `from` to `to`, inclusive, in order. The start always belongs to the series, as the first of its
  * COUNT (3.8.5.3). The caller applies UNTIL, which may need a time of day.
- * @param most days between the start and `to`; 50 years
- * @throws WrongRule where there are more, for a rule with COUNT
+ * @throws WrongRule for a rule with COUNT that began too long ago; where `search` has too few days left
  */
-export function listDays(rule: Rule, startDay: number, from: number, to: number, most = 18_300): number[] {
+export function listDays(rule: Rule, startDay: number, from: number, to: number, search?: DaySearch): number[] {
   const start = civil(startDay);
   const defaults = defaultsOf(rule, start);
-  if (rule.count !== null && to - startDay > most)
+  if (rule.count !== null && to - startDay > mostDays)
     throw new WrongRule('it began too long ago to count its occurrences');
   const days: number[] = startDay >= from && startDay <= to ? [startDay] : [];
   let left = (rule.count ?? Number.POSITIVE_INFINITY) - 1;
@@ -239,6 +244,8 @@ export function listDays(rule: Rule, startDay: number, from: number, to: number,
     const period = periodOf(rule, start, nth);
     // Beyond the last year of Date `first` is NaN.
     if (!(period.first <= to)) break;
+    if (search && (search.left -= period.end - period.first) < 0)
+      throw new WrongRule('too many days were searched for the series before it');
     for (const day of daysOfPeriod(rule, defaults, period)) {
       if (day <= startDay || left === 0) continue;
       left -= 1;

@@ -1,6 +1,6 @@
 /** Calendars that are published as iCalendar: the requests, and which content is accepted. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, ServerFault } from '../../src/mail-servers/connector.ts';
@@ -22,7 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server.close(), elsewhere.close(), nameserver.close()]));
 
-function open(more: Partial<MailServerSettings> = {}) {
+function open(
+  more: Partial<MailServerSettings> = {},
+  { log = openLog('silent'), signal = AbortSignal.timeout(20_000) } = {},
+) {
   const settings: MailServerSettings = {
     Kind: 'ICalendar',
     Url: `${server.origin}/`,
@@ -32,15 +35,9 @@ function open(more: Partial<MailServerSettings> = {}) {
     FutureDays: 365,
     ...more,
   };
-  const connector = openPublished(settings, openLog('silent'));
+  const connector = openPublished(settings, log);
   return (cursor: string | null = null) =>
-    readAll(
-      connector,
-      { mailbox, address: null, timeZone: 'Europe/Berlin' },
-      cursor,
-      window,
-      AbortSignal.timeout(20_000),
-    );
+    readAll(connector, { mailbox, address: null, timeZone: 'Europe/Berlin' }, cursor, window, signal);
 }
 
 const event = (...lines: string[]) => ['BEGIN:VEVENT', ...lines, 'END:VEVENT'];
@@ -225,6 +222,18 @@ describe('a file that is not a calendar is a fault, which discloses only the ori
       /more than 10485760 bytes/,
     ],
     [
+      'many series whose occurrences must be counted from long ago',
+      {
+        body: feed(
+          ...Array.from({ length: 700 }, (_, index) =>
+            at(`s${index}`, '19800101T090000Z', 'RRULE:FREQ=DAILY;COUNT=16000'),
+          ),
+        ),
+      },
+      'TooLarge',
+      /more than 10000000 days/,
+    ],
+    [
       'more than 20,000 items',
       {
         body: feed(
@@ -258,6 +267,21 @@ describe('a file that is not a calendar is a fault, which discloses only the ori
     expect(answer).toBeInstanceOf(ServerFault);
     expect(answer).toMatchObject({ fault, message: expect.stringMatching(words) });
     expect((answer as ServerFault).message).not.toContain(secret);
+  });
+
+  test.each([
+    ['split', feed(...Array.from({ length: 1_000 }, (_, index) => `X-LINE-${index}:`))],
+    ['read', one],
+  ])('one that is still %s when the turn ends', async (_, body) => {
+    server.answer(() => ({ body }));
+    const end = new AbortController();
+    const log = openLog('silent');
+    // Nothing is logged between the answer and the reading of its content.
+    jest.spyOn(log, 'debug').mockImplementation(() => end.abort());
+    expect(await faultOf(open({}, { log, signal: end.signal })())).toMatchObject({
+      fault: 'TooLarge',
+      message: `The calendar that ${server.origin} publishes takes too long to read.`,
+    });
   });
 
   test('a publisher cannot redirect to an internal server, even one that the settings trust', async () => {
