@@ -92,13 +92,17 @@ export async function readStep(
 
 type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'unchanged' | 'isSlice' | 'restarts'>;
 
-/** Keeps a step that is not the last. The reading continues soon, or after the pause of its fault. @throws Overtaken */
-export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<void> {
+/**
+ * Keeps a step that is not the last. The reading continues soon; after a fault, the caller records that with its pause.
+ * @throws Overtaken
+ */
+export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<Continuation> {
   const { mandatorId, id, marks, dirtyBy, continuation } = calendar;
   const { window, pages, isAnew, fault } = step;
   const { cursor: place, address } = pages.at(-1) as CalendarPage;
-  // Plus one for the mark that follows, either below or by the caller when it records the fault.
-  const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
+  // Plus one for the mark below.
+  const own = fault === undefined ? 1 : 0;
+  const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + own };
   const kept = pages.map(
     ({ groups, removed, unchanged = [], isSlice }): Kept => ({
       groups,
@@ -128,6 +132,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
       where mandator_id = ${mandatorId} and id = ${id}`.execute(trx);
     await markCalendars(trx, [id], dirtyBy ?? 'Poll');
   });
+  return next;
 }
 
 /** Reads the stored pages of the earlier steps, in their order. */

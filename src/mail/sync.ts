@@ -209,11 +209,11 @@ async function readInPart(context: MailWork, calendar: Calendar, step: Step): Pr
   const { fault, pages } = step;
   if (pages.length === 0 || (fault !== undefined && !isPassing(fault)))
     return await recordFault(context, calendar, fault);
-  await keepStep(context.work, calendar, step);
+  const continuation = await keepStep(context.work, calendar, step);
   const { mandator, mailbox, id } = calendar;
   const items = itemsSoFar(calendar, step);
   context.log.info({ mandator, mailbox, calendarId: id, items }, 'calendar read in part');
-  const now = { ...calendar, readings: calendar.readings + 1, continuationItems: items };
+  const now = { ...calendar, readings: calendar.readings + 1, continuation, continuationItems: items };
   if (fault !== undefined) await recordFault(context, now, fault);
 }
 
@@ -253,7 +253,7 @@ function logReading(
 /** Records a fault, and when the calendar is read again; it stays dirty. */
 async function recordFault(
   { work, log }: MailWork,
-  { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy, continuationItems }: Calendar,
+  { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy, continuation, continuationItems }: Calendar,
   error: unknown,
 ): Promise<void> {
   const fault = error instanceof ServerFault ? error.fault : 'Unreadable';
@@ -270,6 +270,8 @@ async function recordFault(
   const { retryAt = null, status = null } = error instanceof ServerFault ? error : {};
   const askedMs = retryAt && Math.min(Math.max(retryAt.getTime() - Date.now(), shortestAskedMs), longestAskedMs);
   const restMs = askedMs ?? ownMs;
+  // Plus one for the mark below.
+  const raised = continuation && JSON.stringify({ ...continuation, marks: continuation.marks + 1 });
   const isOurs = !(error instanceof ServerFault);
   log[isOurs ? 'error' : 'warn'](
     {
@@ -285,7 +287,8 @@ async function recordFault(
   await work.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
       update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, fault_status = ${status},
-        fault_until = ${retryAt}, failures = failures + 1, not_before = now() + make_interval(secs => ${restMs / 1_000}), ${isLost ? noContinuation : sql`continuation = continuation`},
+        fault_until = ${retryAt}, failures = failures + 1, not_before = now() + make_interval(secs => ${restMs / 1_000}),
+        ${isLost ? noContinuation : sql`continuation = case when continuation is not null then ${raised} end`},
         cursor = case when ${fault === 'StateLost'} then null else cursor end
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(trx);
     if (!numAffectedRows) return;

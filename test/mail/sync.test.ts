@@ -877,7 +877,7 @@ describe('a large calendar is read in steps', () => {
     await pending();
     graph.log.length = 0;
     await run();
-    expect(await calendar()).toMatchObject({ fault: null, failures: 0, continuation: null });
+    expect(await calendar()).toMatchObject({ fault: null, failures: 0, continuation: null, dirty_by: null });
     expect(graph.log).toHaveLength(18);
     expect(await counts()).toEqual({ bookings: 2_300, pages: 0 });
     graph.empty(room.mailbox);
@@ -896,6 +896,22 @@ describe('a large calendar is read in steps', () => {
     expect(await counts()).toEqual({ bookings: 2_050, pages: 0 });
     const states = Object.fromEntries((await items()).map(({ id, state }) => [id, state]));
     expect([states['7'], states['8'], states['new']]).toEqual(['Gone', 'Booked', 'Booked']);
+    graph.empty(room.mailbox);
+  });
+
+  test('a notification after a worker that died between a step and its fault is not missed', async () => {
+    fill(0, 2_300);
+    graph.trouble(...Array.from({ length: 5 }, () => undefined), { status: 503 });
+    await sql`
+      create function die() returns trigger language plpgsql as $$ begin raise exception 'dead'; end $$;
+      create trigger die before update on mail_calendar for each row when (new.fault is not null)
+        execute function die()`.execute(work);
+    await expect(sync()).rejects.toThrow('dead');
+    await sql`drop function die() cascade`.execute(work);
+    expect(await calendar()).toMatchObject({ fault: null, continuation_items: 500, dirty_by: 'Push' });
+    await mark();
+    await run();
+    expect(await calendar()).toMatchObject({ continuation: null, dirty_by: 'Push' });
     graph.empty(room.mailbox);
   });
 
