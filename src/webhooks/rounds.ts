@@ -14,6 +14,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { backOff } from '../flow/retry.ts';
+import { openShares } from '../flow/shares.ts';
 import { openTurns, type Turn } from '../flow/turns.ts';
 import { keepPublic } from '../http/public-fetch.ts';
 import type { Log } from '../log.ts';
@@ -80,13 +81,14 @@ async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Pr
   return rows[0];
 }
 
-const openEventTurns = () => openTurns(placesForEvents);
+const openEventTurns = () => openShares(openTurns(placesForEvents));
 
 /** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
   const { work, signal, once } = context;
   // Each webhook has turns as if it were a tenant, since each receiver is slow or not by itself; the ids of webhooks are unique.
-  const refusal = await once(openEventTurns).take({ tenant: key.webhookId, name: 'events' }, async (turn) => {
+  const turnWork = { tenant: key.webhookId, name: 'events' };
+  const refusal = await once(openEventTurns).take(key.mandatorId, turnWork, async (turn) => {
     const until = performance.now() + jobMs;
     const kept = keepPublic();
     try {

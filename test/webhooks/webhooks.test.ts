@@ -1,7 +1,7 @@
 /** Webhooks over REST, and how the events of the feed are delivered to them. */
 import dns from 'node:dns';
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type KyselyPlugin, sql } from 'kysely';
 import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -705,6 +705,36 @@ describe('a receiver that fails', () => {
     receiver.answer(answering(204));
     await deliver(hanging);
     expect(receiver.asked).toHaveLength(8);
+  });
+
+  test('is one of many of its tenant that take long: three of them are sent to at a time, first those that have waited', async () => {
+    const hooks: Made[] = [];
+    for (let index = 0; index < 5; index++)
+      hooks.push(await make({ Name: `Board ${index}`, Url: `${receiver.origin}/${index}` }));
+    const begin = performance.now();
+    let passed = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => begin + passed);
+    /** Sends an event to all of them, which takes so long. @returns who got it */
+    const round = async (most: number, ms: number) => {
+      await book();
+      await passPauses();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      receiver.answer(() => ({ status: 204, body: (response) => void promise.then(() => response.end()) }));
+      const jobs = hooks.map((hook) => deliver(hook));
+      const sentTo = () => [...new Set(receiver.asked.map(({ path }) => path))].sort();
+      await until(() => sentTo().length >= most);
+      passed += ms;
+      resolve();
+      await Promise.all(jobs);
+      return sentTo();
+    };
+    try {
+      expect(await round(5, 2_000)).toEqual(['/0', '/1', '/2', '/3', '/4']);
+      expect(await round(3, 2_000)).toEqual(['/0', '/1', '/2']);
+      expect(await round(3, 0)).toEqual(['/0', '/3', '/4']);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   test('has a nameserver that does not answer, and delays no other name', async () => {
