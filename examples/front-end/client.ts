@@ -3,24 +3,45 @@
  * are generated from the schema. Queries and mutations go over HTTP, subscriptions over a WebSocket.
  */
 import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
+import { SetContextLink } from '@apollo/client/link/context';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { OperationTypeNode } from 'graphql';
 import { createClient } from 'graphql-ws';
 
-/** @param url of GraphQL, such as http://127.0.0.1:8080/demo/graphql */
-export function connect(url: string, token: string) {
+/** The codes of errors that a server means by closing a WebSocket. */
+const codes: Record<number, string> = { 4401: 'NOT_AUTHENTICATED', 4403: 'FORBIDDEN' };
+
+/** Makes an error with its code, as any other answer has it, of the close of a WebSocket that is refused. */
+function withCode(cause: unknown): unknown {
+  const { code = 0, reason = '' } = cause as { code?: number; reason?: string };
+  return codes[code] ? [{ message: reason, extensions: { code: codes[code] } }] : cause;
+}
+
+/**
+ * @param url of GraphQL, such as http://127.0.0.1:8080/demo/graphql
+ * @param token gives a valid token; asked before each call
+ */
+export function connect(url: string, token: () => Promise<string>) {
+  const authorize = async () => ({ authorization: `Bearer ${await token()}` });
   const socket = createClient({
     url: url.replace(/^http/, 'ws'),
-    connectionParams: { authorization: `Bearer ${token}` },
+    connectionParams: authorize,
     // Who subscribes goes on behind what it has received; a retry of the socket would begin anew.
     retryAttempts: 0,
   });
+  const calls = new GraphQLWsLink({
+    ...socket,
+    subscribe: (call, sink) => socket.subscribe(call, { ...sink, error: (cause) => sink.error(withCode(cause)) }),
+  });
   const link = ApolloLink.split(
     ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
-    new GraphQLWsLink(socket),
-    new HttpLink({ uri: url, headers: { authorization: `Bearer ${token}` } }),
+    calls,
+    new HttpLink({ uri: url }),
   );
-  const client = new ApolloClient({ link, cache: new InMemoryCache() });
+  const client = new ApolloClient({
+    link: new SetContextLink(async () => ({ headers: await authorize() })).concat(link),
+    cache: new InMemoryCache(),
+  });
   return {
     client,
     async close() {

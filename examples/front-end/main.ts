@@ -5,17 +5,11 @@
  */
 import { connect } from './client.ts';
 import { book, follow, listRooms, watchBookings } from './rooms.ts';
+import { tokenOf } from './token.ts';
 
 const [base = 'http://127.0.0.1:8080', mandator = 'demo', apikey = ''] = process.argv.slice(2);
 
-async function signIn(): Promise<string> {
-  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey };
-  const answer = await fetch(`${base}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-  if (!answer.ok) throw new Error(`No token: ${await answer.text()}`);
-  return ((await answer.json()) as { access_token: string }).access_token;
-}
-
-const { client, close } = connect(`${base}/${mandator}/graphql`, await signIn());
+const { client, close } = connect(`${base}/${mandator}/graphql`, tokenOf(base, apikey));
 const rooms = await listRooms(client);
 process.stdout.write(`${rooms.length} rooms: ${rooms.map(({ name }) => name).join(', ')}\n`);
 
@@ -33,7 +27,12 @@ if (room) {
   );
   const done = await book(client, shown, room, { subject: 'Example', start: at(5), end: at(35) });
   if ('problem' in done) process.stdout.write(`Not booked: ${done.problem.message}\n`);
-  await follow(client, shown, stop.signal);
+  try {
+    await follow(client, shown, stop.signal);
+  } catch (error) {
+    process.stderr.write(`No longer followed: ${(error as Error).message}\n`);
+    process.exitCode = 1;
+  }
   draw.end();
 }
 await close();

@@ -13,9 +13,12 @@ import {
   FollowDocument,
   RoomsDocument,
 } from './generated/graphql.ts';
+import { PinRefused } from './token.ts';
 
 /** A reading over a connection that has gone silent is given up. */
 const longestReadMs = 20_000;
+const shortestPauseSeconds = 0.5;
+const longestPauseSeconds = 30;
 
 /** All active rooms, a page of `first` at a time. */
 export async function listRooms(client: Client, first = 200) {
@@ -49,15 +52,19 @@ export function watchBookings(
   return { end: () => subscription.unsubscribe() };
 }
 
+/** One instant can be written in several ways: texts of instants cannot be compared. */
+const at = (instant: string) => Date.parse(instant);
+
 /** Puts a booking where it belongs in what is shown, or takes it out where it occupies its room no more. */
 function place(cache: ApolloCache, shown: BookingsQueryVariables, booking: BookingPartsFragment) {
   cache.updateQuery({ query: BookingsDocument, variables: shown }, (data) => {
     if (!data?.bookings) return data;
     const others = data.bookings.nodes.filter(({ id }) => id !== booking.id);
     const occupies = booking.status === 'Confirmed' || booking.status === 'Tentative';
-    const isShown =
-      occupies && booking.resource?.id === shown.resourceId && booking.start < shown.to && booking.end > shown.from;
-    const nodes = isShown ? [...others, booking].sort((one, other) => one.start.localeCompare(other.start)) : others;
+    const isHere = booking.resource?.id === shown.resourceId;
+    const isNow = at(booking.start) < at(shown.to) && at(booking.end) > at(shown.from);
+    const isShown = occupies && isHere && isNow;
+    const nodes = isShown ? [...others, booking].sort((one, other) => at(one.start) - at(other.start)) : others;
     return { ...data, bookings: { ...data.bookings, nodes } };
   });
 }
@@ -105,11 +112,28 @@ export async function book(
   return result.__typename === 'BookingCreated' ? { booking: result.booking } : { problem: result };
 }
 
+/** Why a subscription has ended; `hasCome`: whether it had begun. */
+type End = { hasCome: boolean; error?: unknown };
+
+const extensionsOf = (error: unknown) => (CombinedGraphQLErrors.is(error) ? error.errors[0]?.extensions : undefined);
+
+/** Whether another subscription would end in the same way. A token that has ended is replaced, but a fresh one can be refused, too. */
+function isFinal({ hasCome, error }: End): boolean {
+  const code = extensionsOf(error)?.['code'];
+  const isRefused = code === 'NOT_AUTHENTICATED' && !hasCome;
+  return error instanceof PinRefused || isRefused || code === 'FORBIDDEN' || code === 'NOT_FOUND';
+}
+
 /**
  * Follows the bookings of a room until the signal aborts. After a lost connection it goes on behind the last frame that came, or
- * begins anew where that is not possible, so that nothing is missed.
+ * begins anew where that is not possible, so that nothing is missed. It throws what cannot be cured by trying again.
  */
-export async function follow(client: Client, shown: BookingsQueryVariables, signal: AbortSignal): Promise<void> {
+export async function follow(
+  client: Client,
+  shown: BookingsQueryVariables,
+  signal: AbortSignal,
+  pause = (ms: number): Promise<unknown> => sleep(ms, undefined, { signal }),
+): Promise<void> {
   let after: string | undefined;
   let isStale = false;
   let isReading = false;
@@ -140,41 +164,45 @@ export async function follow(client: Client, shown: BookingsQueryVariables, sign
     }
   }
 
-  /** Follows as long as one subscription lasts. @returns the seconds to wait before the next one */
-  function followOnce(): Promise<number> {
-    const ended = Promise.withResolvers<number>();
-    let pauseSeconds = 0.5;
-    let hasCome = false;
+  /** Follows as long as one subscription lasts. */
+  function followOnce(): Promise<End> {
+    const ended = Promise.withResolvers<void>();
+    const stop = () => ended.resolve();
+    const end: End = { hasCome: false };
     const subscription = client
       .subscribe({ query: FollowDocument, variables: { resourceId: shown.resourceId, ...(after && { after }) } })
       .subscribe({
         next({ data, error }) {
-          if (CombinedGraphQLErrors.is(error))
-            pauseSeconds = Number(error.errors[0]?.extensions?.['retryAfterSeconds'] ?? pauseSeconds);
+          if (error) end.error = error;
           if (!data) return;
-          hasCome = true;
+          end.hasCome = true;
           // What was booked before the first frame is in no frame, and what is gone has an id alone.
           if (after === undefined || isReading || data.bookings.gone.length > 0) isStale = true;
           after = data.bookings.cursor;
           for (const booking of data.bookings.bookings) place(client.cache, shown, booking);
           if (isStale) void readAgain();
         },
-        complete: () => ended.resolve(pauseSeconds),
+        complete: stop,
       });
-    const stop = () => ended.resolve(0);
     signal.addEventListener('abort', stop);
-    return ended.promise.finally(() => {
+    return ended.promise.then(() => {
       signal.removeEventListener('abort', stop);
       subscription.unsubscribe();
-      // Perhaps there is nothing behind `after` any more: then it begins anew.
-      if (!hasCome) after = undefined;
+      return end;
     });
   }
 
   // The page's own first reading must not arrive after a later one. Should it fail, the first frame reads again.
   await client.query({ query: BookingsDocument, variables: shown }).catch(() => {});
+  let seconds = shortestPauseSeconds;
   while (!signal.aborted) {
-    const seconds = await followOnce();
-    await sleep(seconds * 1_000, undefined, { signal }).catch(() => {});
+    const end = await followOnce();
+    if (isFinal(end)) throw end.error;
+    if (end.hasCome) seconds = shortestPauseSeconds;
+    // Perhaps there is nothing behind `after` any more: then it begins anew.
+    else after = undefined;
+    const asked = Number(extensionsOf(end.error)?.['retryAfterSeconds'] ?? 0);
+    await pause(Math.max(seconds, asked) * 1_000).catch(() => {});
+    seconds = Math.min(2 * seconds, longestPauseSeconds);
   }
 }

@@ -1,8 +1,11 @@
 /** The example of a front end, against a real server: Apollo Client with its default cache, typed by the served schema. */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Client } from '../../examples/front-end/client.ts';
+import { createPin, revokePin } from '../../src/identity/service.ts';
 import { layCable } from '../_util/cable.ts';
+import { freePort } from '../_util/free-port.ts';
 import { until } from '../_util/graphql.ts';
+import { pepper } from '../_util/pepper.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 // One after the other: Jest cannot load graphql for the CommonJS packages below Apollo Client while it loads it for others.
@@ -10,6 +13,7 @@ await import('graphql');
 const { gql } = await import('@apollo/client');
 const { connect } = await import('../../examples/front-end/client.ts');
 const { book, follow, listRooms, showDay, watchBookings } = await import('../../examples/front-end/rooms.ts');
+const { PinRefused, tokenOf } = await import('../../examples/front-end/token.ts');
 
 let service: Service;
 let cable: Awaited<ReturnType<typeof layCable>>;
@@ -27,12 +31,19 @@ async function hide(name: string): Promise<void> {
   await context.db.updateTable('resource').set({ policy_id: id }).where('name', '=', name).execute();
 }
 
+const makePin = () =>
+  createPin(service.context.db, pepper, {
+    mandatorId: service.tenant.mandatorId,
+    personId: service.tenant.person('User').id,
+  });
+
 beforeAll(async () => {
   service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'Office']);
   await hide('Office');
   cable = await layCable(service.url);
-  mine = connect(`${cable.url}/school/graphql`, await service.signIn());
-  ({ client: theirs, close } = connect(`${service.url}/school/graphql`, await service.signIn(service.tenant, 'Admin')));
+  mine = connect(`${cable.url}/school/graphql`, tokenOf(service.url, (await makePin()).pin));
+  const token = await service.signIn(service.tenant, 'Admin');
+  ({ client: theirs, close } = connect(`${service.url}/school/graphql`, async () => token));
 });
 afterAll(async () => {
   await mine.close();
@@ -53,9 +64,9 @@ async function roomNamed(name: string) {
 type Shown = Parameters<typeof watchBookings>[1];
 
 /** What a page has drawn of a room, each time. */
-function drawn(shown: Shown) {
+function drawn(shown: Shown, client = mine.client) {
   const pages: string[][] = [];
-  const { end } = watchBookings(mine.client, shown, (bookings) => {
+  const { end } = watchBookings(client, shown, (bookings) => {
     pages.push(bookings.map(({ id, subject }) => `${id === 'booking_new' ? 'new ' : ''}${subject}`));
   });
   return { pages, end };
@@ -177,6 +188,117 @@ test('a stream that cannot go on behind its last frame begins anew', async () =>
     await until(() => pages.at(-1)?.includes('Cut') === true);
     expect(asked).toEqual([undefined, expect.any(String), undefined]);
   });
+  end();
+});
+
+/** Follows R6 in a browser of its own. */
+async function followBeside(token: () => Promise<string>) {
+  const { room, shown } = await roomNamed('R6');
+  const beside = connect(`${service.url}/school/graphql`, token);
+  const { pages, end } = drawn(shown, beside.client);
+  await until(() => pages.length > 0);
+  const stop = new AbortController();
+  const pauses: number[] = [];
+  const pause = async (ms: number) => void (pauses.push(ms) === 20 && stop.abort());
+  const following = follow(beside.client, shown, stop.signal, pause);
+  return {
+    following,
+    pauses,
+    /** Somebody books, which is drawn. */
+    async see(subject: string, hour: number) {
+      await book(theirs, shown, room, { subject, start: at(hour), end: at(hour + 1) });
+      await until(() => pages.at(-1)?.includes(subject) === true);
+    },
+    async close() {
+      stop.abort();
+      end();
+      await beside.close();
+    },
+  };
+}
+const revoke = ({ pinId }: { pinId: number }) => revokePin(service.context.db, service.tenant.mandatorId, pinId);
+
+test('a stream whose token ends goes on with another', async () => {
+  const [former, later] = [await makePin(), await makePin()];
+  let token = tokenOf(service.url, former.pin);
+  const { following, pauses, see, close } = await followBeside(() => token());
+  await see('By the former', 14);
+  token = tokenOf(service.url, later.pin);
+  await revoke(former);
+  await until(() => pauses.length > 0);
+  await see('By the later', 15);
+  expect(pauses).toEqual([500]);
+  await close();
+  await following;
+});
+
+test('a stream whose token ends, and that has no other, ends with the reason', async () => {
+  const pin = await makePin();
+  const { following, pauses, see, close } = await followBeside(tokenOf(service.url, pin.pin));
+  const ended = expect(following).rejects.toMatchObject({ errors: [{ extensions: { code: 'NOT_AUTHENTICATED' } }] });
+  await see('By the only one', 16);
+  await revoke(pin);
+  await ended;
+  expect(pauses).toEqual([500]);
+  await close();
+});
+
+test('what cannot be cured by trying again is not tried again', async () => {
+  const { shown } = await roomNamed('R6');
+  const pin = await makePin();
+  const stop = new AbortController();
+  const pause = async () => stop.abort();
+  const nowhere = connect(`${service.url}/nowhere/graphql`, tokenOf(service.url, pin.pin));
+  const forbidden = { errors: [{ extensions: { code: 'FORBIDDEN' } }] };
+  await expect(follow(nowhere.client, shown, stop.signal, pause)).rejects.toMatchObject(forbidden);
+  await nowhere.close();
+  await revoke(pin);
+  const revoked = connect(`${service.url}/school/graphql`, tokenOf(service.url, pin.pin));
+  await expect(follow(revoked.client, shown, stop.signal, pause)).rejects.toThrow(PinRefused);
+  await revoked.close();
+});
+
+test('the pauses between attempts that fail grow to half a minute', async () => {
+  const { client, close } = connect(`http://127.0.0.1:${await freePort()}/school/graphql`, async () => 'any');
+  const stop = new AbortController();
+  const pauses: number[] = [];
+  const pause = async (ms: number) => void (pauses.push(ms) === 8 && stop.abort());
+  await follow(client, { resourceId: '1', ...day }, stop.signal, pause);
+  expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+  await close();
+});
+
+test('a token is got once for all calls, and another in its last minute', async () => {
+  const { pin } = await makePin();
+  const calls = jest.spyOn(globalThis, 'fetch');
+  let now = 0;
+  const token = tokenOf(service.url, pin, () => now);
+  const [first, second] = await Promise.all([token(), token()]);
+  expect(second).toBe(first);
+  now = 59 * 60_000 - 1;
+  expect(await token()).toBe(first);
+  expect(calls).toHaveBeenCalledTimes(1);
+  now += 1;
+  await token();
+  expect(calls).toHaveBeenCalledTimes(2);
+  calls.mockRestore();
+});
+
+test('what begins exactly where the shown time ends is not drawn', async () => {
+  const { room, shown } = await roomNamed('R6');
+  const { pages, end } = drawn(shown);
+  await until(() => pages.length > 0);
+  await whileFollowing(shown, async () => {
+    for (const [subject, start, last] of [
+      ['Last', at(22), at(23)],
+      ['Tomorrow', shown.to, '2027-03-04T01:00:00Z'],
+      ['Very last', at(23), shown.to],
+    ] as const) {
+      await book(theirs, shown, room, { subject, start, end: last });
+      if (subject !== 'Tomorrow') await until(() => pages.at(-1)?.includes(subject) === true);
+    }
+  });
+  expect(pages.flat()).not.toContain('Tomorrow');
   end();
 });
 
