@@ -229,7 +229,7 @@ module.exports = {
     // and headings of timetable files are read by one file each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
-      '^src/web/(sign-in\\.js|(ink|turns|zone-names)\\.ts)$',
+      '^src/web/(sign-in\\.js|(ink|room-states|turns|zone-names)\\.ts)$',
       '^src/(displays/state|time/twofold|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {

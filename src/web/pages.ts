@@ -13,7 +13,14 @@ import { makePhoneCode, picturePolicy } from './phone.ts';
 const source = path.join(import.meta.dirname, '..');
 const folder = 'web/display';
 /** Files that the pages load from other folders. */
-const shared = ['displays/state.ts', 'time/twofold.ts', 'web/ink.ts', 'web/turns.ts', 'web/zone-names.ts'];
+const shared = [
+  'displays/state.ts',
+  'time/twofold.ts',
+  'web/ink.ts',
+  'web/room-states.ts',
+  'web/turns.ts',
+  'web/zone-names.ts',
+];
 
 const isId = /^[1-9]\d*$/;
 

@@ -1,17 +1,9 @@
 /** What the pages say in English. */
+import { englishStates } from '../room-states.ts';
 import type { Text } from './german.ts';
 
 export const english: Text = {
-  states: {
-    FREE: 'Free',
-    STARTING_SOON: 'Busy soon',
-    BUSY: 'Busy',
-    CHECK_IN_DUE: 'Reserved',
-    ENDING_SOON: 'Ending soon',
-    CLOSED: 'Closed',
-    OUT_OF_SERVICE: 'Out of service',
-    UNKNOWN: 'Unknown',
-  },
+  states: englishStates,
   weekdays: ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'],
   days: ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'],
   date: (day, month) =>

@@ -1,17 +1,9 @@
 /** What the pages say in German; English has the same. */
+import { germanStates } from '../room-states.ts';
 import type { Status } from './sight.ts';
 
 export const german = {
-  states: {
-    FREE: 'Frei',
-    STARTING_SOON: 'Bald belegt',
-    BUSY: 'Belegt',
-    CHECK_IN_DUE: 'Reserviert',
-    ENDING_SOON: 'Endet bald',
-    CLOSED: 'Geschlossen',
-    OUT_OF_SERVICE: 'Außer Betrieb',
-    UNKNOWN: 'Unbekannt',
-  } satisfies Record<Status, string>,
+  states: germanStates satisfies Record<Status, string>,
   weekdays: ['So.', 'Mo.', 'Di.', 'Mi.', 'Do.', 'Fr.', 'Sa.'],
   days: ['Sonntag', 'Montag', 'Dienstag', 'Mittwoch', 'Donnerstag', 'Freitag', 'Samstag'],
   date: (day: number, month: number) => `${String(day).padStart(2, '0')}.${String(month).padStart(2, '0')}.`,

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
+import { english } from '../../../src/web/display/english.ts';
 import { makeDisplay } from '../../_util/factories.ts';
 import { until } from '../../_util/graphql.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
@@ -225,7 +226,8 @@ describeInBrowser('What Admins watch in the console', () => {
         End: new Date(now + 3_600_000).toISOString(),
       });
       await card.getByText('Lesekreis').waitFor();
-      await card.getByText('Occupied').waitFor();
+      // As the sign itself says it.
+      await card.getByText(english.states.BUSY).waitFor();
       await card.getByRole('button').click();
       await page.getByRole('button', { name: 'Change' }).click();
       await page.getByLabel('Shows').selectOption({ label: 'only that it is taken' });

@@ -57,7 +57,7 @@ function room({ resource, status, until, timeZone, schedule, serverTime }: Previ
   return html`
     <div class="door ${status}" role="group" aria-label=${t().preview(resource.name)}>
       <b>${resource.name}</b>
-      <span class="status">${t().statuses[status] ?? status}${until && html` <small>${t().until(at(until))}</small>`}</span>
+      <span class="status">${t().statuses[status]}${until && html` <small>${t().until(at(until))}</small>`}</span>
       ${current && html`<span>${at(current.start)}–${at(current.end)} ${titleOf(current, privacy)}</span>`}
       ${next && html`<small>${t().next(at(next.start), titleOf(next, privacy))}</small>`}
     </div>

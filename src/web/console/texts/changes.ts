@@ -20,7 +20,8 @@ export const t = texts(
       room: 'Nennen Sie einen Raum: dann stehen hier alle seine Lektionen dieses Tages.',
     },
     none: 'An diesem Tag ist nichts geändert.',
-    noMatch: 'Nichts passt zu dieser Auswahl. Wählen Sie eine andere Klasse, Lehrperson oder einen anderen Standort.',
+    noMatch:
+      'Nichts passt zu dieser Auswahl. Wählen Sie eine andere Klasse, Lehrperson, einen anderen Raum oder Standort.',
     count: (n: number) => (n === 1 ? '1 Lektion' : `${n} Lektionen`),
     notice: 'Aushang drucken',
     week: 'Woche des Raums',

@@ -173,7 +173,7 @@ export const t = texts(
       calendarEdits: 'Lessons always stay as they are here.',
     },
     declineConflicts: 'The mail server declines items for a room that is taken here, which tells the organizer',
-    asSchool: 'as for the school',
+    asSchool: 'same as the school',
     pinsCount: 'PINs are accepted. Only the operator of the server changes that.',
     pinsDoNot: 'PINs are not accepted. Only the operator of the server changes that.',
     look: 'Signs and boards',

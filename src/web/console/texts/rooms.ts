@@ -61,7 +61,7 @@ export const t = texts(
     to: 'Bis',
     lastDay: 'Letzter Tag',
     isPrivate: 'Privat: andere sehen nur „Belegt“',
-    block: 'Sperre: hält den Raum frei',
+    block: 'Sperre: niemand kann den Raum buchen',
     repeat: 'Wiederholen',
     repeats: {
       none: 'nicht',

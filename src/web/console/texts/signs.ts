@@ -1,3 +1,4 @@
+import { englishStates, germanStates } from '../../room-states.ts';
 import { texts } from '../look.ts';
 
 type Names = Record<string, string>;
@@ -52,8 +53,7 @@ export const t = texts(
     edit: 'Ändern',
     editTitle: (name: string) => `${name} ändern`,
     revoke: 'Widerrufen',
-    revokeHint:
-      'Widerrufen beendet das Schild sofort: Es zeigt nichts mehr und einen neuen Code. Was es gebucht hat, bleibt.',
+    revokeHint: 'Widerrufen beendet das Schild: Es zeigt nichts mehr und einen neuen Code. Was es gebucht hat, bleibt.',
     willRevoke: (name: string) => `${name} wird widerrufen …`,
     revoked: (name: string) => `${name} ist widerrufen.`,
     paired: (name: string) => `${name} ist gekoppelt.`,
@@ -62,15 +62,7 @@ export const t = texts(
     preview: (room: string) => `Vorschau: ${room}`,
     noPreview: 'Noch keine Vorschau.',
     moreRooms: (n: number) => `und ${n} weitere`,
-    statuses: {
-      FREE: 'Frei',
-      STARTING_SOON: 'Gleich belegt',
-      BUSY: 'Belegt',
-      CHECK_IN_DUE: 'Bitte einchecken',
-      ENDING_SOON: 'Gleich frei',
-      CLOSED: 'Geschlossen',
-      OUT_OF_SERVICE: 'Außer Betrieb',
-    } as Names,
+    statuses: germanStates,
     until: (at: string) => `bis ${at}`,
     next: (at: string, what: string) => `danach ${at} ${what}`,
     kinds: { Booking: 'Buchung', Lesson: 'Lektion', MailItem: 'Termin', Block: 'Sperre' } as Names,
@@ -125,7 +117,7 @@ export const t = texts(
     edit: 'Change',
     editTitle: (name: string) => `Change ${name}`,
     revoke: 'Revoke',
-    revokeHint: 'Revoking ends the sign at once: it shows only a new code. Its bookings stay.',
+    revokeHint: 'Revoking ends the sign: it shows only a new code. Its bookings stay.',
     willRevoke: (name: string) => `Revoking ${name} …`,
     revoked: (name: string) => `${name} is revoked.`,
     paired: (name: string) => `${name} is paired.`,
@@ -134,18 +126,10 @@ export const t = texts(
     preview: (room: string) => `Preview: ${room}`,
     noPreview: 'No preview yet.',
     moreRooms: (n: number) => `and ${n} more`,
-    statuses: {
-      FREE: 'Free',
-      STARTING_SOON: 'Taken soon',
-      BUSY: 'Occupied',
-      CHECK_IN_DUE: 'Please check in',
-      ENDING_SOON: 'Free soon',
-      CLOSED: 'Closed',
-      OUT_OF_SERVICE: 'Out of service',
-    } as Names,
+    statuses: englishStates,
     until: (at: string) => `until ${at}`,
     next: (at: string, what: string) => `then ${at} ${what}`,
     kinds: { Booking: 'Booking', Lesson: 'Lesson', MailItem: 'Calendar item', Block: 'Block' } as Names,
-    taken: 'Occupied',
+    taken: 'Busy',
   },
 );
