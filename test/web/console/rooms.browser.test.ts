@@ -196,6 +196,26 @@ describeInBrowser('The screen of rooms', () => {
     await seen('after a cancellation');
   });
 
+  test('without a clipboard a trace is selected, to be copied by hand', async () => {
+    const { page } = mine;
+    const errors = [{ message: 'Broken', extensions: { code: 'INTERNAL_ERROR', traceId: 'trace-to-copy' } }];
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('createBooking') ? route.fulfill({ json: { errors } }) : route.fallback(),
+    );
+    // As on a page without https.
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })");
+    await button(/^Book …/).click();
+    await page.getByLabel('Title').fill('Broken');
+    await press('Enter');
+    await button('Copy trace').click();
+    expect(await page.evaluate('String(getSelection())')).toBe('Trace: trace-to-copy');
+    await seen('a trace');
+    await page.evaluate('delete navigator.clipboard');
+    await page.unroute('**/graphql');
+    await press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
   test('a booking is made by dragging, and appears in the other browser', async () => {
     const other = await openConsole(browser, service, { role: 'User', language: 'de', theme: 'dark' });
     await other.open(`?screen=rooms&day=${day}`);

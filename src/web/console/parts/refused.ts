@@ -1,10 +1,11 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
+import { useRef } from 'preact/hooks';
 import type { Fault, Refusal } from '../client.ts';
 import { language } from '../look.ts';
 import { problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
+import { copy } from './copy.ts';
 import { html } from './html.ts';
-import { announce } from './toast.ts';
 
 /** The console's text for the code, or else the server's message, which says more, but in English. */
 export function sayRefusal({
@@ -32,15 +33,15 @@ export const faultAt = (refusal: Refusal | undefined, field: string): string | u
 
 /** @param fields the fields that show their own faults */
 export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefined; fields?: readonly string[] }) {
+  const trace = useRef<HTMLElement>(null);
   if (!refusal) return null;
   const others = refusal.faults.filter(({ field }) => field === null || !fields.includes(field));
   const { traceId } = refusal;
-  const copy = () => void navigator.clipboard.writeText(traceId ?? '').then(() => announce(t().copied));
   return html`
     <div class="refused" role="alert">
       <p>${sayRefusal(refusal)}</p>
       ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${fault.field}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
-      ${traceId && html`<p class="trace"><code>${t().trace(traceId)}</code> <button type="button" class="quiet" onClick=${copy}>${t().copy}</button></p>`}
+      ${traceId && html`<p class="trace"><code ref=${trace}>${t().trace(traceId)}</code> <button type="button" class="quiet" onClick=${() => void copy(traceId, trace.current)}>${t().copy}</button></p>`}
     </div>
   `;
 }
