@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { isSessionLost, type Refusal } from './client.ts';
 import { type Language, language, languages, type Stay, stay, stays, type Theme, theme, themes } from './look.ts';
 import { Connection } from './parts/connection.ts';
+import { openDialogs } from './parts/dialog.ts';
 import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';
 import { ScreenLink } from './parts/link.ts';
@@ -103,7 +104,7 @@ export function Console({ refusal }: { refusal?: Refusal | undefined }) {
       : who === null
         ? h(SignInPage, {})
         : frame(current, content);
-  return html`${page}${h(Help, {})}${h(SignInAgain, {})}${h(Toasts, {})}`;
+  return html`${page}${h(Help, {})}${h(SignInAgain, {})}${h(Toasts, { isTop: openDialogs.value.length === 0 })}`;
 }
 
 // A session that was found at the start may end: only now are the ways to sign in needed.

@@ -266,10 +266,17 @@ describeInBrowser('The master data of the console', () => {
     await sound();
     await button('Revoke tablet').click();
     await row('tablet').waitFor({ state: 'detached' });
-    await page.keyboard.press('Escape');
+    // The dialog is open, and its messages can be reached.
+    await page.locator('.toast', { hasText: 'Revoking the PIN' }).getByRole('button', { name: 'Undo' }).click();
+    await row('tablet').waitFor();
+    await page
+      .locator('dialog')
+      .getByRole('status')
+      .getByText('Undone', { exact: false })
+      .waitFor({ state: 'attached' });
+    await sound();
+    await button('Revoke tablet').click();
     await page.locator('.toast', { hasText: 'Revoking the PIN' }).getByLabel('Do it now').click();
-    await button('Grace Hopper').click();
-    await button('PINs …').click();
     await row('tablet').getByText('revoked').waitFor();
     await page.keyboard.press('Escape');
 

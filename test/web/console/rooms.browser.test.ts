@@ -196,6 +196,33 @@ describeInBrowser('The screen of rooms', () => {
     await seen('after a cancellation');
   });
 
+  test('other messages do not run what can still be undone', async () => {
+    await booking(0, ['08:00', '09:00'], { Subject: 'Kept' });
+    await cell(/^Kept 09:00–10:00/).focus();
+    await press('Delete');
+    await cell(/^Kept .*about to be cancelled/).waitFor();
+    await cell(/^Conference 09:00–10:00/).focus();
+    for (const [key, hours] of [
+      ['Shift+ArrowRight', '09:15–10:15'],
+      ['Shift+ArrowLeft', '09:00–10:00'],
+    ] as const) {
+      await press(key);
+      await mine.page
+        .locator('.toast', { hasText: new RegExp(`^Moved: .*${hours}`) })
+        .first()
+        .waitFor();
+    }
+    await mine.page
+      .locator('.toast', { hasText: /^Cancelling Kept/ })
+      .getByRole('button', { name: 'Undo' })
+      .click();
+    await cell(/^Kept .*about to be cancelled/).waitFor({ state: 'detached' });
+    await cell(/^Kept 09:00–10:00/).focus();
+    await press('Delete');
+    await button('Do it now').click();
+    await cell(/^Kept/).waitFor({ state: 'detached' });
+  });
+
   test('without a clipboard a trace is selected, to be copied by hand', async () => {
     const { page } = mine;
     const errors = [{ message: 'Broken', extensions: { code: 'INTERNAL_ERROR', traceId: 'trace-to-copy' } }];
@@ -389,7 +416,10 @@ describeInBrowser('The screen of rooms', () => {
     await mine.context.clearCookies();
     // Whatever else the page asks may have told it before.
     await mine.page.evaluate("document.querySelector('dialog form').requestSubmit()");
-    await mine.page.getByText(/Your session has ended/).waitFor();
+    await mine.page
+      .getByRole('dialog', { name: 'Sign in', exact: true })
+      .getByText(/Your session has ended/)
+      .waitFor();
     await seen('a lost session');
     await mine.signIn();
     await mine.page

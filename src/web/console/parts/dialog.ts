@@ -1,7 +1,12 @@
 /** A native modal dialog: Esc closes it, and the focus returns to where it was. */
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../texts/shell.ts';
-import { type Child, html } from './html.ts';
+import { type Child, h, html } from './html.ts';
+import { Toasts } from './toast.ts';
+
+/** The ids of the titles of the open dialogs, the one above all others last. */
+export const openDialogs = signal<readonly string[]>([]);
 
 type DialogProperties = {
   title: string;
@@ -29,12 +34,15 @@ function swallowSecondClick(): void {
 
 export function Dialog({ title, onClose, isKept = false, wide = false, children }: DialogProperties) {
   const self = useRef<HTMLDialogElement>(null);
+  const id = useId();
   useLayoutEffect(() => {
     const dialog = self.current;
     const before = document.activeElement;
     dialog?.showModal();
+    openDialogs.value = [...openDialogs.value, id];
     return () => {
       dialog?.close();
+      openDialogs.value = openDialogs.value.filter((one) => one !== id);
       removeEventListener('beforeunload', askBefore);
       swallowSecondClick();
       // The element that had the focus may have been replaced.
@@ -47,12 +55,13 @@ export function Dialog({ title, onClose, isKept = false, wide = false, children 
   };
   const typed = () => !isKept && addEventListener('beforeunload', askBefore);
   return html`
-    <dialog ref=${self} class=${wide ? 'wide' : ''} aria-labelledby="dialog-title" onCancel=${cancel} onInput=${typed}>
+    <dialog ref=${self} class=${wide ? 'wide' : ''} aria-labelledby=${id} onCancel=${cancel} onInput=${typed}>
       <header>
-        <h2 id="dialog-title">${title}</h2>
+        <h2 id=${id}>${title}</h2>
         ${onClose && html`<button type="button" class="quiet icon" aria-label=${t().close} onClick=${onClose}>×</button>`}
       </header>
       <div class="body">${children}</div>
+      ${h(Toasts, { isTop: openDialogs.value.at(-1) === id })}
     </dialog>
   `;
 }

@@ -3,6 +3,7 @@
  * undone: pressing Undo in that time prevents it.
  */
 import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import { stay } from '../look.ts';
 import { t } from '../texts/shell.ts';
 import { html } from './html.ts';
@@ -19,12 +20,12 @@ type Toast = {
 };
 
 const shown = signal<readonly Toast[]>([]);
-const said = signal('');
+const said = signal({ text: '' });
 let count = 0;
 
 /** Announces a text to screen readers, even if it is the same as before. */
 export function announce(text: string): void {
-  said.value = said.value === text ? `${text}\u00a0` : text;
+  said.value = { text: said.value.text === text ? `${text}\u00a0` : text };
 }
 
 const take = (id: number): Toast | undefined => {
@@ -45,7 +46,9 @@ const most = 2;
 
 export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = {}): void {
   const id = (count += 1);
-  for (const { id: old } of shown.value.slice(0, -(most - 1))) close(old);
+  // To close a message that delays an act would run it, before the time that was promised.
+  const closable = shown.value.filter(({ gone }) => !gone);
+  for (const { id: old } of closable.slice(0, Math.max(0, shown.value.length + 1 - most))) close(old);
   shown.value = [...shown.value, { id, text, kind: 'done', ...more }];
   announce(text);
   // Somebody who points at a message, or has the focus in it, is reading it.
@@ -68,7 +71,7 @@ export function later(text: string, act: () => void, back: () => void): void {
   toast(text, { undo: once(back), gone: leave, closeText: t().now });
 }
 
-export const Toasts = () => html`
+const list = () => html`
   <section id="toasts" aria-label=${t().messages}>
     ${shown.value.map(
       ({ id, text, kind, undo: canUndo, closeText }) => html`
@@ -80,5 +83,17 @@ export const Toasts = () => html`
       `,
     )}
   </section>
-  <p role="status" class="unseen">${said.value}</p>
 `;
+
+/**
+ * The messages, in the page and in each dialog: a modal dialog makes all that is outside it unreachable.
+ * @param isTop whether nothing is open above; the messages are shown there
+ */
+export function Toasts({ isTop }: { isTop: boolean }) {
+  // What was said before is not said again.
+  const [before] = useState(said.peek());
+  return html`
+    ${isTop && list()}
+    <p role="status" class="unseen">${said.value !== before && said.value.text}</p>
+  `;
+}
