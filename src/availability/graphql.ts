@@ -58,7 +58,7 @@ export const addTypes: AddTypes = (builder) => {
       args: { input: t.arg({ type: wanted, description: 'The resources, the start and the duration.' }) },
       complexity: { field: 500, multiplier: 50 },
       description:
-        'The active resources that are open and not booked from now or another instant on, and that the caller can book then; the best fit first.',
+        'The active resources that are open and not booked from now or another instant on, and that the caller can book then, quotas aside; none for a time at which the caller cannot book at all. The best fit comes first.',
       resolve: (_root, { input }, { context, viewer }) =>
         listFree(context.db, viewer, wire.toFreeQuery(given(input ?? {}))),
     }),

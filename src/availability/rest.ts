@@ -34,7 +34,7 @@ export const routes = [
     path: '/v1.0/availability/free',
     summary: 'Find resources that are free now',
     description:
-      'The active resources that are open and not booked from now or another instant on, for at least the given minutes, and that the caller can book then; none at a time that no booking can have. The best fit comes first: the smallest capacity, and unknown capacities last. Repeat `Equipment` for several values.',
+      'The active resources that are open and not booked from now or another instant on, for at least the given minutes, and that the caller can book then, quotas aside; none for a time at which the caller cannot book at all. The best fit comes first: the smallest capacity, and unknown capacities last. Repeat `Equipment` for several values.',
     query: wire.freeQuery,
     answers: {
       200: pageAnswer(

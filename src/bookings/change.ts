@@ -182,17 +182,17 @@ async function checkPlaces(
   const [earliest] = timed.toSorted((one, other) => one.start.getTime() - other.start.getTime());
   if (earliest) checkTimes(viewer, earliest.kind, earliest, now);
   checkApart(moved.map(({ to }) => to));
+  const opened: OldAndNew['to'][] = [];
   for (const step of moved) {
     const { old, to } = step;
     const room = roomOf(rooms, to.resourceId);
     const starts = old.resourceId !== to.resourceId || !isSame(old.start, to.start);
     const news = { starts, times: starts || hasOtherTimes(step), takesMore: takesMore(old, to) };
     if (news.takesMore) checkMayBook(viewer, room);
+    if (news.times) opened.push(to);
     checkLimits(viewer, room, to.organizerId, [to], now, news);
   }
-  const opened = moved.filter((step) => hasOtherTimes(step) || step.old.resourceId !== step.to.resourceId);
-  const places = opened.map(({ to }) => to);
-  refuseClosed(await findClosed(trx, viewer, places, first.to.kind));
+  refuseClosed(await findClosed(trx, viewer, opened, first.to.kind));
 }
 
 /** Repeats the search: bookings that cannot move stay, and may then be in the way of other bookings of the change. */

@@ -39,7 +39,7 @@ export function checkTimes(...about: Parameters<typeof listTimeFaults>): void {
   if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
-/** What is new about places; about those of a new booking, all is. */
+/** Which parts of a place are new; for a new booking, all of them. */
 type News = {
   /** The starts, or the resource in which they are. */
   starts: boolean;

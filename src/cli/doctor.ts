@@ -105,12 +105,15 @@ function judgeReadiness(root: string, { status, body: { Status, Checks } }: Read
 
 /** Asks the server of this machine, and only then the public address, which may lead to another one. */
 async function examineServer(config: Config): Promise<Judgment> {
-  const roots = [...new Set([ownRoot(config), config.IdpUrl])];
+  const own = ownRoot(config);
+  const roots = [...new Set([own, config.IdpUrl])];
   // The port that the system has chosen for Port 0 is not known here.
   const askable = roots.filter((root) => new URL(root).port !== '0');
   for (const root of askable) {
     const readiness = await readReadiness(root);
-    if (readiness) return judgeReadiness(root, readiness);
+    if (!readiness) continue;
+    const judged = judgeReadiness(root, readiness);
+    return root === own ? judged : { ...judged, text: `${judged.text}; no server answers at ${own}` };
   }
   for (const root of askable)
     if (await isServed(root))

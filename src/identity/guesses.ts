@@ -17,6 +17,8 @@ import { isNewUse, recordUse } from './uses.ts';
 
 export type PinHolder = { mandator: string; personId: number; pinId: number };
 
+const countedMs = 15 * minute;
+
 /** The holder of a valid PIN; or the seconds to wait when the PIN was not checked. */
 type Exchanged = { holder?: PinHolder | undefined; throttledFor?: number | undefined };
 
@@ -29,8 +31,8 @@ type GuessSource = { clientId: string; network: string };
 export function openExchange(context: Context) {
   const { db, config, log } = context;
   const turns = new Map<string, Promise<unknown>>();
-  /** Failures that the database has not taken, by source: this process counts them until 15 minutes after the last. */
-  const unstored = new LRUCache<string, number>({ ...atMost(10_000), ttl: 15 * minute });
+  /** When the database has not taken a failure, by source: this process counts it for 15 minutes. */
+  const unstored = new LRUCache<string, readonly number[]>(atMost(10_000));
 
   async function inTurn<T>(source: string, work: () => Promise<T>): Promise<T> {
     const turn = turns.get(source)?.then(work, work) ?? work();
@@ -45,13 +47,17 @@ export function openExchange(context: Context) {
   async function exchange(pin: string, { clientId, network }: GuessSource): Promise<Exchanged> {
     const hash = hashPin(pepperOf(config), pin);
     const source = `${clientId} ${network}`;
-    const missed = unstored.get(source) ?? 0;
+    const now = performance.now();
+    const missed = (unstored.get(source) ?? []).filter((at) => at > now - countedMs);
     let wrong: { counts: boolean } | undefined;
     const exchanging = db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${source}, 0))`.execute(trx);
       const failures = await recentFailures(trx, { clientId, network });
-      if (failures.count + missed >= config.Limits.WrongPins)
-        return { throttledFor: Math.max(failures.waitSeconds, unstored.getRemainingTTL(source) / 1_000) };
+      if (failures.count + missed.length >= config.Limits.WrongPins) {
+        const [oldest] = missed;
+        const missedWait = oldest === undefined ? Number.POSITIVE_INFINITY : (oldest + countedMs - now) / 1_000;
+        return { throttledFor: Math.min(failures.waitSeconds ?? Number.POSITIVE_INFINITY, missedWait) };
+      }
       const holder = await findHolder(trx, hash);
       if (holder) return { found: holder };
       wrong = { counts: isGuessable(pin) || !(await isStored(trx, hash)) };
@@ -59,7 +65,7 @@ export function openExchange(context: Context) {
       return {};
     });
     const { found, throttledFor } = await exchanging.catch((error: unknown): Awaited<typeof exchanging> => {
-      if (wrong?.counts) unstored.set(source, missed + 1);
+      if (wrong?.counts) unstored.set(source, [...missed, now]);
       if (wrong && isUnwritable(error)) return {};
       throw error;
     });
@@ -86,20 +92,18 @@ export function openExchange(context: Context) {
   };
 }
 
-/** The failures of the last 15 minutes, and the seconds until the oldest no longer counts. */
+/** The failures of the last 15 minutes, and the seconds until the oldest no longer counts; null without any. */
 async function recentFailures(
   trx: Transaction,
   { clientId, network }: GuessSource,
-): Promise<{ count: number; waitSeconds: number }> {
+): Promise<{ count: number; waitSeconds: number | null }> {
   return await trx
     .selectFrom('pin_failure')
     .where('client_id', '=', clientId)
     .where('address', '=', sql<string>`${network}::inet`)
     .where('at', '>', sql<Date>`now() - interval '15 minutes'`)
     .select((select) => select.fn.countAll<number>().as('count'))
-    .select(
-      sql<number>`coalesce(extract(epoch from min(at) + interval '15 minutes' - now()), 0)::float8`.as('waitSeconds'),
-    )
+    .select(sql<number | null>`extract(epoch from min(at) + interval '15 minutes' - now())::float8`.as('waitSeconds'))
     .executeTakeFirstOrThrow();
 }
 

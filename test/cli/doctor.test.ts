@@ -397,7 +397,7 @@ describe('roomgate doctor', () => {
     const { findings } = await examine({ config: () => ({ ...config, Port: 9 }) });
     expect(named(findings, 'Server')).toMatchObject({
       level: 'ok',
-      text: `ready at ${config.IdpUrl}, and its worker runs`,
+      text: `ready at ${config.IdpUrl}, and its worker runs; no server answers at http://127.0.0.1:9`,
     });
   });
 

@@ -235,7 +235,7 @@ describeInBrowser('The screen of rooms', () => {
     await page.getByLabel('Title').fill('Broken');
     await press('Enter');
     await button('Copy trace').click();
-    expect(await page.evaluate('String(getSelection())')).toBe('Trace: trace-to-copy');
+    expect(await page.evaluate('String(getSelection())')).toBe('trace-to-copy');
     await seen('a trace');
     await page.evaluate('delete navigator.clipboard');
     await page.unroute('**/graphql');

@@ -2,7 +2,7 @@
 import { t } from '../texts/shell.ts';
 import { announce } from './toast.ts';
 
-/** @param shown the element that has the text; where there is no clipboard, as without https, it is selected to be copied by hand */
+/** @param shown the element that has the text; it is selected, so that it can be copied by hand without https, when there is no clipboard */
 export async function copy(text: string, shown: HTMLElement | null): Promise<void> {
   if (shown instanceof HTMLInputElement) shown.select();
   else if (shown) getSelection()?.selectAllChildren(shown);

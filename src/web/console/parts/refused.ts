@@ -41,7 +41,7 @@ export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefi
     <div class="refused" role="alert">
       <p>${sayRefusal(refusal)}</p>
       ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${fault.field}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
-      ${traceId && html`<p class="trace"><code ref=${trace}>${t().trace(traceId)}</code> <button type="button" class="quiet" onClick=${() => void copy(traceId, trace.current)}>${t().copy}</button></p>`}
+      ${traceId && html`<p class="trace">${t().trace} <code ref=${trace}>${traceId}</code> <button type="button" class="quiet" onClick=${() => void copy(traceId, trace.current)}>${t().copy}</button></p>`}
     </div>
   `;
 }

@@ -43,12 +43,19 @@ function undo(id: number): void {
 
 const undoSeconds = 8;
 const most = 2;
+/** Of messages that delay an act. */
+const mostDelaying = 5;
 
 export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = {}): void {
   const id = (count += 1);
-  // To close a message that delays an act would run it, before the time that was promised.
-  const closable = shown.value.filter(({ gone }) => !gone);
-  for (const { id: old } of closable.slice(0, Math.max(0, shown.value.length + 1 - most))) close(old);
+  // To close a message that delays an act runs it, so that it stays beside others; but acts do not pile up without end.
+  const delaying = shown.value.filter(({ gone }) => gone);
+  const others = shown.value.filter(({ gone }) => !gone);
+  const tooMany = [
+    ...others.slice(0, Math.max(0, shown.value.length + 1 - most)),
+    ...delaying.slice(0, Math.max(0, delaying.length + 1 - mostDelaying)),
+  ];
+  for (const { id: old } of tooMany) close(old);
   shown.value = [...shown.value, { id, text, kind: 'done', ...more }];
   announce(text);
   // Somebody who points at a message, or has the focus in it, is reading it.
