@@ -117,11 +117,18 @@ type End = { hasCome: boolean; error?: unknown };
 
 const extensionsOf = (error: unknown) => (CombinedGraphQLErrors.is(error) ? error.errors[0]?.extensions : undefined);
 
-/** Whether another subscription would end in the same way. A token that has ended is replaced, but a fresh one can be refused, too. */
-function isFinal({ hasCome, error }: End): boolean {
+/** The codes of what the caller must change. */
+const lasting: readonly unknown[] = ['FORBIDDEN', 'NOT_FOUND', 'GRAPHQL_VALIDATION_FAILED'];
+
+/**
+ * Whether another subscription would end in the same way. A token that has expired is replaced, but a fresh one can be refused, too;
+ * and what does not fit may be the place behind which to go on.
+ */
+function isFinal({ hasCome, error }: End, after: string | undefined): boolean {
   const code = extensionsOf(error)?.['code'];
   const isRefused = code === 'NOT_AUTHENTICATED' && !hasCome;
-  return error instanceof PinRefused || isRefused || code === 'FORBIDDEN' || code === 'NOT_FOUND';
+  const isWrong = code === 'BAD_USER_INPUT' && after === undefined;
+  return error instanceof PinRefused || isRefused || isWrong || lasting.includes(code);
 }
 
 /**
@@ -197,7 +204,7 @@ export async function follow(
   let seconds = shortestPauseSeconds;
   while (!signal.aborted) {
     const end = await followOnce();
-    if (isFinal(end)) throw end.error;
+    if (isFinal(end, after)) throw end.error;
     if (end.hasCome) seconds = shortestPauseSeconds;
     // Perhaps there is nothing behind `after` any more: then it begins anew.
     else after = undefined;

@@ -252,6 +252,9 @@ test('what cannot be cured by trying again is not tried again', async () => {
   const forbidden = { errors: [{ extensions: { code: 'FORBIDDEN' } }] };
   await expect(follow(nowhere.client, shown, stop.signal, pause)).rejects.toMatchObject(forbidden);
   await nowhere.close();
+  const wrong = { errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] };
+  const noId = follow(mine.client, { ...shown, resourceId: 'R6' }, stop.signal, pause);
+  await expect(noId).rejects.toMatchObject(wrong);
   await revoke(pin);
   const revoked = connect(`${service.url}/school/graphql`, tokenOf(service.url, pin.pin));
   await expect(follow(revoked.client, shown, stop.signal, pause)).rejects.toThrow(PinRefused);
