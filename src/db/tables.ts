@@ -334,6 +334,7 @@ export interface MailCalendar {
   missing_items: Generated<ArrayType<number>>;
   not_before: Timestamp | null;
   poll_minutes: number | null;
+  pushed_at: Timestamp | null;
   put_backs: Generated<number>;
   queued_for: Timestamp | null;
   read_at: Timestamp | null;

@@ -137,7 +137,8 @@ export async function replaceOlder(db: Database | Transaction, mandatorId: numbe
 }
 
 /**
- * Moves the subscription that was Active at a change to Suspect: a reading has found the change, and its notification is overdue.
+ * Moves the subscription that was Active at a change to Suspect, be it for one calendar or for all of the tenant: a reading has found
+ * the change, and its notification is overdue.
  * @param changedAt by the mail server's clock
  */
 export async function doubtSubscription(
@@ -150,7 +151,7 @@ export async function doubtSubscription(
     mandatorId,
     from: ['Active'],
     to: 'Suspect',
-    which: sql`calendar_id = ${calendarId} and state_since < ${changedAt}`,
+    which: sql`(calendar_id = ${calendarId} or calendar_id is null) and state_since < ${changedAt}`,
     text: 'A reading has found a change that should have been pushed.',
   });
 }

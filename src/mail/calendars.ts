@@ -223,7 +223,7 @@ async function begin(db: Database, calendar: WantedCalendar, old: Existing | und
       values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
       on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
         retired_at = null, cursor = null, ${noContinuation}, not_before = null, failures = 0, deaths = 0, ${noFault}, read_at = null,
-        read_whole_at = null, poll_minutes = null, missing_items = '{}', found_by_push = 0, found_by_poll = 0,
+        read_whole_at = null, poll_minutes = null, pushed_at = null, missing_items = '{}', found_by_push = 0, found_by_poll = 0,
         writing_not_before = null, writing_failures = 0, writing_fault = null, compared_at = null
       where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
       returning id`.execute(trx);

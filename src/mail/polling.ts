@@ -12,13 +12,17 @@ import { endRests } from './written-rows.ts';
 /** The seconds over which readings that are due together are spread; and readings of whole calendars. */
 const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
 
-/** The interval of polls: a minute without push, unless the source asks for more; longer, the longer push works. `calendar` is the row. */
+/**
+ * The interval of polls: a minute without push, unless the source asks for more; longer, the longer push works. A subscription for all
+ * calendars counts for those that it has reported since it became Active, as it may not report them all. `calendar` is the row.
+ */
 const mostUnread: RawBuilder<unknown> = sql`coalesce((
   select case when min(subscription.state_since) < now() - interval '24 hours' then interval '60 minutes'
     else interval '15 minutes' end
   from mail_subscription as subscription
   where subscription.mandator_id = calendar.mandator_id and subscription.state = 'Active'
-    and (subscription.calendar_id = calendar.id or subscription.calendar_id is null)
+    and (subscription.calendar_id = calendar.id
+      or (subscription.calendar_id is null and calendar.pushed_at >= subscription.state_since))
   having count(*) > 0), make_interval(mins => calendar.poll_minutes), interval '1 minute')`;
 
 /** When a calendar is read next, unless it is marked before. `calendar` is the row. */

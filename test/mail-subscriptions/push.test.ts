@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { mailFigures } from '../../src/mail/figures.ts';
-import { subscriptionStates } from '../../src/mail-subscriptions/states.ts';
+import { doubtSubscription, subscriptionStates } from '../../src/mail-subscriptions/states.ts';
+import { findTenantWideCallback } from '../../src/mail-subscriptions/tenant-wide.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from '../mail/_util/scripted-mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from '../mail/_util/subscription-desk.ts';
 
@@ -308,6 +310,74 @@ describe('CalDav', () => {
     await sql`update mail_calendar set retired_at = now()`.execute(desk.db);
     await desk.sweep();
     expect(await desk.states()).toEqual(['Disabled']);
+  });
+
+  describe('reads a calendar every minute', () => {
+    let calendarId: number;
+    let states = 0;
+    /** A change in the calendar of this account, as the hook reports it. */
+    async function report(account: string): Promise<void> {
+      const { db, mandatorId, service } = desk;
+      const callback = await findTenantWideCallback(db, service.context.config, { mandatorId, mandator: 'school' });
+      const { status } = await fetch(callback!, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ '@type': 'StateChange', changed: { [account]: { CalendarEvent: `s${++states}` } } }),
+      });
+      expect(status).toBe(202);
+      await read();
+    }
+    const read = () =>
+      sql`update mail_calendar set dirty_since = null, dirty_by = null, read_at = now();
+        delete from graphile_worker._private_jobs`.execute(desk.db);
+    const doubt = (minutesAgo: number) =>
+      desk.db
+        .transaction()
+        .execute((trx) =>
+          doubtSubscription(trx, desk.mandatorId, calendarId, new Date(Date.now() - minutesAgo * 60_000)),
+        );
+    /** The minutes between two polls. */
+    async function pause(): Promise<number> {
+      const { body } = await admin.get('/mail-subscriptions');
+      const [{ LastReadAt, NextReadAt }] = body['Items'] as [Record<string, string>];
+      return Math.round((Date.parse(NextReadAt!) - Date.parse(LastReadAt!)) / 60_000);
+    }
+
+    let admin: MasterData;
+    beforeAll(async () => {
+      admin = masterData(desk.service, await desk.service.signIn(desk.service.tenant, 'Admin'));
+    });
+    beforeEach(async () => {
+      desk.set(server.settings('CalDav'));
+      await desk.settle();
+      await read();
+      calendarId = (await sql<{ id: number }>`select id from mail_calendar`.execute(desk.db)).rows[0]!.id;
+    });
+
+    test('until a push reports that one: a push that works for others may not work for it', async () => {
+      expect(await pause()).toBe(1);
+      await report('rooms');
+      expect([await desk.states(), await pause()]).toEqual([['Active'], 1]);
+      await report('r001');
+      expect(await pause()).toBe(15);
+      await desk.pass(25 * 60);
+      expect(await pause()).toBe(60);
+    });
+
+    test('after a poll has found a change that was not pushed, for as long as no push reports that calendar', async () => {
+      await report('r001');
+      await desk.pass(30);
+      await doubt(31);
+      expect(await desk.states()).toEqual(['Active']);
+      await doubt(6);
+      expect(await desk.rows()).toMatchObject([{ state: 'Suspect', text: expect.stringMatching(/been pushed/) }]);
+      await pass(3 * day);
+      expect([await desk.states(), await pause()]).toEqual([['Suspect'], 1]);
+      await report('rooms');
+      expect([await desk.states(), await pause()]).toEqual([['Active'], 1]);
+      await report('r001');
+      expect(await pause()).toBe(15);
+    });
   });
 });
 

@@ -337,6 +337,7 @@ describe('changes that are found without a notification', () => {
     return rows.length === 1;
   };
   const read = (minutes: number) => `read_at = now() - interval '${minutes} minutes 5 seconds'`;
+  const pushed = (minutes: number) => `${read(minutes)}, pushed_at = now()`;
 
   beforeEach(async () => {
     await alignCalendars(db, settings());
@@ -346,11 +347,12 @@ describe('changes that are found without a notification', () => {
   test.each([
     ['no push', [], 0, false, read(0)],
     ['no push', [], 0, true, read(1)],
-    ['a new push', ['Active'], 1, false, read(1)],
-    ['a new push', ['Active'], 1, true, read(15)],
-    ['a push that has worked for a day', ['Active'], 25, false, read(15)],
-    ['a push that has worked for a day', ['Active'], 25, true, read(60)],
-    ['a push that is in doubt', ['Active', 'Suspect'], 25, true, read(1)],
+    ['a new push', ['Active'], 1, false, pushed(1)],
+    ['a new push', ['Active'], 1, true, pushed(15)],
+    ['a push that has worked for a day', ['Active'], 25, false, pushed(15)],
+    ['a push that has worked for a day', ['Active'], 25, true, pushed(60)],
+    ['a push that works for other calendars', ['Active'], 25, true, read(1)],
+    ['a push that is in doubt', ['Active', 'Suspect'], 25, true, pushed(1)],
   ] as const)('%s: %#', async (_what, states, hours, isDue, columns) => {
     await setCalendar(columns);
     const { mandatorId } = tenant;

@@ -113,7 +113,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
         db,
       );
       await sql`update mail_server set listed_at = listed_at - ${by}, tried_at = tried_at - ${by}`.execute(db);
-      await sql`update mail_calendar set read_at = read_at - ${by}`.execute(db);
+      await sql`update mail_calendar set read_at = read_at - ${by}, pushed_at = pushed_at - ${by}`.execute(db);
     },
     /** As the webhook does for an accepted notification. */
     async hear(id: number): Promise<void> {
