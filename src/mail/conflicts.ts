@@ -1,4 +1,4 @@
-/** Books items whose room was occupied, as soon as it is free or only items of lower precedence hold it. */
+/** Books items whose room was occupied, as soon as it is free or only items of lower precedence hold it that have not ended. */
 import { sql } from 'kysely';
 import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -30,7 +30,8 @@ export async function bookConflicts(db: Database): Promise<number> {
         left join mail_item as holder on holder.mandator_id = booking.mandator_id and holder.booking_id = booking.id
         where booking.mandator_id = item.mandator_id and booking.resource_id = calendar.resource_id
           and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
-          and (holder.id is null or ${precedenceOf(sql`holder`)} <= ${precedenceOf(sql`item`)}))`.execute(db);
+          and (holder.id is null or upper(holder.occupied) <= now()
+            or ${precedenceOf(sql`holder`)} <= ${precedenceOf(sql`item`)}))`.execute(db);
   let booked = 0;
   const errors: unknown[] = [];
   for (const calendar of rows)

@@ -46,7 +46,7 @@ let room: { mailbox: string; resourceId: number; calendarId: number; mandatorId:
 
 beforeAll(async () => {
   graph = await startScriptedGraph();
-  const rooms = Array.from({ length: 70 }, (_, index) => `R${index}`);
+  const rooms = Array.from({ length: 80 }, (_, index) => `R${index}`);
   service = await startService({ Role: 'Web', ...graph.settingsOf('school') }, rooms);
   const { context, databaseUrl, tenant } = service;
   work = openDatabase(databaseUrl, { max: 6, log: context.log, statementTimeout: 0 });
@@ -587,6 +587,23 @@ test('what has ended stays booked, though it is cancelled or deleted afterwards'
     [iso(past), 'Confirmed', 'Subject of a'],
     [iso(past + 2 * hour), 'Confirmed', 'Subject of b'],
   ]);
+});
+
+test('an item that has ended keeps its room from one that goes first, which is not tried again and again', async () => {
+  const past = Math.floor(Date.now() / hour) * hour - 5 * hour;
+  graph.put(room.mailbox, eventAt('a', past, { responseStatus: { response: 'notResponded' } }));
+  await sync();
+  graph.put(room.mailbox, eventAt('b', past - hour, { hours: 24 }));
+  await sync();
+  expect(await states()).toEqual({ a: 'Booked', b: 'Conflict' });
+  const { notifications } = service.context;
+  await heardOfAll(service.context);
+  const heard = await notifications.subscribe(`mail_calendar:${room.mandatorId}`);
+  expect(await bookConflicts(work)).toBe(0);
+  await sql`select pg_notify('roomgate', ${`mail_calendar:${room.mandatorId}:0`})`.execute(work);
+  expect([...(await heard.next())!.keys]).toEqual(['0']);
+  heard.close();
+  expect(await states()).toEqual({ a: 'Booked', b: 'Conflict' });
 });
 
 test('a conflict of a calendar that is retired is not booked', async () => {
