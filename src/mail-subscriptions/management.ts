@@ -70,7 +70,7 @@ async function disableUnwanted(db: Database, config: Config): Promise<void> {
       select from (${serversOf(config)}) as server
       join mail_calendar as calendar on calendar.mandator_id = server.mandator_id and calendar.kind = server.kind
       where server.mandator_id = moved.mandator_id and server.kind = moved.kind and calendar.retired_at is null
-        and (moved.calendar_id is null or (calendar.id = moved.calendar_id and calendar.mailbox = moved.mailbox
+        and (moved.calendar_id is null or (calendar.id = moved.calendar_id and lower(calendar.mailbox) = lower(moved.mailbox)
           and server.server_url = moved.server_url)))`,
     text: 'It is no longer in the settings.',
   });

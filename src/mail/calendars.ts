@@ -9,6 +9,7 @@ import { isLockTimeout } from '../flow/database-errors.ts';
 import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
 import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
 import { forgetAttempts } from './decline-rows.ts';
+import { readNow } from './polling.ts';
 import { forgetSteps, noContinuation, noFault } from './reading.ts';
 import { forgetWritten } from './written-rows.ts';
 
@@ -141,7 +142,8 @@ export async function listSettingsFaults(db: Database, config: Config): Promise<
 
 /**
  * Creates the calendars that the settings name, and retires the others: their future bookings are cancelled, unless the tenant
- * no longer has a mail server. A calendar with a new mailbox is read from scratch. A calendar whose resource can no longer be
+ * no longer has a mail server. A calendar with a new mailbox is read from scratch. Addresses that differ only in case are one mailbox.
+ * A calendar whose resource can no longer be
  * found by its name, for example because it was renamed, is left alone.
  * @param tell called with the faults of the settings
  */
@@ -167,12 +169,16 @@ export async function alignCalendars(
       await attempt(retire(db, calendar, plan.mandatorIds.has(calendar.mandatorId)));
   for (const calendar of plan.wanted) {
     const old = before.get(keyOf(calendar));
-    const isSame = old && old.kind === calendar.kind && old.mailbox === calendar.mailbox;
+    const isSame = old && old.kind === calendar.kind && isSameMailbox(old, calendar);
     if (!isSame || old.isRetired) await attempt(begin(db, calendar, old));
+    else if (old.mailbox !== calendar.mailbox) await attempt(respell(db, calendar, old));
   }
   // A failure of one calendar does not stop the others.
   if (errors.length > 0) throw errors[0];
 }
+
+const isSameMailbox = (one: WantedCalendar, other: WantedCalendar) =>
+  one.mailbox.toLowerCase() === other.mailbox.toLowerCase();
 
 /** Logs each fault once, and again when it comes back. */
 export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly SettingsFault[]) => void {
@@ -225,19 +231,33 @@ async function begin(db: Database, calendar: WantedCalendar, old: Existing | und
         retired_at = null, cursor = null, ${noContinuation}, not_before = null, failures = 0, deaths = 0, ${noFault}, read_at = null,
         read_whole_at = null, poll_minutes = null, pushed_at = null, missing_items = '{}', found_by_push = 0, found_by_poll = 0,
         writing_not_before = null, writing_failures = 0, writing_fault = null, compared_at = null
-      where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
+      where (calendar.kind, lower(calendar.mailbox)) <> (excluded.kind, lower(excluded.mailbox)) or calendar.retired_at is not null
       returning id`.execute(trx);
     const [made] = rows;
     if (!made) return;
     await forgetSteps(trx, mandatorId, [made.id]);
-    if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
+    const isOther = old !== undefined && !isSameMailbox(old, calendar);
+    if (isOther) {
+      await forgetItems(trx, old);
+      await releaseItems(trx, old);
+    }
     // The items that were written are in the former calendar, not in this one.
-    if (old && (old.mailbox !== mailbox || old.kind !== kind)) {
+    if (isOther || (old && old.kind !== kind)) {
       await forgetWritten(trx, mandatorId, made.id);
       await forgetAttempts(trx, mandatorId, made.id);
     }
     await attemptSoon(trx, mandatorId, [made.id]);
     await markCalendars(trx, [made.id], 'Request');
+  });
+}
+
+/** Writes a mailbox as the settings do now. The calendar is read at once, as some mail servers distinguish case. */
+async function respell(db: Database, { mailbox }: WantedCalendar, { mandatorId, id }: Existing): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`update mail_calendar set mailbox = ${mailbox} where mandator_id = ${mandatorId} and id = ${id}`.execute(
+      trx,
+    );
+    await readNow(trx, mandatorId, [id], { whole: false });
   });
 }
 
@@ -255,4 +275,12 @@ async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Prom
     returning gone.booking_id as "bookingId"`.execute(trx);
   const bookingIds = rows.flatMap(({ bookingId }) => bookingId ?? []);
   await cancelMailItems(trx, mandatorId, bookingIds);
+}
+
+/** Releases the bookings that have begun from the items of a former mailbox: see `isReleased`. */
+async function releaseItems(trx: Transaction, { mandatorId, id }: Existing): Promise<void> {
+  await sql`
+    update mail_item set content_hash = ''
+    where mandator_id = ${mandatorId} and calendar_id = ${id} and state = 'Booked'
+      and lower(occupied) <= now() and upper(occupied) > now()`.execute(trx);
 }

@@ -97,10 +97,13 @@ function planSteps(
 /** Whether a stored item has the booking that it should have. If that was cancelled here, it gets another: the mail server decides. */
 const isSettled = ({ state, isBooked, hasEnded }: StoredItem) => state !== 'Booked' || isBooked || hasEnded;
 
+/** Whether a stored item is of a former mailbox: its booking has begun, and stays if the present one lacks the item. */
+const isReleased = (stored: StoredItem | undefined) => stored?.hash.length === 0;
+
 async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly ItemStep[]): Promise<Reconciled> {
   const wishes = steps.map(({ stored, item }): MailWish => {
     const booking = item?.booking ?? null;
-    const isHistory = booking === null && stored?.hasEnded === true;
+    const isHistory = booking === null && (stored?.hasEnded === true || (item === null && isReleased(stored)));
     const bookingId = stored?.isBooked && !isHistory ? stored.bookingId : null;
     return { key: keyOf(item ?? (stored as StoredItem)), bookingId, booking };
   });

@@ -410,6 +410,13 @@ describe('what the settings do not ask for any more', () => {
     expect(server.promises.has(externalId!)).toBe(false);
   });
 
+  test('the mailbox in another case is the same one: it stays', async () => {
+    await desk.settle();
+    await sql`update mail_calendar set mailbox = 'R001@rooms.test'`.execute(desk.db);
+    await desk.sweep();
+    expect(await desk.states()).toEqual(['Active']);
+  });
+
   test('no mail server at all: it is Disabled, quietly, and nothing is asked of anybody', async () => {
     await desk.settle();
     const asked = server.asked.length;

@@ -13,7 +13,7 @@ import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
-import { makeSubscription } from './_util/rows.ts';
+import { makeSubscription, makeUnwritten } from './_util/rows.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: Database;
@@ -269,6 +269,32 @@ describe('a calendar that the settings no longer name', () => {
       found_by_push: 0,
       found_by_poll: 0,
     });
+  });
+
+  test('its mailbox in another case is the same one: nothing is cancelled or forgotten, and it is read at once', async () => {
+    await alignCalendars(db, settings());
+    const bookingId = await bookItem('later', 5);
+    await sql`update mail_calendar set cursor = 'c', dirty_since = null, dirty_by = null, found_by_push = 1,
+      not_before = now() + interval '1 hour' where resource_id = ${tenant.resources[0]!.id}`.execute(db);
+    const { id } = await calendarOf(0);
+    await makeUnwritten(db, { mandatorId: tenant.mandatorId, calendarId: id }, new Date(), [bookingId]);
+    const written = () => db.selectFrom('mail_writing').where('calendar_id', '=', id).select('booking_id').execute();
+    await mailboxes('AULA@x.example');
+    await alignCalendars(db, settings());
+    expect(await calendarOf(0)).toMatchObject({
+      mailbox: 'AULA@x.example',
+      cursor: 'c',
+      found_by_push: 1,
+      dirty_by: 'Request',
+      not_before: null,
+    });
+    expect(await statuses()).toEqual({ later: 'Confirmed' });
+    expect(await written()).toEqual([{ booking_id: bookingId }]);
+    await alignCalendars(db, settings([]));
+    await mailboxes('aula@X.example');
+    await alignCalendars(db, settings());
+    expect(await calendarOf(0)).toMatchObject({ mailbox: 'aula@X.example', retired_at: null });
+    expect(await written()).toEqual([{ booking_id: bookingId }]);
   });
 
   test('a calendar that is wanted again is subscribed at once, though it has failed before', async () => {

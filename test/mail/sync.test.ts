@@ -589,6 +589,44 @@ test('what has ended stays booked, though it is cancelled or deleted afterwards'
   ]);
 });
 
+describe('the room gets another mailbox while a meeting runs', () => {
+  const now = Math.floor(Date.now() / hour) * hour - hour;
+  async function move(): Promise<void> {
+    graph.put(room.mailbox, eventAt('a', now, { hours: 4 }), eventAt('b', at(1, 8)));
+    await sync();
+    room.mailbox = `new-${room.mailbox}`;
+    await work.updateTable('resource').set({ mailbox: room.mailbox }).where('id', '=', room.resourceId).execute();
+    await alignCalendars(work, service.context.config);
+  }
+
+  test('the meeting keeps the room, though the new mailbox does not have it', async () => {
+    await move();
+    graph.put(room.mailbox, eventAt('c', now + 2 * hour), eventAt('d', at(1, 8)));
+    await run();
+    expect(await occupied()).toEqual([
+      [iso(now), 'Subject of a'],
+      [iso(at(1, 8)), 'Subject of d'],
+    ]);
+    expect(await states()).toEqual({ a: 'Gone', b: 'Gone', c: 'Conflict', d: 'Booked' });
+  });
+
+  test('the meeting follows its item, if the new mailbox has it', async () => {
+    await move();
+    const [before] = await listBookings();
+    graph.put(room.mailbox, eventAt('a', now, { hours: 3 }), eventAt('b', at(1, 8)));
+    await run();
+    expect(await states()).toEqual({ a: 'Booked', b: 'Booked' });
+    expect((await listBookings())[0]).toMatchObject({
+      Id: before!.Id,
+      Status: 'Confirmed',
+      End: iso(now + 3 * hour),
+    });
+    graph.remove(room.mailbox, 'a');
+    await sync();
+    expect((await occupied()).map(([, subject]) => subject)).toEqual(['Subject of b']);
+  });
+});
+
 test('an item that has ended keeps its room from one that goes first, which is not tried again and again', async () => {
   const past = Math.floor(Date.now() / hour) * hour - 5 * hour;
   graph.put(room.mailbox, eventAt('a', past, { responseStatus: { response: 'notResponded' } }));
