@@ -7,7 +7,7 @@ import { lockClasses } from '../flow/locks.ts';
 import type { BatchKey } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
 
-/** The greatest weight of a short batch, about a second's work: see submission. Lessons that go with whole jobs count too. */
+/** The greatest weight of a short batch, about a second's work: see submission. Stored lessons that may go with whole jobs count too. */
 const shortUpTo = 1_000;
 
 /** The lane of a batch, as far as the request determines it. */
@@ -31,6 +31,7 @@ const isWhole = sql`case operation
 
 export type NextBatch = BatchKey & { isDue: boolean; isLong: boolean };
 
+/** Looks up the lessons job by job: a join might read all lessons of the tenant for the few of a batch. */
 export async function findNext(db: Database, mandatorId: number): Promise<NextBatch | undefined> {
   const next = sql<NextBatch>`
     select mandator_id as "mandatorId", id, ${isDue} as "isDue",
@@ -39,10 +40,16 @@ export async function findNext(db: Database, mandatorId: number): Promise<NextBa
         when operation = 'Create' then false
         else (
           select count(*) > ${shortUpTo} from (
-            select from batch_job
-            join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = batch_job.job_id
-            join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
-            where batch_job.mandator_id = batch.mandator_id and batch_job.batch_id = batch.id and ${isWhole}
+            select from (
+              select lesson_job.id from batch_job
+              join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = batch_job.job_id
+              where batch_job.mandator_id = batch.mandator_id and batch_job.batch_id = batch.id and ${isWhole}
+              union
+              select id from lesson_job
+              where mandator_id = batch.mandator_id and batch.replaces_quelle is not null and quelle = batch.replaces_quelle
+            ) as whole
+            cross join lateral (
+              select from lesson where lesson.mandator_id = batch.mandator_id and lesson.job = whole.id offset 0) as lesson
             limit ${shortUpTo + 1}) as unlisted)
       end as "isLong"
     from batch

@@ -9,6 +9,7 @@ import { type ScriptedServer, startScriptedServer } from '../_util/scripted-serv
 import { type Service, startService } from '../_util/service.ts';
 import { makeCalendar } from '../mail/_util/rows.ts';
 import { eventAt, type ScriptedGraph, startScriptedGraph } from '../mail/_util/scripted-graph.ts';
+import { enterSchool } from '../timetable-files/_util/school.ts';
 
 const rooms = ['R1', 'R2', 'R3', 'R4', 'R5', 'R6'];
 let service: Service;
@@ -76,6 +77,9 @@ test('however busy the worker is, short batches and other tenants’ calendars c
   const [stored, replaced, changed] = [await enter(), await enter(), await enter()];
   const ended = await Promise.all([stored, replaced, changed].map(({ client }) => client.importJobs(timetable)));
   expect(ended.map(({ ImportStatus }) => ImportStatus)).toEqual(ended.map(() => 'LessonsCreated'));
+  const school = await enterSchool(service, rooms);
+  const ofFiles = timetable.map((job) => ({ ...job, Quelle: 'csv' }));
+  expect((await school.client.importJobs(ofFiles)).ImportStatus).toBe('LessonsCreated');
 
   const large = await Promise.all(Array.from({ length: 9 }, () => enter()));
   await sql`insert into held select unnest(${large.map(({ tenant }) => tenant.mandatorId)}::int[])`.execute(db);
@@ -108,6 +112,8 @@ test('however busy the worker is, short batches and other tenants’ calendars c
   const hidden = [
     await send(stored.client, 'delete', [{ JobID: 'J0' }]),
     await send(replaced.client, 'update', [{ JobID: 'J0', ReplaceLektionList: true, LektionList: [one] }]),
+    (await school.accept({ 'a.csv': 'Datum;Von;Bis;Raum;Fach\n14.06.2027;8:00;8:45;R1;M' }, { allowRemoval: true }))
+      .BatchId,
   ];
   // And these are short, though one is about a job that is long.
   const shorts = await Promise.all(
