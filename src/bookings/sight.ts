@@ -15,17 +15,21 @@ export function isDecidable(viewer: Viewer): RawBuilder<boolean> {
 }
 
 /**
- * The condition of `maySee` for a viewer who is no display: a filter by content must not reveal what `maySee` hides. The
- * sender of a lesson sees it; of coupled lessons, the sender of the first.
+ * Who has created a booking of lessons, on its rows of lesson and lesson_job as `job`: the sender of the first. If it is private,
+ * the sender of its private lessons, or nobody if they are of several: each of them may see only those of their own.
  */
+export const senderOfLessons = sql<number | null>`case
+  when min(job.created_by) filter (where lesson.privat) is not distinct from max(job.created_by) filter (where lesson.privat)
+  then (array_agg(job.created_by order by lesson.privat desc, lesson.job, lesson.lektion_id))[1] end`;
+
+/** The condition of `maySee` for a viewer who is no display: a filter by content must not reveal what `maySee` hides. */
 export function amongVisible(viewer: Viewer): RawBuilder<boolean> {
   if (maySeeAll(viewer)) return sql`true`;
   const { personId } = viewer;
   return sql`(not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId}
     or booking.decided_by = ${personId} or ${isDecidable(viewer)}
     or booking.kind = 'Lesson' and ${personId} = (
-      select job.created_by from lesson
+      select ${senderOfLessons} from lesson
       join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
-      where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id
-      order by lesson.job, lesson.lektion_id limit 1))`;
+      where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id))`;
 }

@@ -5,6 +5,7 @@ import { type Asked, readById } from '../db/read-by-id.ts';
 import type { DecisionVerdict, StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
 import type { BookingKey } from './selection.ts';
+import { senderOfLessons } from './sight.ts';
 import { isRequested, statusOf } from './status.ts';
 
 export type StoredWithKey = StoredBooking & { key: BookingKey };
@@ -37,7 +38,7 @@ export type StoredRow = Omit<
 
 /**
  * Joins the bookings of `found`, a query of rows of the table, with the names they refer to. Every join uses a primary key;
- * only bookings of kind Lesson look for lessons. The creator of an imported booking is the person who sent its job.
+ * only bookings of kind Lesson look for lessons.
  */
 export const describeBookings = <More = unknown>(
   found: RawBuilder<unknown>,
@@ -71,7 +72,7 @@ export const describeBookings = <More = unknown>(
   join location on location.mandator_id = booking.mandator_id and location.id = resource.location_id
   left join person as organizer on organizer.mandator_id = booking.mandator_id and organizer.id = booking.organizer_id
   left join lateral (
-    select (array_agg(job.created_by order by lesson.job, lesson.lektion_id))[1] as created_by,
+    select ${senderOfLessons} as created_by,
       json_agg(json_build_object('jobId', job.job_id, 'lektionId', lesson.lektion_id, 'fach', lesson.fach,
         'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen, 'status', lesson.status,
         'ursprung', lesson.ursprung, 'originRoom', lesson.origin_resource_id) order by lesson.job, lesson.lektion_id) as list

@@ -44,14 +44,14 @@ async function pages(read: (paging: string) => Promise<List>, limit: number): Pr
 }
 
 /** Another person who is no Admin. */
-async function otherUser(): Promise<LessonClient> {
+async function otherUser(email = 'other@school.example'): Promise<LessonClient> {
   const { tenant } = service;
   const other = await service.context.db
     .insertInto('person')
     .values({
       mandator_id: tenant.mandatorId,
       name: 'Other',
-      email: 'other@school.example',
+      email,
       time_zone: 'UTC',
       role: 'User',
     })
@@ -463,6 +463,36 @@ describe('GET …/lessons', () => {
       Ursprung: null,
     });
     expect(JSON.stringify(other)).not.toMatch(/geheim|Chemie|Physik|Curie|4b|K-9/);
+  });
+
+  test('Privat, coupled with lessons of another: the booking shows it to nobody but its sender and Admins, and no search finds it', async () => {
+    const other = await otherUser('coupled@school.example');
+    const at = ['R001', '2035-01-02T08:00:00Z', '2035-01-02T09:00:00Z'] as const;
+    const send = (client: LessonClient, JobID: string, more: object) =>
+      imported(client, [{ JobID, LektionList: [lesson('1', ...at, { KopplungId: 'K', ...more })] }]);
+    await send(user, 'coupled-1', { Titel: 'Chor', Klassen: ['1a'] });
+    await send(other, 'coupled-2', { Titel: 'Förderung', Klassen: ['9z'], Lehrpersonen: ['M. Curie'], Privat: true });
+    const id = (await user.lessons('JobID=coupled-1')).Items[0]?.['BookingId'];
+    async function seen(client: LessonClient) {
+      const booking = await (await client.call(`/../../v1.0/bookings/${id}`)).json();
+      const when = 'From=2035-01-02T00:00:00Z&To=2035-01-03T00:00:00Z';
+      const found = await (await client.call(`/../../v1.0/bookings?${when}&Klasse=9z`)).json();
+      return [booking.Subject, booking.Lektion?.Klassen, booking.CreatedBy?.DisplayName, found.Items.length];
+    }
+    expect(await seen(user)).toEqual(['Belegt', undefined, undefined, 0]);
+    expect(await seen(other)).toEqual(['Chor', ['1a', '9z'], 'Other', 1]);
+    expect(await seen(admin)).toEqual(['Chor', ['1a', '9z'], 'Other', 1]);
+
+    // With private lessons of both, neither sees those of the other.
+    await user.importJobs([{ JobID: 'coupled-1', LektionList: [{ LektionId: '1', Privat: true }] }], 'update');
+    expect(await seen(user)).toEqual(['Belegt', undefined, undefined, 0]);
+    expect(await seen(other)).toEqual(['Belegt', undefined, undefined, 0]);
+    expect(await seen(admin)).toEqual(['Chor', ['1a', '9z'], undefined, 1]);
+    for (const [client, JobID, Titel] of [
+      [user, 'coupled-1', 'Chor'],
+      [other, 'coupled-2', 'Förderung'],
+    ] as const)
+      expect((await client.lessons(`JobID=${JobID}`)).Items).toMatchObject([{ Titel }]);
   });
 
   test('403: a display', async () => {
