@@ -29,8 +29,9 @@ export type Intake = {
 const limits = { perPerson: 2, mostWaiting: 4, waitMs: 10_000 };
 
 /**
- * Places of this process for timetables. A large body holds a file while it arrives; a reading holds one or two, and only while
- * it computes, so that slow clients do not delay the reading of others.
+ * Places of this process for timetables. A large body holds a file while it arrives, and gets a place for its reading only then,
+ * so that slow clients do not delay the reading of others. A reading holds one or two files until its batch is stored: if that is
+ * large, it also waits for the places of large imports.
  */
 const openTimetables = () => ({
   arriving: openPlaces({ ...limits, of: 'large timetables', all: 32, perTenant: 4 }),
