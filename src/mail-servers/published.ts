@@ -10,7 +10,7 @@ import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
 import type { FetchedAnswer } from '../http/safe-fetch.ts';
 import type { Log } from '../log.ts';
 import { readComponents, Unreadable } from '../time/ical-lines.ts';
-import type { DaySearch } from '../time/rule.ts';
+import { type DaySearch, mostSearched } from '../time/rule.ts';
 import { fillTemplate } from './caldav-discovery.ts';
 import { type CalendarPage, type Connector, type RemoteCalendar, type RemoteGroup, ServerFault } from './connector.ts';
 import { faultOf, networkFault, quote } from './faults.ts';
@@ -26,8 +26,6 @@ const mostRedirects = 5;
 /** The most items of a reading; `mail/steps.ts` has the same limit. */
 const mostItems = 20_000;
 const mostZones = 200;
-/** The most days that are searched for the occurrences of all series: seconds of computation. */
-const mostDays = 10_000_000;
 const longestTag = 1_000;
 const [usualMinutes, longestMinutes] = [15, 24 * 60];
 
@@ -161,7 +159,7 @@ async function readGroups(
 ): Promise<RemoteGroup[]> {
   const groups: RemoteGroup[] = [];
   const nextSlice = openSlices();
-  const search: DaySearch = { left: mostDays };
+  const search: DaySearch = { left: mostSearched };
   let items = 0;
   for (const [uid, text] of objects) {
     await nextSlice();
@@ -170,7 +168,7 @@ async function readGroups(
     if (search.left < 0)
       throw new ServerFault(
         'TooLarge',
-        `The calendar has too many series that began long ago: more than ${mostDays} days were searched for them.`,
+        `The calendar has too many series that began long ago: more than ${mostSearched} days were searched for them.`,
       );
     items += group.items.length;
     if (items > mostItems)

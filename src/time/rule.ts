@@ -224,6 +224,9 @@ export function fitsClock(rule: Rule, start: Wall): boolean {
 /** The most days between the start of a rule with COUNT and the end of the wanted dates; 50 years. */
 const mostDays = 18_300;
 
+/** The most days that are searched for all series of a calendar together: seconds of computation. */
+export const mostSearched = 10_000_000;
+
 /** The days that may be searched for several rules together, and are left; below zero once they did not suffice. */
 export type DaySearch = { left: number };
 

@@ -7,7 +7,6 @@
 export type EntrySource = { file: number; line: number; roomColumn?: number };
 
 type EntryContent = {
-  room: string;
   subject: string;
   classes: readonly string[];
   teachers: readonly string[];
@@ -19,7 +18,9 @@ type EntryContent = {
 export type Weeks = { weeks?: string | undefined; from?: number | undefined; to?: number | undefined };
 
 /** A weekly lesson; `day` 1 is Monday. */
-export type SlotEntry = EntrySource & EntryContent & Weeks & { kind: 'slot'; day: number; period: number };
+export type SlotEntry = EntrySource &
+  EntryContent &
+  Weeks & { kind: 'slot'; room: string; day: number; period: number };
 
 /** The weeks in which the slots of a job take place (GPU002). */
 export type SpanEntry = EntrySource & Weeks & { kind: 'span' };
@@ -46,6 +47,7 @@ export type ChangeEntry = EntrySource & {
 export type DatedEntry = EntrySource &
   EntryContent & {
     kind: 'dated';
+    room: string;
     id: string;
     hasOwnId: boolean;
     /** The column of the id, if there is one. */
@@ -60,6 +62,7 @@ export type EventEntry = EntrySource &
   EntryContent & {
     kind: 'event';
     title: string;
+    rooms: readonly string[];
     zone: string;
     start: number;
     /** Milliseconds. */
@@ -77,8 +80,8 @@ export type TimetableEntry = SlotEntry | SpanEntry | ChangeEntry | DatedEntry | 
 
 /** The rooms that an entry names. */
 export function roomsOf(entry: TimetableEntry): readonly string[] {
-  if (entry.kind === 'change') return entry.rooms;
-  return entry.kind === 'span' || entry.room === '' ? [] : [entry.room];
+  if (entry.kind === 'change' || entry.kind === 'event') return entry.rooms;
+  return entry.kind === 'span' ? [] : [entry.room];
 }
 
 /** Takes an entry for the job with this key. */

@@ -78,7 +78,7 @@ const nothing = {
   title: '',
   length: 0,
   rule: null,
-  room: '',
+  rooms: [],
   excluded: [],
   added: [],
   subject: '',
@@ -195,12 +195,12 @@ export function openIcal(file: number, term: TermDays, report: FaultReport, take
       excluded: wallsOf('EXDATE'),
       added: wallsOf('RDATE'),
       replaces: replaced ? alignedWallOf(replaced) : null,
+      rooms,
       subject: listOf(textOf('CATEGORIES'), /,/)[0] ?? '',
       ...(contentOf(event, 'STATUS')?.trim().toUpperCase() === 'CANCELLED' && { status: 'Entfaellt' }),
     };
     // An occurrence that has lost its room does not stay in its former one.
-    const taken = rooms.length === 0 && replaced ? [''] : rooms;
-    for (const room of taken) await take(keyOf(), { ...entry, room });
+    if (rooms.length > 0 || replaced) await take(keyOf(), entry);
   }
 
   /** @returns how many events there are. @throws UnreadableFile once a fault is reported */

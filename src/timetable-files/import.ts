@@ -8,13 +8,14 @@ import { openSlices } from '../flow/slices.ts';
 import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
 import { isStorable } from '../storable.ts';
 import { dateText } from '../time/days.ts';
+import { mostSearched } from '../time/rule.ts';
 import { startOfDate } from '../time/zones.ts';
 import { type Bins, openBins } from './bins.ts';
 import { roomsOf, type TimetableEntry } from './entries.ts';
 import { type FaultReport, type Notice, openReport } from './faults.ts';
 import { type Intake, withIntake } from './intake.ts';
 import { planJob } from './lessons.ts';
-import { keyOf, type PlannedLesson, type Rules } from './planned.ts';
+import { keyOf, longest, mostNames, type PlannedLesson, type Rules } from './planned.ts';
 import { type CompleteRequest, completeRequest } from './profiles.ts';
 import { type FileRead, readFile } from './reading.ts';
 import { comparedName, findZoneName, openRooms } from './rooms.ts';
@@ -91,7 +92,15 @@ async function readFiles(
     // A room may be named as the file calls it, too.
     const shared = new Set(asked.SharedRooms.map((name) => comparedName(rooms.roomOf(name) ?? name)));
     const isShared = (room: string) => shared.has(comparedName(room));
-    const rules: Rules = { term, report, roomOf: rooms.roomOf, isShared, mostLessons };
+    const rules: Rules = {
+      term,
+      report,
+      roomOf: rooms.roomOf,
+      isShared,
+      mostLessons,
+      search: { left: mostSearched },
+      nextSlice: openSlices(),
+    };
     const counts = { jobs: 0, lessons: 0 };
     const accepted = await createBatch(context, viewer, {
       operation: 'Update',
@@ -123,10 +132,6 @@ async function readFiles(
 
 export const getImportedBatch = (db: Database, viewer: Viewer, { batchId }: AcceptedTimetable): Promise<Batch> =>
   getBatch(db, viewer, batchId);
-
-/** Lengths as contract 4.1 has them. */
-const longest = { room: 200, text: 4_000, name: 200, key: 100 };
-const mostNames = 200;
 
 /** Why PostgreSQL or the contract of lessons would refuse an entry; undefined if they would not. */
 function faultOf(entry: TimetableEntry): string | undefined {
@@ -242,8 +247,7 @@ function* writeJob(head: JobHead, lessons: readonly PlannedLesson[]): Generator<
 /** The jobs as JSON. @throws InvalidInput with every fault, after the last job; TooLarge */
 async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGenerator<Uint8Array> {
   const { source, quelle, standort, counts, mostBytes } = writing;
-  const { term, report, mostLessons } = rules;
-  const nextSlice = openSlices();
+  const { term, report, mostLessons, nextSlice } = rules;
   /** Of the jobs, without the brackets and commas around them. */
   let size = 0;
   const suffix = term.id === undefined ? '' : `-${term.id}`;

@@ -1,72 +1,64 @@
 /** Turns the entries of one job into lessons by the rules for all formats. Pure, and independent of the order of lines. */
-import { openSlices } from '../flow/slices.ts';
-import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
-import { listDays, readRule, WrongRule } from '../time/rule.ts';
-import { findZone, wallBetween } from '../time/zones.ts';
-import type {
-  ChangeEntry,
-  DatedEntry,
-  EntrySource,
-  EventEntry,
-  SlotEntry,
-  SpanEntry,
-  TimetableEntry,
-} from './entries.ts';
-import { sorted } from './entries.ts';
+import type { ChangeEntry, DatedEntry, EntrySource, SlotEntry, SpanEntry, TimetableEntry } from './entries.ts';
+import { planEvents } from './events.ts';
 import { shown } from './faults.ts';
+import { Unplannable, uniteNames, uniteTexts } from './merging.ts';
 import { keyOf, type PlannedLesson, placeKey, type Rules } from './planned.ts';
 import { applyChanges } from './substitutions.ts';
 
-/** The lessons of a weekday and period on one date: one for each room. */
-function lessonsAt(slots: readonly SlotEntry[], day: number, jobID: string, { term, roomOf }: Rules): PlannedLesson[] {
+/** The lessons of a weekday and period on one date: one for each room. @throws Unplannable */
+async function lessonsAt(
+  slots: readonly SlotEntry[],
+  day: number,
+  jobID: string,
+  rules: Rules,
+): Promise<PlannedLesson[]> {
+  const { term, roomOf } = rules;
   const [{ day: weekday, period }] = slots as [SlotEntry];
   const times = term.timesOf(weekday, period);
   if (!times) return [];
-  const rooms = new Map<string, SlotEntry[]>();
-  for (const slot of slots) {
-    const room = roomOf(slot.room);
-    if (room === null) continue;
-    const same = rooms.get(room);
-    if (same) same.push(slot);
-    else rooms.set(room, [slot]);
-  }
+  const rooms = Map.groupBy(slots, ({ room }) => roomOf(room));
+  rooms.delete(null);
   const key = placeKey(day, period);
   const several = rooms.size > 1;
-  const planned = [...rooms].map(([room, same]): PlannedLesson => {
+  const planned: PlannedLesson[] = [];
+  for (const [room, same] of rooms) {
     const first = same.reduce((least, slot) => (slot.line < least.line ? slot : least));
-    const remark = sorted(same.flatMap((slot) => slot.remark ?? [])).join('; ');
-    return {
+    const remark = await uniteTexts(same, 'remark', '; ', rules);
+    planned.push({
       id: key,
       line: first.line,
       file: first.file,
-      room,
+      room: room as string,
       status: 'Geplant',
       slot: { day, period },
       start: term.instantOf(day, times.begin),
       end: term.instantOf(day, times.end),
-      subject: sorted(same.map(({ subject }) => subject).filter(Boolean)).join('/'),
-      classes: sorted(same.flatMap(({ classes }) => classes)),
-      teachers: sorted(same.flatMap(({ teachers }) => teachers)),
+      subject: await uniteTexts(same, 'subject', '/', rules),
+      classes: await uniteNames(same, 'classes', rules),
+      teachers: await uniteNames(same, 'teachers', rules),
       ...(first.title && { title: first.title }),
       ...(remark && { remark }),
       ...(several && { coupling: keyOf(`${jobID}-${key}`) }),
-    };
-  });
+    });
+  }
   if (!several) return planned;
-  const count = (teacher: string) => planned.filter(({ teachers }) => (teachers[0] ?? '') === teacher).length;
+  const byTeacher = Map.groupBy(planned, ({ teachers }) => teachers[0] ?? '');
   return planned.map((lesson) => {
     const teacher = lesson.teachers[0] ?? '';
-    return { ...lesson, id: `${key}-${teacher}${count(teacher) > 1 ? `-${lesson.room}` : ''}` };
+    const isOnly = byTeacher.get(teacher)?.length === 1;
+    return { ...lesson, id: `${key}-${teacher}${isOnly ? '' : `-${lesson.room}`}` };
   });
 }
 
-function weekly(
+/** @throws Unplannable */
+async function weekly(
   slots: readonly SlotEntry[],
   spans: readonly SpanEntry[],
   jobID: string,
   rules: Rules,
-): PlannedLesson[] {
-  const { term, report, roomOf } = rules;
+): Promise<PlannedLesson[]> {
+  const { term, report, roomOf, nextSlice } = rules;
   const lessons: PlannedLesson[] = [];
   const spanned = new Map<number, boolean>();
   const isSpanned = (day: number): boolean => {
@@ -78,9 +70,10 @@ function weekly(
     const [first] = same as [SlotEntry];
     const before = lessons.length;
     for (const day of term.daysOn(first.day)) {
+      await nextSlice();
       if (!isSpanned(day)) continue;
       const fitting = same.filter((slot) => term.fits(slot, day));
-      if (fitting.length > 0) lessons.push(...lessonsAt(fitting, day, jobID, rules));
+      if (fitting.length > 0) lessons.push(...(await lessonsAt(fitting, day, jobID, rules)));
     }
     // Since may be later than the last of them, which then stays as it is.
     const isMissing = lessons.length === before && !Number.isFinite(term.first);
@@ -94,10 +87,13 @@ function weekly(
   return lessons;
 }
 
-/** Merges the lines of a lesson, such as one for each class, into one lesson per room. A CSV may have all of its lines in one job. */
-async function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules): Promise<PlannedLesson[]> {
+/**
+ * Merges the lines of a lesson, such as one for each class, into one lesson per room. A CSV may have all of its lines in one job.
+ * @throws Unplannable
+ */
+async function dated(entries: readonly DatedEntry[], rules: Rules): Promise<PlannedLesson[]> {
+  const { report, roomOf, nextSlice } = rules;
   const lessons: PlannedLesson[] = [];
-  const nextSlice = openSlices();
   for (const [id, same] of Map.groupBy(entries, ({ id }) => id)) {
     await nextSlice();
     const [first, ...others] = same.toSorted((one, other) => one.line - other.line) as [DatedEntry, ...DatedEntry[]];
@@ -122,107 +118,13 @@ async function dated(entries: readonly DatedEntry[], { report, roomOf }: Rules):
         status,
         subject: first.subject,
         title: first.title,
-        remark: sorted(there.flatMap(({ remark }) => remark ?? [])).join('; '),
-        classes: sorted(there.flatMap(({ classes }) => classes)),
-        teachers: sorted(there.flatMap(({ teachers }) => teachers)),
+        remark: await uniteTexts(there, 'remark', '; ', rules),
+        classes: await uniteNames(there, 'classes', rules),
+        teachers: await uniteNames(there, 'teachers', rules),
         ...(rooms.size > 1 && { coupling: keyOf(`${id}-${start}`) }),
       });
   }
   return lessons;
-}
-
-/** Occurrences of an event, and days over which it repeats. */
-const mostOccurrences = 5_000;
-
-/** The starts of an event, as local times of its zone. */
-function startsOf(event: EventEntry, { term, report }: Rules): number[] {
-  const { start, rule, excluded, added } = event;
-  if (rule === null) return [start, ...added];
-  const [startDay, clock] = [dayOfWall(start), timeOfWall(start)];
-  const read = readRule(rule);
-  const until = read.until === null ? Number.POSITIVE_INFINITY : untilOf(read.until, event.zone);
-  const from = Math.max(startDay, term.first, term.begins);
-  const last = Math.min(dayOfWall(until), term.last);
-  const end = Math.min(last, from + mostOccurrences);
-  const refuse = (message: string) => report.fault({ ...event, field: 'RRULE' }, 'InvalidRule', message);
-  let days: number[];
-  try {
-    const isOver = () => read.count !== null && listDays(read, startDay, startDay, end).length === read.count;
-    if (end < last && !isOver())
-      refuse(`it repeats for more than ${mostOccurrences} days; send a term, or Since if it began long ago`);
-    days = listDays(read, startDay, from, end);
-  } catch (error) {
-    if (!(error instanceof WrongRule)) throw error;
-    refuse(error.message);
-    return [];
-  }
-  const without = new Set(excluded);
-  const starts = days
-    .filter((day) => !term.isHoliday(day))
-    .map((day) => day * dayLength + clock)
-    .filter((wall) => wall <= until);
-  return [...starts, ...added].filter((wall) => !without.has(wall));
-}
-
-/** UNTIL as a local time of the zone; a date includes the whole day. */
-function untilOf(text: string, zone: string): number {
-  const wall = Date.parse(
-    text.replace(
-      /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)Z?)?$/,
-      (_, year, month, date, hour, minute, second) =>
-        `${year}-${month}-${date}T${hour ?? '23'}:${minute ?? '59'}:${second ?? '59'}Z`,
-    ),
-  );
-  return text.endsWith('Z') ? (findZone(zone)?.wallOf(wall) ?? wall) : wall;
-}
-
-function events(entries: readonly EventEntry[], rules: Rules): PlannedLesson[] {
-  const lessons = new Map<string, PlannedLesson>();
-  const home = entries.find(({ replaces }) => replaces === null)?.zone;
-  // Ids are times of the series, also of an occurrence that was moved to another zone.
-  const homeOf = ({ zone, replaces }: EventEntry) => (replaces === null ? zone : (home ?? zone));
-  const originals = new Map(
-    entries.map((event) => {
-      const { zone, replaces } = event;
-      return [event, replaces === null ? null : wallBetween(zone, homeOf(event), replaces)];
-    }),
-  );
-  const put = (event: EventEntry, wall: number, key: number, room: string, isOneOfMany: boolean) => {
-    const zone = findZone(event.zone);
-    const day = dayOfWall(wall);
-    if (!zone || day < rules.term.first) return;
-    const written = `${dateText(dayOfWall(key)).replaceAll('-', '')}T${new Date(timeOfWall(key)).toISOString().slice(11, 19).replaceAll(':', '')}`;
-    const id = `${written}${homeOf(event) === 'UTC' ? 'Z' : ''}${isOneOfMany ? `-${room}` : ''}`;
-    const start = zone.instantOf(wall);
-    const { line, file, subject, title, status = 'Geplant' } = event;
-    lessons.set(id, {
-      id,
-      line,
-      file,
-      start,
-      end: zone.instantOf(wall + event.length),
-      room,
-      subject,
-      title,
-      classes: [],
-      teachers: [],
-      status,
-    });
-  };
-  const replaced = new Set(originals.values());
-  const repeats = entries.some(({ rule }) => rule !== null);
-  for (const event of entries) {
-    const room = event.room === '' ? null : rules.roomOf(event.room);
-    if (room === null) continue;
-    if (lessons.size > rules.mostLessons) break;
-    const original = originals.get(event) ?? null;
-    // It replaces what a rule would have made outside of the term.
-    if (repeats && original !== null && rules.term.isOutside(dayOfWall(original))) continue;
-    const isOneOfMany = entries.some((other) => originals.get(other) === original && other.room !== event.room);
-    if (original !== null) put(event, event.start, original, room, isOneOfMany);
-    else for (const wall of startsOf(event, rules)) if (!replaced.has(wall)) put(event, wall, wall, room, isOneOfMany);
-  }
-  return [...lessons.values()];
 }
 
 /** The most entries of one job, as all of them may have to be compared with each other; of these, the most that repeat by a rule. */
@@ -246,12 +148,18 @@ export async function planJob(
     if (isTooMany(of(kind)[mostCompared], `${mostCompared} lines`)) return [];
   if (isTooMany(of('event').filter(({ rule }) => rule !== null)[mostRules], `${mostRules} events that repeat`))
     return [];
-  const changes: ChangeEntry[] = of('change');
-  const lessons = [
-    ...applyChanges(weekly(slots, of('span'), jobID, rules), changes, rules),
-    ...(await dated(of('dated'), rules)),
-    ...events(of('event'), rules),
-  ];
+  let lessons: PlannedLesson[];
+  try {
+    const changes: ChangeEntry[] = of('change');
+    lessons = [
+      ...(await applyChanges(await weekly(slots, of('span'), jobID, rules), changes, rules)),
+      ...(await dated(of('dated'), rules)),
+      ...(await planEvents(of('event'), rules)),
+    ];
+  } catch (error) {
+    if (error instanceof Unplannable) return [];
+    throw error;
+  }
   for (const lesson of lessons)
     if (rules.isShared(lesson.room)) {
       const { room, slot, start } = lesson;

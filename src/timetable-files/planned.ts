@@ -1,7 +1,12 @@
 /** The lessons that are made from entries, and the data that the rules need. */
 import { createHash } from 'node:crypto';
+import type { DaySearch } from '../time/rule.ts';
 import type { FaultReport } from './faults.ts';
 import { compactDate, type TermDays } from './term.ts';
+
+/** Lengths as contract 4.1 has them. */
+export const longest = { room: 200, text: 4_000, name: 200, key: 100 };
+export const mostNames = 200;
 
 /** A lesson to send; `slot` is its day and period, if it has one. */
 export type PlannedLesson = {
@@ -29,6 +34,10 @@ export type Rules = {
   isShared: (room: string) => boolean;
   /** The most lessons of a batch; a job that exceeds them need not be planned to its end. */
   mostLessons: number;
+  /** For the series of all jobs together. */
+  search: DaySearch;
+  /** To be called between two steps, so that the event loop can do other work. */
+  nextSlice: () => Promise<void> | undefined;
 };
 
 const longestKey = 128;

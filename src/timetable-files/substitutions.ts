@@ -1,6 +1,7 @@
 /** Applies substitutions, cancellations and moves (GPU014) to the lessons of a job. */
 import type { ChangeEntry } from './entries.ts';
 import { sorted } from './entries.ts';
+import { uniteNames } from './merging.ts';
 import { type PlannedLesson, placeKey, type Rules } from './planned.ts';
 import { weekdayFrom } from './term.ts';
 import { bits } from './untis.ts';
@@ -14,10 +15,10 @@ function findLesson(
   { roomOf }: Rules,
 ): PlannedLesson | undefined {
   if (there.length <= 1) return there[0];
-  return (
-    there.find(({ teachers }) => teachers.includes(change.absentTeacher)) ??
-    there.find(({ room }) => change.oldRooms.some((old) => room === roomOf(old)))
-  );
+  const absent = there.find(({ teachers }) => teachers.includes(change.absentTeacher));
+  if (absent) return absent;
+  const oldRooms = new Set(change.oldRooms.map(roomOf));
+  return there.find(({ room }) => oldRooms.has(room));
 }
 
 /** The rooms to which a change moves its lesson: none if all of them are left out; undefined if it stays where it is. */
@@ -27,13 +28,16 @@ function newRoomsOf({ rooms }: ChangeEntry, { roomOf }: Rules): string[] | undef
 
 const placeOf = ({ slot, room }: Pick<PlannedLesson, 'slot' | 'room'>) => `${slot?.day} ${slot?.period} ${room}`;
 
+/** A lesson that the timetable does not have, and the changes that it takes its names from. */
+type Extra = { lesson: PlannedLesson; changes: ChangeEntry[] };
+
 /**
  * Adds lessons that the timetable does not have: one for each room. Several changes in one room at one time, such as one for each
  * teacher, are one lesson.
  */
-function addExtra(extra: Map<string, PlannedLesson>, change: ChangeEntry, taken: Set<string>, rules: Rules): void {
+function addExtra(extra: Map<string, Extra>, change: ChangeEntry, taken: Set<string>, rules: Rules): void {
   const { term, report } = rules;
-  const { file, line, id, day, period, subject, classes, teacher, text } = change;
+  const { file, line, id, day, period, subject, text } = change;
   const times = term.timesOf(weekdayFrom(day), period);
   const rooms = newRoomsOf(change, rules) ?? [];
   if ((change.bits & goesAway) !== 0 || rooms.length === 0) {
@@ -53,19 +57,17 @@ function addExtra(extra: Map<string, PlannedLesson>, change: ChangeEntry, taken:
     return;
   }
   const key = placeKey(day, period);
-  const teachers = teacher === '' ? [] : [teacher];
   for (const room of rooms) {
     const place = placeOf({ slot: { day, period }, room });
     const there = extra.get(place);
     if (there) {
-      there.classes = sorted([...there.classes, ...classes]);
-      there.teachers = sorted([...there.teachers, ...teachers]);
-      there.subject ||= subject;
+      there.changes.push(change);
+      there.lesson.subject ||= subject;
       continue;
     }
     const name = [key, `${key}-v${id}`].find((each) => !taken.has(each)) ?? `${key}-v${id}-${room}`;
     taken.add(name);
-    extra.set(place, {
+    const lesson: PlannedLesson = {
       id: name,
       file,
       line,
@@ -75,18 +77,30 @@ function addExtra(extra: Map<string, PlannedLesson>, change: ChangeEntry, taken:
       start: term.instantOf(day, times.begin),
       end: term.instantOf(day, times.end),
       subject,
-      classes: [...classes],
-      teachers,
+      classes: [],
+      teachers: [],
       ...(text && { remark: text }),
-    });
+    };
+    extra.set(place, { lesson, changes: [change] });
   }
 }
 
-/** Applies changes to lessons. Later changes win, whatever their order in the file. */
-export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeEntry[], rules: Rules): PlannedLesson[] {
+/** @throws Unplannable */
+async function withNames({ lesson, changes }: Extra, rules: Rules): Promise<PlannedLesson> {
+  const substitutes = changes.map((change) => ({ ...change, teachers: [change.teacher] }));
+  const classes = await uniteNames(changes, 'classes', rules);
+  return { ...lesson, classes, teachers: await uniteNames(substitutes, 'teachers', rules) };
+}
+
+/** Applies changes to lessons. Later changes win, whatever their order in the file. @throws Unplannable */
+export async function applyChanges(
+  lessons: PlannedLesson[],
+  changes: readonly ChangeEntry[],
+  rules: Rules,
+): Promise<PlannedLesson[]> {
   if (changes.length === 0) return lessons;
-  const { term, report } = rules;
-  const extra = new Map<string, PlannedLesson>();
+  const { term, report, nextSlice } = rules;
+  const extra = new Map<string, Extra>();
   const ids = new Set(lessons.map(({ id }) => id));
   const places = Map.groupBy(lessons, ({ slot }) => `${slot?.day} ${slot?.period}`);
   /** The substitutes by original teacher: a change names the teacher of the timetable, even if an earlier change replaced them. */
@@ -98,6 +112,7 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
     one.enteredAt === other.enteredAt ? one.id - other.id : one.enteredAt < other.enteredAt ? -1 : 1,
   );
   for (const change of order) {
+    await nextSlice();
     const { file, line, id, day } = change;
     if (day < term.first) continue;
     if (term.isOutside(day)) {
@@ -147,7 +162,9 @@ export function applyChanges(lessons: PlannedLesson[], changes: readonly ChangeE
     const room = rooms.includes(lesson.room) ? lesson.room : (rooms[0] as string);
     return [{ lesson: { ...now, room, teachers: sorted([...kept, ...added].filter(Boolean)) }, rooms }];
   });
-  return [...changed.map(({ lesson }) => lesson), ...inFurtherRooms(changed), ...extra.values()];
+  const added: PlannedLesson[] = [];
+  for (const each of extra.values()) added.push(await withNames(each, rules));
+  return [...changed.map(({ lesson }) => lesson), ...inFurtherRooms(changed), ...added];
 }
 
 /** A lesson that moves to several rooms takes place in each of them, unless another lesson of its number does. */

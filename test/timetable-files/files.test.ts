@@ -7,6 +7,7 @@ import { openBins } from '../../src/timetable-files/bins.ts';
 import { findSeparator } from '../../src/timetable-files/cells.ts';
 import type { TimetableEntry } from '../../src/timetable-files/entries.ts';
 import { openReport } from '../../src/timetable-files/faults.ts';
+import { planJob } from '../../src/timetable-files/lessons.ts';
 import { readFile } from '../../src/timetable-files/reading.ts';
 import { openTerm } from '../../src/timetable-files/term.ts';
 import { times } from '../_util/long.ts';
@@ -397,6 +398,58 @@ describe('faults', () => {
     } finally {
       await own.stop();
     }
+  });
+
+  const names = (letter: string) => Array.from({ length: 150 }, (_, at) => `${letter}${at}`).join('~');
+  const both = (line: (names: string) => string) => ['a', 'b'].map((letter) => line(names(letter))).join('\n');
+  const extras = both((classes) => `1;"20270316";1;;9;"";"A";"M";;"";;"";"R101";;"${classes}";"";"";0`);
+  const dated = csv(
+    both((teachers) => `14.06.2027;8:00;8:45;R101;${teachers}`),
+    'Datum;Beginn;Ende;Raum;Lehrer',
+  );
+  test.each([
+    ['GPU001', gpu001(both((classes) => `2,"${classes}","M","M","R101",5,1,,`)), 3, 'classes'],
+    ['GPU014', { ...gpu001(''), 'GPU014.TXT': extras }, 2, 'classes'],
+    ['CSV', dated, 3, 'teachers'],
+  ])('lines of %s that together have more names than a lesson may have', async (_, files, Line, what) => {
+    const school = await enterSchool(service);
+    expect(await school.faults(files)).toMatchObject([
+      { Line, Code: 'TooLong', Message: expect.stringContaining(`the lesson has more than 200 ${what}`) },
+    ]);
+  });
+
+  test('lines of one weekday are merged with turns for other work in between', async () => {
+    const days = { Name: 'T', From: '2027-03-15', To: '2027-07-23', Holidays: [], Weeks: [], Groups: [] };
+    const Periods = [{ Day: null, Period: 1, Begin: '08:00', End: '08:45' }];
+    const slot = {
+      kind: 'slot',
+      file: 0,
+      day: 1,
+      period: 1,
+      room: 'R1',
+      subject: '',
+      classes: [],
+      teachers: [],
+    } as const;
+    let slices = 0;
+    const lessons = await planJob(
+      'J1',
+      Array.from({ length: 100 }, (_, line) => ({ ...slot, line })),
+      {
+        term: openTerm({ Term: days, Periods, Since: null }, 'UTC'),
+        report: openReport([]),
+        roomOf: (name) => name,
+        isShared: () => false,
+        mostLessons: 1_000,
+        search: { left: 0 },
+        nextSlice: () => {
+          slices++;
+          return undefined;
+        },
+      },
+    );
+    expect(lessons).toHaveLength(19);
+    expect(slices).toBeGreaterThan(19 * 100);
   });
 
   test('a missing time grid is told once, however many lines the file has', async () => {

@@ -153,11 +153,12 @@ describe('a series', () => {
     const [fault] = await school.faults({ 'club.ics': calendar(...rules) }, spring);
     expect(fault).toMatchObject({ Line: 3 + 200 * 7, Code: 'TooManyLines' });
     const term = openTerm({ Term: null, Periods: [], Since: null }, 'UTC');
+    let slices = 0;
     const daily = (at: number): EventEntry => ({
       kind: 'event',
       file: 0,
       line: at,
-      room: 'R101',
+      rooms: ['R101'],
       title: '',
       subject: '',
       classes: [],
@@ -173,9 +174,58 @@ describe('a series', () => {
     const lessons = await planJob(
       'J1',
       Array.from({ length: 200 }, (_, at) => daily(at)),
-      { term, report: openReport([]), roomOf: (name) => name, isShared: () => false, mostLessons: 2_500 },
+      {
+        term,
+        report: openReport([]),
+        roomOf: (name) => name,
+        isShared: () => false,
+        mostLessons: 2_500,
+        search: { left: 1_000_000 },
+        nextSlice: () => {
+          slices++;
+          return undefined;
+        },
+      },
     );
-    expect(lessons).toHaveLength(3_000);
+    expect(lessons).toHaveLength(2_501);
+    // Other work has its turn between the occurrences.
+    expect(slices).toBeGreaterThan(2_500);
+  });
+
+  /** Each is searched for 50 years, and has no lesson in the term. */
+  const longAgo = (uid: string, location: string) => [
+    ...['BEGIN:VEVENT', `UID:${uid}`, `LOCATION:${location}`, 'DTSTART;TZID=Europe/Berlin:19780101T080000'],
+    ...['DURATION:PT45M', 'RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;COUNT=1000', 'END:VEVENT'],
+  ];
+
+  test('is searched for only together with all others, however long ago they began', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const events = Array.from({ length: 600 }, (_, at) => longAgo(`series-${at}`, 'R101'));
+    const text = ['BEGIN:VCALENDAR', ...events.flat(), 'END:VCALENDAR'].join('\r\n');
+    expect(await school.faults({ 'club.ics': text }, spring)).toMatchObject([
+      {
+        Code: 'InvalidRule',
+        Field: 'RRULE',
+        Message: expect.stringContaining('more than 10000000 days were searched'),
+      },
+    ]);
+  });
+
+  test('is searched once for all of its rooms', async () => {
+    const school = await enterSchool(service, ['R101', 'R102']);
+    const rooms = Array.from({ length: 200 }, (_, at) => `Raum ${at}`);
+    const events = Array.from({ length: 5 }, (_, at) => longAgo(`series-${at}`, rooms.join('~')));
+    const club = ['BEGIN:VEVENT', 'UID:club@school', 'LOCATION:Raum 1~Raum 2~Raum 3', ...weekly, 'END:VEVENT'];
+    const text = ['BEGIN:VCALENDAR', ...events.flat(), ...club, 'END:VCALENDAR'].join('\r\n');
+    const named = Object.fromEntries(rooms.map((room) => [room, room === 'Raum 3' ? 'R102' : 'R101']));
+    await school.imports({ 'club.ics': text }, { ...spring, rooms: named });
+    const [{ LektionList } = { LektionList: [] }] = await school.jobs();
+    expect(LektionList).toMatchObject(
+      ['01', '08', '15'].flatMap((date) => [
+        { LektionId: `202704${date}T080000-R101`, RessourceName: 'R101' },
+        { LektionId: `202704${date}T080000-R102`, RessourceName: 'R102' },
+      ]),
+    );
   });
 });
 
