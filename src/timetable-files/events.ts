@@ -1,12 +1,14 @@
 /** Turns the events of one job into lessons: one for each occurrence and room. */
 import { dateText, dayLength, dayOfWall, timeOfWall } from '../time/days.ts';
 import { listDays, mostSearched, readRule, WrongRule } from '../time/rule.ts';
-import { findZone, wallBetween } from '../time/zones.ts';
+import { wallBetween, zoneFor } from '../time/zones.ts';
 import type { EventEntry } from './entries.ts';
 import type { PlannedLesson, Rules } from './planned.ts';
 
 /** Days over which an event repeats. */
 const mostOccurrences = 5_000;
+/** By how many days the dates of two zones can differ at one instant. */
+const mostApart = 2;
 const spent = `more than ${mostSearched} days were searched for the series up to this one; end series that began long ago with UNTIL instead of COUNT`;
 
 /** The starts of an event, as local times of its zone. @throws InvalidInput once too many days were searched */
@@ -16,8 +18,8 @@ function startsOf(event: EventEntry, { term, report, search }: Rules): number[] 
   const [startDay, clock] = [dayOfWall(start), timeOfWall(start)];
   const read = readRule(rule);
   const until = read.until === null ? Number.POSITIVE_INFINITY : untilOf(read.until, event.zone);
-  const from = Math.max(startDay, term.first, term.begins);
-  const last = Math.min(dayOfWall(until), term.last);
+  const from = Math.max(startDay, Math.max(term.first, term.begins) - mostApart);
+  const last = Math.min(dayOfWall(until), term.last + mostApart);
   const end = Math.min(last, from + mostOccurrences);
   const refuse = (message: string) => report.fault({ ...event, field: 'RRULE' }, 'InvalidRule', message);
   let days: number[];
@@ -34,10 +36,15 @@ function startsOf(event: EventEntry, { term, report, search }: Rules): number[] 
   if (end < last && days.length !== read.count)
     refuse(`it repeats for more than ${mostOccurrences} days; send a term, or Since if it began long ago`);
   const without = new Set(excluded);
+  const zone = zoneFor(event.zone);
+  const takesPlace = (wall: number) => {
+    const day = term.dayAt(zone.instantOf(wall));
+    return !term.isOutside(day) && !term.isHoliday(day);
+  };
   const starts = days
-    .filter((day) => day >= from && !term.isHoliday(day))
+    .filter((day) => day >= from)
     .map((day) => day * dayLength + clock)
-    .filter((wall) => wall <= until);
+    .filter((wall) => wall <= until && takesPlace(wall));
   return [...starts, ...added].filter((wall) => !without.has(wall));
 }
 
@@ -50,7 +57,7 @@ function untilOf(text: string, zone: string): number {
         `${year}-${month}-${date}T${hour ?? '23'}:${minute ?? '59'}:${second ?? '59'}Z`,
     ),
   );
-  return text.endsWith('Z') ? (findZone(zone)?.wallOf(wall) ?? wall) : wall;
+  return text.endsWith('Z') ? zoneFor(zone).wallOf(wall) : wall;
 }
 
 /** @throws InvalidInput with all faults, once too many days were searched for the series of all jobs */
@@ -80,8 +87,10 @@ export async function planEvents(entries: readonly EventEntry[], rules: Rules): 
     await nextSlice();
     const rooms = new Set(event.rooms.map(roomOf).filter((room) => room !== null));
     const original = originals.get(event) ?? null;
+    if (rooms.size === 0) continue;
     // It replaces what a rule would have made outside of the term.
-    if (rooms.size === 0 || (repeats && original !== null && term.isOutside(dayOfWall(original)))) continue;
+    if (repeats && original !== null && term.isOutside(term.dayAt(zoneFor(homeOf(event)).instantOf(original))))
+      continue;
     const isOneOfMany = (named.get(original)?.size ?? 0) > 1;
     const walls = original === null ? startsOf(event, rules).filter((wall) => !replaced.has(wall)) : [event.start];
     for (const wall of walls) {
@@ -93,12 +102,12 @@ export async function planEvents(entries: readonly EventEntry[], rules: Rules): 
   return [...lessons.values()];
 
   function put(event: EventEntry, wall: number, key: number, rooms: ReadonlySet<string>, isOneOfMany: boolean): void {
-    const zone = findZone(event.zone);
-    const day = dayOfWall(wall);
-    if (!zone || day < term.first) return;
+    const zone = zoneFor(event.zone);
+    const start = zone.instantOf(wall);
+    if (term.since && start < term.since.getTime()) return;
     const written = `${dateText(dayOfWall(key)).replaceAll('-', '')}T${new Date(timeOfWall(key)).toISOString().slice(11, 19).replaceAll(':', '')}`;
     const suffix = homeOf(event) === 'UTC' ? 'Z' : '';
-    const [start, end] = [zone.instantOf(wall), zone.instantOf(wall + event.length)];
+    const end = zone.instantOf(wall + event.length);
     const { line, file, subject, title, status = 'Geplant' } = event;
     for (const room of rooms) {
       const id = `${written}${suffix}${isOneOfMany ? `-${room}` : ''}`;

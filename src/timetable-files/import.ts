@@ -7,9 +7,7 @@ import { InvalidInput, TooLarge } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
 import { isStorable } from '../storable.ts';
-import { dateText } from '../time/days.ts';
 import { mostSearched } from '../time/rule.ts';
-import { startOfDate } from '../time/zones.ts';
 import { type Bins, openBins } from './bins.ts';
 import { roomsOf, type TimetableEntry } from './entries.ts';
 import { type FaultReport, type Notice, openReport } from './faults.ts';
@@ -108,7 +106,7 @@ async function readFiles(
       createMissing: true,
       replaces: {
         quelle,
-        since: Number.isFinite(term.first) ? startOfDate(dateText(term.first), term.zoneName) : null,
+        since: term.since,
         allowRemoval: asked.AllowRemoval,
       },
       validateOnly: wanted.validateOnly,

@@ -1,8 +1,8 @@
 /** The days and clock times of a term: on which days a weekly lesson takes place, and at which instants. */
 import { InvalidInput } from '../errors.ts';
-import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { dateText, dayLength, dayOfWall, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
-import { findZone, isTimeZone } from '../time/zones.ts';
+import { findZone, isTimeZone, startOfDate } from '../time/zones.ts';
 import type { Weeks } from './entries.ts';
 import type { CompleteRequest } from './profiles.ts';
 
@@ -35,6 +35,7 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
   if (!zone)
     throw new InvalidInput(`TimeZone: ${zoneName} is not a time zone; use an IANA name such as Europe/Berlin.`);
   const first = since ? readDate(since) : Number.NEGATIVE_INFINITY;
+  const sinceInstant = since ? startOfDate(since, zoneName) : null;
   const holidays = new Set<number>();
   const byWeekday: number[][] = Array.from({ length: 8 }, () => []);
   const weekNames = new Map<number, string>();
@@ -88,6 +89,8 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     hasTerm: term != null,
     /** That of Since. */
     first,
+    /** What begins before it stays as it is stored. */
+    since: sinceInstant,
     begins,
     last: ends,
     isOutside: (day: number) => day < begins || day > ends,
@@ -101,6 +104,8 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     /** Undefined if the grid has no such period. A weekday with periods of its own has no others. */
     timesOf: (weekday: number, period: number): Times | undefined =>
       times.get(`${ownDays.has(weekday) ? weekday : 0} ${period}`),
+    /** The local day of an instant. */
+    dayAt: (instant: number): number => dayOfWall(zone.wallOf(instant)),
     hasGrid: grid.length > 0,
     /** @param minutes since the local midnight */
     instantOf: (day: number, minutes: number): number => zone.instantOf(day * dayLength + minutes * minute),

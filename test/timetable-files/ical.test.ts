@@ -4,7 +4,7 @@ import { openReport } from '../../src/timetable-files/faults.ts';
 import { planJob } from '../../src/timetable-files/lessons.ts';
 import { openTerm } from '../../src/timetable-files/term.ts';
 import { type Service, startService } from '../_util/service.ts';
-import { enterSchool } from './_util/school.ts';
+import { enterSchool, type School } from './_util/school.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -101,6 +101,47 @@ describe('times that are written in another zone than the start', () => {
     expect(await startsOf(calendar(weekly, [...lines, 'DURATION:PT45M']))).toEqual([
       ...[first, '20270408T080000 2027-04-09T08:00:00Z', third],
     ]);
+  });
+});
+
+describe.each([
+  ['Australia/Sydney', '2027-03-14T22:00:00Z', '2027-03-14T12:00:00Z'],
+  ['America/Los_Angeles', '2027-03-16T01:00:00Z', '2027-03-15T02:00:00Z'],
+])('times in UTC of a school in %s', (TimeZone, onTheDay, before) => {
+  const term = { Id: 'T', From: '2027-03-08', To: '2027-03-28', TimeZone };
+  const compact = (instant: string) => instant.replace(/[-:]/g, '');
+  const event = (uid: string, start: string, ...lines: string[]) => [
+    ...['BEGIN:VEVENT', `UID:${uid}@school`, 'LOCATION:R101', `DTSTART:${compact(start)}`, 'DURATION:PT45M'],
+    ...[...lines, 'END:VEVENT'],
+  ];
+  const file = (...events: string[][]) => ({
+    'utc.ics': ['BEGIN:VCALENDAR', ...events.flat(), 'END:VCALENDAR'].join('\r\n'),
+  });
+  const startsOf = async (school: School) =>
+    (await school.jobs()).flatMap(({ LektionList }) =>
+      (LektionList as { Beginn: string }[]).map(({ Beginn }) => Beginn),
+    );
+
+  test('Since is a local date: what begins on it is written, and what began before it stays', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const all = [event('first', before), event('second', onTheDay), event('third', '2027-03-17T12:00:00Z')];
+    await school.imports(file(...all), { term });
+    const stored = await school.stored();
+    await school.imports(file(...all), { term, since: '2027-03-15' });
+    expect(await school.stored()).toEqual(stored);
+    const longer = file(...all.map((lines) => lines.map((line) => line.replace('PT45M', 'PT1H'))));
+    const { accepted } = await school.imports(longer, { term, since: '2027-03-15' });
+    expect(accepted.LessonCount).toBe(2);
+    expect(await startsOf(school)).toEqual([before, onTheDay, '2027-03-17T12:00:00Z']);
+  });
+
+  test('a series has the holidays and the ends of the term by local dates', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const holiday = { Name: 'Frei', From: '2027-03-15', To: '2027-03-15' };
+    const day = (at: number) => new Date(Date.parse(onTheDay) + at * 86_400_000).toISOString().replace('.000', '');
+    const daily = event('daily', day(-30), 'RRULE:FREQ=DAILY;COUNT=100');
+    await school.imports(file(daily), { term: { ...term, From: '2027-03-13', To: '2027-03-17', Holidays: [holiday] } });
+    expect(await startsOf(school)).toEqual([-2, -1, 1, 2].map(day));
   });
 });
 
