@@ -18,7 +18,8 @@ const contentNext = /"[Cc]ontent"\s*:\s*$/;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Some JSON serializers escape slashes, those of .NET every plus sign. */
 const escapes = /\\(?:\/|u00(2[bf]|3d))/gi;
-const begunEscape = /\\(?:u[0-9a-f]{0,3})?$/i;
+/** What cannot be decoded before more arrives: the padding, which only the end of a file may have, and a begun escape. */
+const unfinished = /={0,2}(?:\\(?:u[0-9a-f]{0,3})?)?$/i;
 
 export type Intake = {
   /** The parsed body, in which each `Content` is the number of its file. */
@@ -95,7 +96,7 @@ async function takeIn(body: AsyncIterable<Uint8Array>, spool: Spool, mostBytes: 
     encoded = encoded.replace(escapes, (_, code?: string) =>
       code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
     );
-    const most = encoded.length - (begunEscape.exec(encoded)?.[0].length ?? 0);
+    const most = encoded.search(unfinished);
     const whole = isLast ? encoded.length : most - (most % 4);
     const ready = encoded.slice(0, whole);
     encoded = encoded.slice(whole);

@@ -2,11 +2,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Viewer } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { openBins } from '../../src/timetable-files/bins.ts';
 import { findSeparator } from '../../src/timetable-files/cells.ts';
 import type { TimetableEntry } from '../../src/timetable-files/entries.ts';
 import { openReport } from '../../src/timetable-files/faults.ts';
+import { withIntake } from '../../src/timetable-files/intake.ts';
 import { planJob } from '../../src/timetable-files/lessons.ts';
 import { readFile } from '../../src/timetable-files/reading.ts';
 import { openTerm } from '../../src/timetable-files/term.ts';
@@ -513,6 +515,42 @@ test('Base64 may be written with escapes, as serializers of .NET and others do',
     202,
     expect.objectContaining({ Files: [expect.objectContaining({ Lines: 201 })] }),
   ]);
+});
+
+describe('Base64 of a large body whose padding arrives before its closing quote', () => {
+  const bytes = Buffer.alloc(1_300_000, 'text of a file');
+  const content = bytes.toString('base64');
+  /** The file of a body whose parts arrive as they are here; over HTTP, parts may arrive joined. */
+  async function receive(padding: string, end: string): Promise<Buffer> {
+    async function* parts() {
+      yield Buffer.from(`{"Files":[{"Name":"a.csv","Content":"${content.slice(0, 1_600_000)}`);
+      yield Buffer.from(`${content.slice(1_600_000, -2)}${padding}`);
+      yield Buffer.from(end);
+    }
+    const viewer = { mandatorId: 1, personId: 1 } as Viewer;
+    return await withIntake(service.context, viewer, parts(), async ({ sent, read }) => {
+      expect(sent).toEqual({ Files: [{ Name: 'a.csv', Content: '0' }] });
+      const pieces: Uint8Array[] = [];
+      for await (const piece of read(0)()) pieces.push(piece);
+      return Buffer.concat(pieces);
+    });
+  }
+
+  test.each([
+    ['==', '"}]}'],
+    ['=', '="}]}'],
+    ['\\u003d\\u003d', '"}]}'],
+    ['=\\u00', '3d"}]}'],
+  ])('is read: %s, then %s', async (padding, end) => {
+    expect((await receive(padding, end)).equals(bytes)).toBe(true);
+  });
+
+  test.each([
+    ['==', 'QQ=="}]}'],
+    ['===', '"}]}'],
+  ])('is refused where it does not end the file: %s, then %s', async (padding, end) => {
+    await expect(receive(padding, end)).rejects.toThrow('Files[0].Content: not Base64');
+  });
 });
 
 test('neither the order of lines nor encoding, separator and line ends matter', async () => {
