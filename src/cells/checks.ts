@@ -81,25 +81,27 @@ export async function findTenant(from: Database, to: Database, code: string): Pr
   });
 }
 
-/** Whether the tenant is served at `to`. @throws Conflict when another tenant there has its code or its Id */
+/** Whether the tenant is served at `to`. @throws Conflict when another tenant there has its Id */
 export async function isServed(to: Database, { id, code }: TenantRow): Promise<boolean> {
-  const found = await to
-    .selectFrom('mandator')
-    .where(({ or, eb }) => or([eb('id', '=', id), eb('code', '=', code)]))
-    .select(['id', 'code'])
-    .execute();
-  for (const other of found) {
-    if (other.code === awayCode(id))
-      throw new Conflict(
-        `The tenant ${code} has left the other installation, but is not removed there yet: repeat that move there, then this one.`,
-      );
-    if (other.id !== id) throw new Conflict(`The other installation has a different tenant with the code ${code}.`);
-    if (other.code !== code)
-      throw new Conflict(
-        `The other installation has a tenant ${other.code} with the Id ${id} of this one. ${ownIdsRemedy}`,
-      );
-  }
-  return found.length > 0;
+  const found = await to.selectFrom('mandator').where('id', '=', id).select('code').executeTakeFirst();
+  if (found?.code === awayCode(id))
+    throw new Conflict(
+      `The tenant ${code} has left the other installation, but is not removed there yet: repeat that move there, then this one.`,
+    );
+  if (found && found.code !== code)
+    throw new Conflict(
+      `The other installation has a tenant ${found.code} with the Id ${id} of this one. ${ownIdsRemedy}`,
+    );
+  return found !== undefined;
+}
+
+/** @throws Conflict when another tenant has the code at `to`, so that this one could not be served there */
+export async function insistOnFreeCode(to: Database, { id, code }: TenantRow): Promise<void> {
+  const found = await to.selectFrom('mandator').where('code', '=', code).select('id').executeTakeFirst();
+  if (found && found.id !== id)
+    throw new Conflict(
+      `The other installation has a different tenant with the code ${code}. Abandon the move ("--undo"), which removes the copy there; then remove the tenant that is not needed ("roomgate tenant delete").`,
+    );
 }
 
 /** @returns the tables of a tenant @throws Conflict when the installations differ in release or Pepper */

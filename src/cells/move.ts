@@ -16,6 +16,7 @@ import {
   compare,
   findTenant,
   insistOnDestination,
+  insistOnFreeCode,
   insistOnTwo,
   isBeingRemoved,
   isServed,
@@ -80,6 +81,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
   const { id } = tenant;
   const tables = await checkSchemas(from, to);
   const place = await insistOnDestination(from, to, code);
+  await insistOnFreeCode(to, tenant);
   let moved: Moved = { stoppedMs: 0, rows: 0 };
   if (await isServed(to, tenant)) {
     if (place === 'Here')
@@ -170,6 +172,7 @@ async function leave(move: TenantMove, tenant: TenantRow, tables: TenantTable[])
     await placeAlike(from, to, tenant.id);
     const rows = await compare(from, to, tables, tenant);
     await insistOnRest(to, tenant.id, 'Coming');
+    await insistOnFreeCode(to, tenant);
     if (!(await sendAway(from, tenant, { until, destination: (await identify(to)).database })))
       throw new Conflict(`It took longer than the ${freezeSeconds} seconds of --freeze-seconds; allow more.`);
     await arrive(from, to, tenant);

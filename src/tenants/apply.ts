@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { readSnapshot } from '../db/snapshot.ts';
-import { type FieldError, InvalidInput } from '../errors.ts';
+import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import { type HolidayReading, originOf, readingOf } from '../holidays/service.ts';
 import {
   type Fate,
@@ -59,6 +59,7 @@ export function previewTenantFile(db: Database, written: TenantFile): Promise<Ap
     const file = await withZoneNames(trx, written);
     const keyOf = await readKeysOf(trx, namesIn(file));
     const found = await trx.selectFrom('mandator').where('code', '=', file.Mandator).select('id').executeTakeFirst();
+    if (!found) await insistOnServing(trx, file.Mandator);
     return toApplied(planFile(file, keyOf, found && (await readStoredTenant(trx, found.id))));
   });
 }
@@ -105,7 +106,10 @@ async function withZoneNames(trx: Transaction, file: TenantFile): Promise<Tenant
   return result;
 }
 
-/** @returns the id of the new tenant; undefined if it exists. A later check refuses one without a name, which rolls this back. */
+/**
+ * @returns the id of the new tenant; undefined if it exists. A later check refuses one without a name, which rolls this back.
+ * @throws Conflict when the tenant of this code is being moved or removed here
+ */
 async function createMandator(trx: Transaction, { Mandator, Name = '' }: TenantFile): Promise<number | undefined> {
   const created = await trx
     .insertInto('mandator')
@@ -113,7 +117,17 @@ async function createMandator(trx: Transaction, { Mandator, Name = '' }: TenantF
     .onConflict((conflict) => conflict.column('code').doNothing())
     .returning('id')
     .executeTakeFirst();
+  if (created) await insistOnServing(trx, Mandator);
   return created?.id;
+}
+
+/** @throws Conflict when a tenant has this code that is not served here: it is arriving, or has left */
+async function insistOnServing(trx: Transaction, code: string): Promise<void> {
+  const resting = await trx.selectFrom('resting_tenant').where('code', '=', code).select('code').executeTakeFirst();
+  if (resting)
+    throw new Conflict(
+      `The tenant ${code} is being moved or removed here; end that first, or apply the file where the tenant is served. Nothing was changed.`,
+    );
 }
 
 /** Makes concurrent applications to the same tenant wait, but not foreign key checks: they only need the row to stay. */

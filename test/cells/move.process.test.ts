@@ -6,9 +6,10 @@ import { deleteTenant, freezeTenant, thawTenant } from '../../src/cells/service.
 import { identify } from '../../src/cells/tables.ts';
 import { type Database, openDatabase, type Transaction } from '../../src/db/database.ts';
 import { isResting } from '../../src/db/resting.ts';
-import { lockClasses } from '../../src/flow/locks.ts';
+import { guardsLock, lockClasses } from '../../src/flow/locks.ts';
 import { hasDueCalendars } from '../../src/holidays/service.ts';
 import { openLog } from '../../src/log.ts';
+import { applyTenantFile, previewTenantFile, readTenantFile } from '../../src/tenants/service.ts';
 import { hasDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { until } from '../_util/process.ts';
@@ -196,6 +197,57 @@ describe('tenant move', () => {
       pair.cells[1].db,
     );
     await pair.move('taken');
+  });
+
+  test('keeps its code: no other tenant is made of it where it comes to, nor where it has left', async () => {
+    const { mandatorId } = await pair.makeTenantIn(0, 'kept');
+    const file = readTenantFile({ Mandator: 'kept', Name: 'Another' });
+    const insistOnNone = async (at: number) => {
+      for (const run of [previewTenantFile, applyTenantFile])
+        await expect(run(pair.cells[at]!.db, file)).rejects.toThrow('The tenant kept is being moved or removed here');
+    };
+    const cutOff = new Error('cut off');
+    const say = (line: string) => {
+      if (line.startsWith('Stopping')) throw cutOff;
+    };
+    await expect(pair.move('kept', { say })).rejects.toBe(cutOff);
+    await insistOnNone(1);
+    await pair.move('kept', { route: () => insistOnNone(0) });
+    expect(await pair.remainsOf(1, mandatorId)).toEqual({ ...nothing, mandators: 1 });
+  });
+
+  test('does not leave while another tenant has its code there, and can be abandoned', async () => {
+    const [here, there] = pair.cells;
+    const tenant = await pair.makeTenantIn(0, 'doubled');
+    const id = tenant.mandatorId;
+    // The freeze waits until the other tenant is there.
+    const holding = await here.db.startTransaction().execute();
+    await sql`select pg_advisory_xact_lock(hashtextextended(${guardsLock}, 0))`.execute(holding);
+    let other: Promise<number> | undefined;
+    const makeOther = async () => {
+      const { mandatorId } = await pair.makeTenantIn(1, 'doubled');
+      await holding.rollback().execute();
+      return mandatorId;
+    };
+    const say = (line: string) => {
+      if (line.startsWith('Stopping')) other = makeOther();
+    };
+    const refusal = 'has a different tenant with the code doubled';
+    await expect(pair.move('doubled', { say })).rejects.toThrow(refusal);
+    const { rows } = await sql`select code from mandator where id = ${id}`.execute(here.db);
+    expect(rows).toEqual([{ code: 'doubled' }]);
+
+    // If it was made at the very moment at which the tenant left.
+    const until = await freeze(here.db, { id, code: 'doubled' }, 600);
+    const { database: destination } = await identify(there.db);
+    expect(await sendAway(here.db, { id }, { until, destination })).toBe(true);
+    await expect(pair.move('doubled')).rejects.toThrow(refusal);
+    await pair.undo('doubled');
+    expect(await pair.remainsOf(0, id)).toEqual({ ...nothing, mandators: 1 });
+    expect(await pair.remainsOf(1, id)).toEqual(nothing);
+    expect(await pair.remainsOf(1, (await other)!)).toEqual({ ...nothing, mandators: 1 });
+    await deleteTenant(there.db, 'doubled');
+    await pair.move('doubled');
   });
 });
 
