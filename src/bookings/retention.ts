@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 
 type Retention = Pick<Config['Limits'], 'BookingDays' | 'LessonDays' | 'ChangeDays'>;
 
@@ -46,7 +47,7 @@ const oldOfRooms = (isOld: RawBuilder<boolean>, days: number) => sql`
     where booking.mandator_id = room.mandator_id and booking.resource_id = room.id
       and lower(booking.occupied) < ${before(days)} and ${isOld}
     order by lower(booking.occupied) limit ${forgottenAtOnce} for update skip locked) as old
-  where not exists (select from resting_tenant as rest where rest.mandator_id = room.mandator_id)
+  where not ${rests(sql`room.mandator_id`)}
   limit ${forgottenAtOnce}`;
 
 async function forget(trx: Transaction, chosen: RawBuilder<unknown>): Promise<number> {

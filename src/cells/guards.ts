@@ -38,6 +38,8 @@ async function listGuarded(db: Database): Promise<Set<string>> {
 /** Runs `work` alone, so that the guards are not dropped for one tenant while another one begins to rest. */
 async function guarding<T>(db: Database, work: () => Promise<T>): Promise<T> {
   return await db.transaction().execute(async (trx) => {
+    // The session is idle while `work` uses others. Without this, PostgreSQL would end it, and with it the lock.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await sql`select pg_advisory_xact_lock(hashtextextended(${guardsLock}, 0))`.execute(trx);
     return await work();
   });
@@ -61,9 +63,15 @@ export async function underGuard<T>(db: Database, insert: () => Promise<T>): Pro
   });
 }
 
-/** Drops the guards once no tenant rests. If a table is locked by others, they stay until the next rest is over. */
+/**
+ * Forgets freezes that have ended by themselves, and drops the guards once no tenant rests. Where a writer or a table is in the way,
+ * they stay until this is called again.
+ */
 export async function liftGuards(db: Database): Promise<void> {
   await guarding(db, async () => {
+    await sql`
+      delete from resting_tenant where mandator_id = any (array(
+        select mandator_id from resting_tenant where until <= clock_timestamp() for update skip locked))`.execute(db);
     const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
     if (rows.length > 0) return;
     for (const name of await listGuarded(db)) await onTable(db, `drop trigger if exists ${guard} on ${name}`);

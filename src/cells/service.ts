@@ -21,7 +21,7 @@ import { dropCopy, removeRows } from './removal.ts';
 import { unpublish, unsubscribe } from './replication.ts';
 import { alone, findRest, freeze, getTenant, sendAway, takeBack, thaw } from './resting.ts';
 
-export { readArchive, writeArchive };
+export { liftGuards, readArchive, writeArchive };
 
 const deleteSeconds = 30;
 

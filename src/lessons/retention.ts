@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { forgetBookings, type RetentionWork } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Transaction } from '../db/database.ts';
+import { rests } from '../db/resting.ts';
 import { lockClasses } from '../flow/locks.ts';
 import { isOpen } from './next.ts';
 
@@ -25,7 +26,7 @@ const oldJobs = (mandatorId: number, { LessonDays, ChangeDays }: Kept) => sql`
       where lesson.mandator_id = job.mandator_id and lesson.job = job.id and (lesson.ende >= ${before(LessonDays)}
         or upper(booking.occupied) >= ${before(LessonDays)} or booking.changed_at >= ${before(ChangeDays)}))
     and not exists (select from batch where batch.mandator_id = job.mandator_id and ${isOpen})
-    and not exists (select from resting_tenant as rest where rest.mandator_id = job.mandator_id)
+    and not ${rests(sql`job.mandator_id`)}
   order by id limit ${forgottenAtOnce}`;
 
 /** @returns how many jobs; 0 while a worker imports for the tenant */

@@ -8,6 +8,7 @@ import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'grap
 import type { Kysely } from 'kysely';
 import * as audit from '../audit/tasks.ts';
 import * as bookings from '../bookings/tasks.ts';
+import * as cells from '../cells/tasks.ts';
 import * as changes from '../changes/tasks.ts';
 import { contain } from '../containment.ts';
 import type { Context } from '../context.ts';
@@ -56,6 +57,7 @@ export const allSweeps: readonly Sweep[] = [
   ...holidays.sweeps,
   ...problems.sweeps,
   ...webhooks.sweeps,
+  ...cells.sweeps,
 ];
 /** How many jobs of a lane run at a time in one process. A short or long job uses a connection of `work`. */
 const lanes: Record<Lane, { places: number }> = {
