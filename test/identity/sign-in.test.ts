@@ -149,6 +149,20 @@ describe('at a provider', () => {
     expect((await old.session()).status).toBe(401);
   });
 
+  test('a session ends when its person gets another address, which is what names the person at the provider', async () => {
+    const browser = openBrowser(service);
+    await signIn(browser, 'ada');
+    const { id } = service.tenant.person('User');
+    const change = (email: string) =>
+      service.context.db.updateTable('person').set({ email }).where('id', '=', id).execute();
+    await change('USER@School.example');
+    expect((await browser.session()).status).toBe(200);
+    await change('grace@school.example');
+    expect((await browser.session()).status).toBe(401);
+    await change('user@school.example');
+    expect((await browser.session()).status).toBe(401);
+  });
+
   test.each([
     ['the person refuses', refuser, 'SignInDenied'],
     ['nobody has the address', 'nobody', 'PersonUnknown'],
