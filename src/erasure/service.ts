@@ -5,23 +5,45 @@
  * Invariants: everything happens in one transaction. An erased person never comes back. The audit records that it happened and
  * who did it, but nothing that was erased.
  */
+import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import { forgetOrganizer } from '../bookings/service.ts';
 import { deleteTokensOf } from '../calendar-feed/service.ts';
 import type { Act, Versions } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { forgetKeysOf } from '../db/idempotency.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
+import { InvalidInput } from '../errors.ts';
 import { deletePinsOf } from '../identity/service.ts';
 import { findLessonsNaming, removeTeachers } from '../lessons/service.ts';
 import { forgetMailOrganizer } from '../mail/service.ts';
 import { erasePersonRecord, type PersonRecord } from '../tenants/service.ts';
 
+/** The names that are a teacher code of the tenant: in lessons they name whoever has it. */
+async function listCodes(trx: Transaction, mandatorId: number, names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${names}::text[]) as given(name)
+    where exists (select from person where mandator_id = ${mandatorId} and name_key(teacher_code) = name_key(given.name))`.execute(
+    trx,
+  );
+  return rows.map(({ name }) => name);
+}
+
+function refuseCodes(alsoKnownAs: readonly string[], codes: readonly string[]): void {
+  const faults = alsoKnownAs.flatMap((name, at) => {
+    const message = `${JSON.stringify(name)} is the TeacherCode of another person.`;
+    return codes.includes(name)
+      ? [{ field: 'AlsoKnownAs', pointer: `/AlsoKnownAs/${at}`, code: 'OfAnotherPerson', message }]
+      : [];
+  });
+  if (faults.length > 0) throw InvalidInput.of(...faults);
+}
+
 /**
  * Erases a person; repeating it changes nothing, whatever version it names.
  * @param alsoKnownAs names besides its own by which lessons name the person as a teacher
- * @throws Forbidden, NotFound, PreconditionFailed; Conflict for the last active Admin, and for the person of a display;
- * Unavailable while an import holds its bookings or lessons
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code of somebody else; Conflict for the last active
+ * Admin, and for the person of a display; Unavailable while an import holds its bookings or lessons
  */
 export function erasePerson(
   db: Database,
@@ -38,7 +60,11 @@ export function erasePerson(
     await deletePinsOf(trx, mandatorId, id);
     await deleteTokensOf(trx, mandatorId, id);
     await forgetKeysOf(trx, mandatorId, id);
-    const names = [before.name, ...(before.teacherCode ? [before.teacherCode] : []), ...alsoKnownAs];
+    const all = [before.name, ...(before.teacherCode ? [before.teacherCode] : []), ...alsoKnownAs];
+    // The person has no code any more.
+    const codes = await listCodes(trx, mandatorId, all);
+    refuseCodes(alsoKnownAs, codes);
+    const names = all.filter((name) => !codes.includes(name));
     const taught = await findLessonsNaming(trx, mandatorId, names);
     await forgetOrganizer(trx, mandatorId, { ...before, taught });
     await removeTeachers(trx, mandatorId, names);

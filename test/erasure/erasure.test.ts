@@ -53,6 +53,29 @@ const wish = (more: object = {}) => ({
   ...more,
 });
 
+/** A lesson as an import has left it: its teachers, and those before its first change. */
+async function storeLesson(sender: { Id: number }, hours: number, teachers: string[], former: string[]): Promise<void> {
+  const { mandatorId, resources } = service.tenant;
+  const room = resources[1]!.id;
+  await sql`
+    with batch as (
+      insert into batch (mandator_id, id, operation, job_count, created_by, request_id)
+      values (${mandatorId}, gen_random_uuid(), 'Create', 0, ${sender.Id}, 'r') returning id
+    ), job as (
+      insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+      select ${mandatorId}, ${`J${hours}`}, id, ${sender.Id} from batch returning id
+    ), booked as (
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+      values (${mandatorId}, ${room}, 'Lesson', 'Confirmed', 'Import', tstzrange(${slot(hours)}, ${slot(hours + 1)})) returning id
+    )
+    insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, lehrpersonen, ursprung)
+    select ${mandatorId}, job.id, 'L', booked.id, ${room}, ${slot(hours)}, ${slot(hours + 1)}, 'Vertretung', ${teachers},
+      jsonb_build_object('RessourceName', 'R', 'Lehrpersonen', ${JSON.stringify(former)}::jsonb,
+        'Fach', null, 'Beginn', ${slot(hours)}::text, 'Ende', ${slot(hours + 1)}::text) from job, booked`.execute(
+    service.context.db,
+  );
+}
+
 /** The columns that can hold a text: `table.column`. */
 async function listTextColumns(): Promise<string[]> {
   const { rows } = await sql<{ place: string }>`
@@ -94,22 +117,7 @@ describe('an erased person', () => {
     const others = await user.post('/bookings', wish());
     expect([own.status, forUser.status, others.status, await readFeed()]).toEqual([201, 201, 201, 200]);
     // As an import and a mail server have left them.
-    await sql`
-      with batch as (
-        insert into batch (mandator_id, id, operation, job_count, created_by, request_id)
-        values (${mandatorId}, gen_random_uuid(), 'Create', 0, ${grace.Id}, 'r') returning id
-      ), job as (
-        insert into lesson_job (mandator_id, job_id, batch_id, created_by)
-        select ${mandatorId}, 'J', id, ${grace.Id} from batch returning id
-      ), booked as (
-        insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
-        values (${mandatorId}, ${room}, 'Lesson', 'Confirmed', 'Import', tstzrange(${slot(0)}, ${slot(1)})) returning id
-      )
-      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, lehrpersonen, ursprung)
-      select ${mandatorId}, job.id, 'L', booked.id, ${room}, ${slot(0)}, ${slot(1)}, 'Vertretung',
-        array['E. Noether', ${grace.Name.toUpperCase()}, 'gh-1906', 'HOPX'],
-        jsonb_build_object('RessourceName', 'R', 'Lehrpersonen', jsonb_build_array(${grace.Name}::text, 'A. Turing'),
-          'Fach', null, 'Beginn', ${slot(0)}::text, 'Ende', ${slot(1)}::text) from job, booked`.execute(db);
+    await storeLesson(grace, 0, ['E. Noether', grace.Name.toUpperCase(), 'gh-1906', 'HOPX'], [grace.Name, 'A. Turing']);
     await sql`
       with calendar as (
         insert into mail_calendar (mandator_id, resource_id, kind, mailbox)
@@ -181,6 +189,33 @@ describe('an erased person', () => {
     expect(
       (await admin.post('/persons', { Name: 'New', Email: grace.Email, TimeZone: 'UTC', Role: 'User' })).status,
     ).toBe(201);
+  });
+
+  test('leaves the lessons of a teacher whose code is the name of the person', async () => {
+    const { db } = service.context;
+    const teacher = await makePerson({ TeacherCode: 'Anna Keller' });
+    const anna = await makePerson({ Name: 'Anna KELLER' });
+    await storeLesson(teacher, 100, ['Anna Keller', 'AK'], ['AK']);
+    const teachers = async () =>
+      (
+        await db
+          .selectFrom('lesson')
+          .where('beginn', '=', new Date(slot(100)))
+          .select('lehrpersonen')
+          .execute()
+      )[0]?.lehrpersonen;
+    const refused = await erase(anna, { AlsoKnownAs: ['AK', 'anna keller'] });
+    expect([refused.status, refused.body]).toEqual([
+      422,
+      expect.objectContaining({
+        errors: [expect.objectContaining({ pointer: '/AlsoKnownAs/1', code: 'OfAnotherPerson' })],
+      }),
+    ]);
+    expect((await admin.get(anna.path)).body).toMatchObject({ Name: 'Anna KELLER', ErasedAt: null });
+    expect((await erase(anna, { AlsoKnownAs: ['AK'] })).status).toBe(200);
+    expect(await teachers()).toEqual(['Anna Keller']);
+    expect((await erase(teacher)).status).toBe(200);
+    expect(await teachers()).toEqual([]);
   });
 
   test('stays so: erasing again changes nothing, and it cannot be changed or get a PIN', async () => {
