@@ -3,6 +3,7 @@ import dns, { type LookupAddress } from 'node:dns';
 import type { Agent } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 import { type FetchedAnswer, fetchBounded, type Outgoing } from './safe-fetch.ts';
 
 const inner = new BlockList();
@@ -50,17 +51,25 @@ const nameserverPatience = { timeout: 2_000, tries: 2 };
 /**
  * Asks nameservers itself: `dns.lookup` has two names at a time in the whole process, and a nameserver that does not answer
  * would delay all others. Ends with the signal.
+ * @throws NotPublic if one of the addresses is not; the error of the nameserver if there is no address
  */
-async function resolve(hostname: string, signal: AbortSignal | null | undefined): Promise<LookupAddress[]> {
+async function resolvePublic(hostname: string, signal: AbortSignal | null | undefined): Promise<LookupAddress[]> {
   const resolver = new dns.promises.Resolver(nameserverPatience);
   const cancel = () => resolver.cancel();
   signal?.addEventListener('abort', cancel);
   try {
     const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
     const found = (family: 4 | 6, answer: PromiseSettledResult<string[]>) =>
       answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
-    return [...found(4, four), ...found(6, six)];
+    const addresses = [...found(4, four), ...found(6, six)];
+    if (addresses.length === 0) {
+      const failed = [four, six].find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+      // An alias that leads to no address is a list without any, and no error.
+      throw failed?.reason ?? Object.assign(new Error(`${hostname} has no address`), { code: dns.NODATA });
+    }
+    if (!addresses.every(({ address }) => isPublic(address)))
+      throw new NotPublic(`${hostname} resolves to an address that is not public`);
+    return addresses;
   } finally {
     signal?.removeEventListener('abort', cancel);
   }
@@ -69,17 +78,12 @@ async function resolve(hostname: string, signal: AbortSignal | null | undefined)
 /** Checks the address that the connection itself will use: a name may resolve to another address when it is looked up again. */
 const lookupPublic =
   (signal: AbortSignal | null | undefined): LookupFunction =>
-  (hostname, { all }, callback) => {
-    resolve(hostname, signal).then(
-      (addresses) => {
-        if (!addresses.every(({ address }) => isPublic(address)))
-          return callback(new NotPublic(`${hostname} resolves to an address that is not public`), '');
-        const [first] = addresses;
-        return all ? callback(null, addresses) : callback(null, first!.address, first!.family);
-      },
-      (error) => callback(error, ''),
-    );
-  };
+  (hostname, { all }, callback) =>
+    callbackify(resolvePublic)(hostname, signal, (error, addresses) => {
+      if (error) return callback(error, '');
+      const [first] = addresses;
+      return all ? callback(null, addresses) : callback(null, first!.address, first!.family);
+    });
 
 /** Keeps connections of `fetchPublic` open until its `destroy`. Each was checked when it was opened. */
 export const keepPublic = (): Agent => new https.Agent({ keepAlive: true });

@@ -37,7 +37,12 @@ let hour = 0;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  nameserver = await startNameserver({ 'inner.example': ['10.1.2.3'] });
+  nameserver = await startNameserver({
+    'inner.example': ['10.1.2.3'],
+    'alias.example': ['nowhere.example'],
+    'half.example': ['nowhere.example'],
+    'A half.example': 'fails',
+  });
   const [, port = ''] = /:(\d+)$/.exec(receiver.origin) ?? [];
   service = await startService({ Role: 'Web', Webhooks__TrustedOrigins: `http://127.0.0.1:${port}` });
   ({ db } = service.context);
@@ -258,6 +263,17 @@ describe('a message', () => {
     await deliver(made);
     expect(receiver.asked).toEqual([]);
     expect(await read(made)).toMatchObject({ Waiting: 1, Failures: 1 });
+  });
+
+  test.each([
+    ['is an alias that leads to no address', 'alias.example', 'ENODATA'],
+    ['is such an alias, and the nameserver fails for IPv4', 'half.example', 'ESERVFAIL'],
+  ])('cannot be sent where the name of the receiver %s', async (_name, name, code) => {
+    const made = await make({ Url: `https://${name}/hook` });
+    expect((await act(made, 'test')).body).toMatchObject({
+      Status: null,
+      Fault: `the receiver cannot be reached: ${code}`,
+    });
   });
 
   test('tells its record as REST does, private ones too', async () => {
@@ -738,16 +754,21 @@ describe('a receiver that fails', () => {
   });
 
   test('has a nameserver that does not answer, and delays no other name', async () => {
-    const silent = await make({ Url: 'https://silent.example/hook' });
+    const silent = await make({ Name: 'Silent', Url: 'https://silent.example/hook' });
+    const other = await make({ Url: 'https://inner.example/hook' });
     await book(5);
     const stop = new AbortController();
-    const waiting = deliver(silent, stop.signal);
+    const ended = deliver(silent, stop.signal).then(() => 'ended before the others');
     const asked = () => nameserver.asked.filter((name) => name === 'silent.example').length;
     // Five messages ask for both kinds of addresses.
-    await until(() => asked() >= 10);
-    expect(await dns.promises.lookup('localhost')).toMatchObject({ address: expect.any(String) });
+    await until(() => asked() === 10);
+    const others = Promise.all([act(other, 'test'), dns.promises.lookup('localhost')]);
+    expect(await Promise.race([ended, others])).toMatchObject([
+      { body: { Fault: 'inner.example resolves to an address that is not public' } },
+      { address: expect.any(String) },
+    ]);
     stop.abort();
-    await waiting;
+    await ended;
     expect(await read(silent)).toMatchObject({ Failures: 0, Waiting: 5 });
   });
 });
