@@ -14,8 +14,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { backOff } from '../flow/retry.ts';
-import { openShares } from '../flow/shares.ts';
-import { openTurns, type Turn } from '../flow/turns.ts';
+import { openShares, type SharedTurn } from '../flow/shares.ts';
 import { keepPublic } from '../http/public-fetch.ts';
 import type { Log } from '../log.ts';
 import { hour } from '../time/durations.ts';
@@ -81,7 +80,7 @@ async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Pr
   return rows[0];
 }
 
-const openEventTurns = () => openShares(openTurns(placesForEvents));
+const openEventTurns = () => openShares(placesForEvents);
 
 /** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
@@ -130,7 +129,7 @@ type Round = {
 };
 
 /** @returns whether there is more to send at once */
-async function runRound(context: Job, turn: Turn, held: Receiver, until: number): Promise<boolean> {
+async function runRound(context: Job, turn: SharedTurn, held: Receiver, until: number): Promise<boolean> {
   let found: FoundEvents;
   try {
     found = await readWaiting(context.work, held);
@@ -180,7 +179,7 @@ type Outcome = 'taken' | 'failed' | 'ended';
 /** Sends an event. If it cannot be made into a message, it waits and is tried again: the others go on, and the receiver has not failed. */
 async function sendEvent(
   context: Job,
-  turn: Turn,
+  turn: SharedTurn,
   held: Receiver,
   event: WaitingEvent,
   round: Round,
@@ -203,7 +202,7 @@ async function sendEvent(
 
 async function trySend(
   { config, work, signal }: Job,
-  turn: Turn,
+  turn: SharedTurn,
   held: Receiver,
   event: WaitingEvent,
   round: Round,
@@ -213,7 +212,7 @@ async function trySend(
   const message = { id, kind: event.kind, at: event.at, data };
   turn.begin();
   const at = new Date();
-  const answer = await sendMessage(config, held, message, AbortSignal.any([signal, turn.signal]));
+  const answer = await sendMessage(config, held, message, AbortSignal.any([signal, turn.signal])).finally(turn.ended);
   if (!answer) return 'ended';
   const { position, micros, subject } = event;
   round.attempts.push({ message, event: { position, micros, subject }, attempt: event.attempts + 1, at, answer });

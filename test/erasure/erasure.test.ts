@@ -208,7 +208,7 @@ describe('an erased person', () => {
     expect([refused.status, refused.body]).toEqual([
       422,
       expect.objectContaining({
-        errors: [expect.objectContaining({ pointer: '/AlsoKnownAs/1', code: 'OfAnotherPerson' })],
+        Errors: [expect.objectContaining({ Pointer: '/AlsoKnownAs/1', Code: 'OfAnotherPerson' })],
       }),
     ]);
     expect((await admin.get(anna.path)).body).toMatchObject({ Name: 'Anna KELLER', ErasedAt: null });

@@ -61,9 +61,9 @@ beforeEach(async () => {
 });
 afterEach(releaseAll);
 
-const make = async (members: object = {}): Promise<Made> => {
+const make = async (members: object = {}, by = admin): Promise<Made> => {
   const body = { Name: 'Board', Url: `${receiver.origin}/hook`, Kinds: everyKind, ...members };
-  const made = await admin.post('/webhooks', body);
+  const made = await by.post('/webhooks', body);
   expect([made.status, made.text]).toEqual([201, expect.any(String)]);
   return made.body as Made;
 };
@@ -76,7 +76,11 @@ const deliveries = async ({ Id }: { Id: number }, query = '') =>
 const takeJobs = async () =>
   Number((await sql`delete from graphile_worker._private_jobs where key like 'webhook %'`.execute(db)).numAffectedRows);
 /** Jobs of the worker: one that has taken its time leaves another. */
-const deliver = async ({ Id: webhookId }: { Id: number }, signal = new AbortController().signal) => {
+const deliver = async (
+  { Id: webhookId, tenant = service.tenant }: { Id: number; tenant?: { mandatorId: number } },
+  signal = new AbortController().signal,
+) => {
+  const { mandatorId } = tenant;
   do await deliverEvents({ ...service.context, work: db, signal }, { mandatorId, webhookId });
   while ((await takeJobs()) > 0);
 };
@@ -723,16 +727,26 @@ describe('a receiver that fails', () => {
     expect(receiver.asked).toHaveLength(8);
   });
 
-  test('is one of many of its tenant that take long: three of them are sent to at a time, first those that have waited', async () => {
-    const hooks: Made[] = [];
-    for (let index = 0; index < 5; index++)
-      hooks.push(await make({ Name: `Board ${index}`, Url: `${receiver.origin}/${index}` }));
+  test('is one of many of its tenant that take long: three of them are sent to at a time, and as many of another tenant', async () => {
+    const other = await makeTenant(db, { code: 'long' });
+    const hooks: (Made & { tenant: typeof other })[] = [];
+    for (const [tenant, count] of [
+      [service.tenant, 5],
+      [other, 3],
+    ] as const) {
+      const by = masterData(service, await service.signIn(tenant, 'Admin'), tenant.code);
+      for (let index = 0; index < count; index++) {
+        const members = { Name: `Board ${index}`, Url: `${receiver.origin}/${tenant.code}${index}` };
+        hooks.push({ ...(await make(members, by)), tenant });
+      }
+    }
     const begin = performance.now();
     let passed = 0;
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => begin + passed);
     /** Sends an event to all of them, which takes so long. @returns who got it */
     const round = async (most: number, ms: number) => {
       await book();
+      await insertBookings(db, other.mandatorId, other.resources[0]!.id, { first: hour });
       await passPauses();
       const { promise, resolve } = Promise.withResolvers<void>();
       receiver.answer(() => ({ status: 204, body: (response) => void promise.then(() => response.end()) }));
@@ -745,9 +759,9 @@ describe('a receiver that fails', () => {
       return sentTo();
     };
     try {
-      expect(await round(5, 2_000)).toEqual(['/0', '/1', '/2', '/3', '/4']);
-      expect(await round(3, 2_000)).toEqual(['/0', '/1', '/2']);
-      expect(await round(3, 0)).toEqual(['/0', '/3', '/4']);
+      expect(await round(8, 2_000)).toHaveLength(8);
+      expect(await round(6, 2_000)).toEqual(['/long0', '/long1', '/long2', '/school0', '/school1', '/school2']);
+      expect(await round(6, 0)).toEqual(['/long0', '/long1', '/long2', '/school0', '/school3', '/school4']);
     } finally {
       clock.mockRestore();
     }
