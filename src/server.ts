@@ -47,6 +47,8 @@ export async function startServer(
 ): Promise<Server> {
   // Loaded before listening, so that the first request finds its handler.
   const createApp = await loadApp(settings.Role);
+  // Without a collector, none of OpenTelemetry is loaded.
+  const tracing = settings.Tracing.Endpoint ? await import('./tracing-export.ts') : undefined;
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
   const server = nodeHttp.createServer({
     headersTimeout: 10_000,
@@ -65,8 +67,7 @@ export async function startServer(
     throw new ConfigError(`Port: cannot listen on ${settings.Host}:${settings.Port} (${error.code}); set another Port`);
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
-  // Without a collector, none of OpenTelemetry is loaded.
-  const traces = config.Tracing.Endpoint && (await import('./tracing-export.ts')).openTraces(config, log);
+  const traces = tracing?.openTraces(config, log);
   const opened = await openContext(config, log, rateWindow);
   const context = traces ? { ...opened, traces } : opened;
   const { refusals } = context;
