@@ -101,7 +101,8 @@ export const addTimetable: AddTypes = (builder) => {
   builder.objectField(typeNamed<{ id: number; kind: string }>('Booking'), 'lessons', (t) =>
     t.field({
       type: [lesson],
-      complexity: { field: 5, multiplier: 1 },
+      // Each lesson leads back to this booking. So nested, the price must grow about as the answer may.
+      complexity: { field: 5, multiplier: 50 },
       description: 'The lessons that share it, the first 200; none of what is no lesson.',
       resolve: async ({ id, kind }, _args, { context, viewer }) =>
         kind === 'Lesson'

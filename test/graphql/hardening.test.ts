@@ -103,6 +103,11 @@ const bombs: [name: string, query: string, reason: RegExp][] = [
     cost,
   ],
   [
+    'lessons of a booking that lead back to it',
+    '{ booking(id: "1") { lessons { booking { lessons { booking { lessons { id } } } } } } }',
+    cost,
+  ],
+  [
     'a costly operation behind a cheap one',
     'query Cheap { serverTime } query Named { batches(first: 200) { nodes { errors(first: 200) { nodes { code } } } } }',
     cost,
