@@ -1,3 +1,4 @@
+import { Malformed } from '../errors.ts';
 import { lowerFirst } from '../fields.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { pageArguments, pageCost } from '../graphql/connection.ts';
@@ -67,12 +68,17 @@ export const addTypes: AddTypes = (builder) => {
           description:
             'The `nextCursor` of the previous page, or `now` for the present end; without it, the page begins with the oldest change that is kept.',
         }),
+        last: t.arg.int({ description: 'Refused: the feed is read forward only.' }),
+        before: t.arg.string({ description: 'Refused: the feed is read forward only.' }),
       },
       complexity: pageCost,
       description:
         'Changes of bookings, batches, resources, locations and displays, in the order in which they became visible; kept for 30 days by default.',
-      resolve: (_root, { after, first }, { context, viewer }) =>
-        changes.listChanges(context.db, viewer, changes.readChangePage(first ?? undefined, after)),
+      resolve: (_root, { first, after, last, before }, { context, viewer }) => {
+        if ((last ?? before ?? undefined) !== undefined)
+          throw new Malformed('last, before: leave them out; changes are read forward only.');
+        return changes.listChanges(context.db, viewer, changes.readChangePage(first ?? undefined, after));
+      },
     }),
   );
 };

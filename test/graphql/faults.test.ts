@@ -216,6 +216,9 @@ describe('what a service finds', () => {
     ['persons', { after: 'x' }, '/after'],
     ['persons', { first: 1, last: 1 }, '/first', '/last'],
     ['changes', { after: 'x' }, '/after'],
+    ['changes', { last: 1 }, '/last', '/before'],
+    ['changes', { first: 200, last: 1 }, '/last', '/before'],
+    ['changes', { before: 'x' }, '/last', '/before'],
     ['createPolicy', { input: { name: 'P', maySee: ['999999'] } }, '/input/maySee/0'],
     ['createBooking', { input: { resourceId: 'room', subject: 'S', start: far.from, end: back.to } }, '/input/end'],
     [
