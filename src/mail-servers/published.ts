@@ -141,8 +141,11 @@ async function readFeed(text: string, reader: ObjectReader, { origin }: URL, sig
     const zones = readZones(readComponents(feed.zones), reader.window, reader.timeZone, mostZones);
     return { minutes, groups: await readGroups(objects, { ...reader, zones }, signal) };
   } catch (error) {
-    if (signal.aborted)
-      throw new ServerFault('TooLarge', `The calendar that ${origin} publishes takes too long to read.`);
+    if (error === signal.reason)
+      throw new ServerFault(
+        'TooLarge',
+        `The calendar that ${origin} publishes was not read in time: it is large, or others were read meanwhile.`,
+      );
     if (!(error instanceof Unreadable)) throw error;
     throw new ServerFault('Unreadable', `The calendar that ${origin} publishes cannot be read: ${error.message}.`);
   }

@@ -233,7 +233,8 @@ export type DaySearch = { left: number };
 /**
  * The days of a rule from `from` to `to`, inclusive, in order. The start always belongs to the series, as the first of its
  * COUNT (3.8.5.3). The caller applies UNTIL, which may need a time of day.
- * @throws WrongRule for a rule with COUNT that began too long ago; where `search` has too few days left
+ * @param search where it has too few days left, days are missing
+ * @throws WrongRule for a rule with COUNT that began too long ago
  */
 export function listDays(rule: Rule, startDay: number, from: number, to: number, search?: DaySearch): number[] {
   const start = civil(startDay);
@@ -247,8 +248,7 @@ export function listDays(rule: Rule, startDay: number, from: number, to: number,
     const period = periodOf(rule, start, nth);
     // Beyond the last year of Date `first` is NaN.
     if (!(period.first <= to)) break;
-    if (search && (search.left -= period.end - period.first) < 0)
-      throw new WrongRule('too many days were searched for the series before it');
+    if (search && (search.left -= period.end - period.first) < 0) break;
     for (const day of daysOfPeriod(rule, defaults, period)) {
       if (day <= startDay || left === 0) continue;
       left -= 1;
