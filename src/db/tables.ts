@@ -356,8 +356,11 @@ export interface MailDecline {
   at: Generated<Timestamp>;
   calendar_id: number;
   change_key: string | null;
+  failures: Generated<number>;
+  fault: string | null;
   item_id: number;
   mandator_id: number;
+  may_be_told: Generated<boolean>;
   not_before: Timestamp | null;
   reason: string | null;
   state: string;

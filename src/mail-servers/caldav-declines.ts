@@ -13,6 +13,7 @@ import type { AskServer, ServerAnswer } from './http.ts';
 import { readCalendarObject } from './ical.ts';
 import { declineObject, isAnsweredByClients } from './ical-declines.ts';
 import { always } from './standing.ts';
+import { isHash } from './values.ts';
 
 /** How far around the original start of an occurrence its exception is looked for: few are moved further. */
 const aroundMs = 400 * dayLength;
@@ -79,6 +80,7 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
   }
 
   return async (calendar: RemoteCalendar, place: ItemPlace, signal: AbortSignal): Promise<Invitation> => {
+    if (isHash(place.group)) return { is: 'Impossible', reason: 'Its path on the mail server is too long.' };
     const found = await find(calendar, place, signal);
     if (!found || found.item.isCancelled) return { is: 'Gone' };
     const { text, item, answer } = found;

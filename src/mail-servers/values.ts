@@ -43,6 +43,9 @@ export function boundId(id: string): string {
   return `sha256:${createHash('sha256').update(id).digest('hex')}`;
 }
 
+/** Whether a stored id is the hash of the server's own, which is then unknown. */
+export const isHash = (id: string): boolean => /^sha256:[0-9a-f]{64}$/.test(id);
+
 /** Reads `2026-11-20T09:00:00.0000000Z`, with an offset or without (UTC); undefined if it is not a date of the years 1900 to 2199. */
 export function readInstant(text: string | null | undefined): Date | undefined {
   const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,3})?\d{0,9}(Z|[+-]\d\d:\d\d)?$/.exec(text ?? '');

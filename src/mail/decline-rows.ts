@@ -25,15 +25,19 @@ export const needsDecline = sql<boolean>`(item.state = 'Conflict' and lower(item
 const isAnswered = sql`exists (select from mail_decline as decline
   where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.version = item.content_hash
     and (decline.state in ('Told', 'Nobody', 'Impossible') or decline.not_before > now()))`;
-const isTelling = sql`exists (select from mail_decline as decline
-  where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.state = 'Telling')`;
+/** Whether the outcome of the attempt `decline` is unknown: the mail server may have declined the item. */
+const mayBeTold = sql<boolean>`(decline.state = 'Telling' or decline.may_be_told)`;
+/** Whether the outcome of the attempt `decline` is to be looked up now, as its `item` is not over. */
+const isToLookUp = sql`((decline.state = 'Telling' or (decline.may_be_told and decline.not_before <= now()))
+  and (upper(item.occupied) <= now()) is not true)`;
 /** Whether the row `item` is to be declined now, provided that conflicts in its calendar are declined. */
 const isDue = sql`(${needsDecline} and item.changed_at < now() - make_interval(secs => ${restSeconds}) and not ${isAnswered})`;
 
 /** Whether the row `calendar` has items to decline, or attempts to decline one whose outcome is unknown. */
 export const hasDeclinesDue = sql<boolean>`(
-  exists (select from mail_decline as decline where decline.mandator_id = calendar.mandator_id
-    and decline.calendar_id = calendar.id and decline.state = 'Telling')
+  exists (select from mail_decline as decline
+    join mail_item as item on item.mandator_id = decline.mandator_id and item.id = decline.item_id
+    where decline.mandator_id = calendar.mandator_id and decline.calendar_id = calendar.id and ${isToLookUp})
   or (${declinesOf} and exists (select from mail_item as item where item.mandator_id = calendar.mandator_id
     and item.calendar_id = calendar.id and ${isDue})))`;
 
@@ -47,10 +51,12 @@ export type ItemToDecline = {
   start: Date | null;
   end: Date | null;
   /** Whether an earlier attempt has an unknown outcome. */
-  isTelling: boolean;
+  mayBeTold: boolean;
+  /** How many times in a row declining this version has failed. */
+  failures: number;
 };
 
-/** Lists the items to decline: first those with an attempt of unknown outcome, then the others by their start. */
+/** Lists the items to decline: first those with an attempt of unknown outcome, then by their start. Those that have failed come last. */
 export async function listDeclinesDue(
   db: Database,
   { mandatorId, calendarId, declines }: CalendarKey & { declines: boolean },
@@ -58,12 +64,14 @@ export async function listDeclinesDue(
 ): Promise<ItemToDecline[]> {
   const { rows } = await sql<ItemToDecline>`
     select item.id, item.item_id as "itemId", group_id as "groupId", occurrence, content_hash as version,
-      lower(item.occupied) as start, upper(item.occupied) as end, ${isTelling} as "isTelling"
+      lower(item.occupied) as start, upper(item.occupied) as end, coalesce(${mayBeTold}, false) as "mayBeTold",
+      case when decline.version = content_hash then decline.failures else 0 end as failures
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+    left join mail_decline as decline on decline.mandator_id = item.mandator_id and decline.item_id = item.id
     where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId}
-      and (${isTelling} or (${declines} and item.state = 'Conflict' and upper(item.occupied) > now() and ${isDue}))
-    order by ${isTelling} desc, lower(item.occupied), item.id limit ${most}`.execute(db);
+      and (${isToLookUp} or (${declines} and item.state = 'Conflict' and upper(item.occupied) > now() and ${isDue}))
+    order by failures, "mayBeTold" desc, lower(item.occupied), item.id limit ${most}`.execute(db);
   return rows;
 }
 
@@ -85,6 +93,9 @@ export type DeclineAnswer = {
   restMs?: number;
 };
 
+/** Of an update: the last attempt did not fail. */
+const noFailure = sql`failures = 0, fault = null, may_be_told = false`;
+
 /** Stores the outcome. Without a `reason`, the stored one stays: the booking that is in the way. */
 export async function storeAnswer(
   trx: Database | Transaction,
@@ -102,7 +113,7 @@ export async function storeAnswer(
     from mail_item where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id = ${id}
     on conflict (mandator_id, item_id) do update set version = excluded.version, state = excluded.state, at = now(),
       change_key = coalesce(excluded.change_key, decline.change_key), reason = coalesce(excluded.reason, decline.reason),
-      not_before = excluded.not_before,
+      not_before = excluded.not_before, ${noFailure},
       times = case when excluded.times = 0 then decline.times
         when decline.times_since > now() - interval '1 day' then decline.times + 1 else 1 end,
       times_since = case when excluded.times = 0 then decline.times_since
@@ -123,10 +134,29 @@ export async function recordUndeclinable(
     select item.mandator_id, item.id, item.calendar_id, item.content_hash, ${state}, ${reason}
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+    left join mail_decline as decline on decline.mandator_id = item.mandator_id and decline.item_id = item.id
     where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.state = 'Conflict'
-      and upper(item.occupied) > now() and ${isDue} and not ${isTelling} and (${state === 'Impossible'} or ${isUninvited})
+      and upper(item.occupied) > now() and ${isDue} and ${mayBeTold} is not true
+      and (${state === 'Impossible'} or ${isUninvited})
     on conflict (mandator_id, item_id) do update set version = excluded.version, state = excluded.state, at = now(),
-      reason = excluded.reason, not_before = null`.execute(db);
+      reason = excluded.reason, not_before = null, ${noFailure}`.execute(db);
+}
+
+/** Stores that an attempt has failed, so that the item rests. The row before tells whether the mail server was asked to decline it. */
+export async function storeFailure(
+  trx: Transaction,
+  { mandatorId, calendarId }: CalendarKey,
+  { id, version, failures }: Pick<ItemToDecline, 'id' | 'version' | 'failures'>,
+  { fault, restMs }: { fault: string; restMs: number },
+): Promise<void> {
+  await sql`
+    insert into mail_decline as decline (mandator_id, item_id, calendar_id, version, state, failures, fault, not_before)
+    select ${mandatorId}, id, calendar_id, ${version}, 'Refused', ${failures + 1}, ${fault.slice(0, 500)},
+      now() + ${restMs}::float8 * interval '1 millisecond'
+    from mail_item where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id = ${id}
+    on conflict (mandator_id, item_id) do update set version = excluded.version, state = excluded.state, at = now(),
+      failures = excluded.failures, fault = excluded.fault, not_before = excluded.not_before,
+      may_be_told = ${mayBeTold}`.execute(trx);
 }
 
 /** Deletes an attempt that did not lead to a decline. */
@@ -136,14 +166,16 @@ export async function forgetAttempt(
   { id }: Pick<ItemToDecline, 'id'>,
 ): Promise<void> {
   await sql`
-    delete from mail_decline where mandator_id = ${mandatorId} and item_id = ${id} and state = 'Telling'`.execute(db);
+    delete from mail_decline as decline where mandator_id = ${mandatorId} and item_id = ${id} and ${mayBeTold}`.execute(
+    db,
+  );
 }
 
 /** Deletes the attempts in a calendar that another one replaces. */
 export async function forgetAttempts(trx: Transaction, mandatorId: number, calendarId: number): Promise<void> {
   await sql`
-    delete from mail_decline
-    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Telling'`.execute(trx);
+    delete from mail_decline as decline
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and ${mayBeTold}`.execute(trx);
 }
 
 export type Claim = { resource: string; kind: 'Booking' | 'Lesson' | 'Block'; start: Date; end: Date };

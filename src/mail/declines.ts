@@ -6,8 +6,8 @@
 import { contain } from '../containment.ts';
 import type { Database } from '../db/database.ts';
 import type { Turn } from '../flow/turns.ts';
-import type { Connector, Invitation } from '../mail-servers/service.ts';
-import { markCalendars } from '../mail-subscriptions/service.ts';
+import { type Connector, hasAnswered, type Invitation, mayConcernOneItem } from '../mail-servers/service.ts';
+import { type MailWork, markCalendars } from '../mail-subscriptions/service.ts';
 import { hour, minute } from '../time/durations.ts';
 import { clockTimeOf, localDateOf } from '../time/zones.ts';
 import {
@@ -20,7 +20,9 @@ import {
   listDeclinesDue,
   recordUndeclinable,
   storeAnswer,
+  storeFailure,
 } from './decline-rows.ts';
+import { fewFailing, logFailing, mostFailures, reasonOf, restOfFailing } from './failing.ts';
 import { instantsOf } from './items.ts';
 import type { WrittenCalendar } from './wanted.ts';
 
@@ -38,7 +40,7 @@ function commentOf({ resource, start, end }: Claim, timeZone: string): string {
 }
 
 type Declining = {
-  work: Database;
+  context: MailWork;
   calendar: WrittenCalendar;
   invitation: Connector['invitation'];
   turn: Turn;
@@ -47,9 +49,18 @@ type Declining = {
   until: number;
 };
 
-/** Declines the items that are due, a few at a time; a sweep finds the rest. @returns how many were declined */
-export async function declineItems(declining: Declining): Promise<number> {
-  const { work, calendar, invitation, turn, signal, until } = declining;
+/** An item whose lookup or decline has failed. */
+type Failing = { item: ItemToDecline; error: unknown };
+
+/**
+ * Declines the items that are due, a few at a time; a sweep finds the rest.
+ * @param hasWritten whether the mail server has just accepted other items of the calendar
+ * @returns how many were declined
+ * @throws what failed, if the mail server accepts no item: then the calendar rests
+ */
+export async function declineItems(declining: Declining, hasWritten: boolean): Promise<number> {
+  const { context, calendar, invitation, turn, signal, until } = declining;
+  const { work } = context;
   if (calendar.declines) {
     if (invitation === null) {
       const reason = `Calendars of the kind ${calendar.kind} are only read.`;
@@ -61,15 +72,46 @@ export async function declineItems(declining: Declining): Promise<number> {
   if (left <= 0) return 0;
   const items = await listDeclinesDue(work, calendar, left);
   if (items.length > 0) turn.begin();
+  const failing: Failing[] = [];
   let declined = 0;
   for (const item of items) {
-    if (performance.now() > until) break;
+    const isServer = !hasWritten && declined === 0 && failing.length >= fewFailing;
+    if (isServer || performance.now() > until) break;
     const place = { id: item.itemId, group: item.groupId, occurrence: item.occurrence };
-    const found = await contain(() => invitation(calendar, place, signal));
-    turn.answered();
-    declined += Number(await declineOne(declining, item, found));
+    try {
+      const found = await contain(() => invitation(calendar, place, signal));
+      turn.answered();
+      declined += Number(await declineOne(declining, item, found));
+    } catch (error) {
+      if (signal.aborted || !mayConcernOneItem(error)) throw error;
+      if (hasAnswered(error)) turn.answered();
+      failing.push({ item, error });
+    }
   }
+  if (failing.length > 0) await passOver(declining, failing, hasWritten || declined > 0);
   return declined;
+}
+
+/** Has failing items rest by themselves; or their calendar, at first, if it accepts nothing else. */
+async function passOver(
+  { context, calendar }: Declining,
+  failing: readonly Failing[],
+  hasSucceeded: boolean,
+): Promise<void> {
+  const { mandator, mailbox, calendarId } = calendar;
+  const isServer = !hasSucceeded && failing.length >= fewFailing;
+  const doRest = hasSucceeded || isServer || calendar.failures + 1 >= mostFailures;
+  const resting = failing.filter(({ item }) => doRest || item.failures > 0);
+  await context.work.transaction().execute(async (trx) => {
+    for (const { item, error } of resting)
+      await storeFailure(trx, calendar, item, { fault: reasonOf(error), restMs: restOfFailing(item.failures) });
+    // A reading finds out which of the items still stand.
+    if (resting.length > 0) await markCalendars(trx, [calendarId], 'Request');
+  });
+  for (const { item, error } of resting)
+    logFailing(context, { mandator, mailbox, itemId: item.itemId }, error, 'item not declined');
+  const first = failing.find(({ item }) => item.failures === 0);
+  if (first && (isServer || !doRest)) throw first.error;
 }
 
 const changed: DeclineAnswer = {
@@ -80,10 +122,11 @@ const changed: DeclineAnswer = {
 
 /** @returns whether it was declined */
 async function declineOne(declining: Declining, item: ItemToDecline, found: Invitation): Promise<boolean> {
-  const { work, calendar } = declining;
+  const { calendar, context } = declining;
+  const { work } = context;
   const keep = (answer: DeclineAnswer) => storeAnswer(work, calendar, item, answer);
   if (found.is === 'Open' && standsAs(item, found, calendar)) return await decline(declining, item, found);
-  if (found.is === 'Declined' || (found.is === 'Gone' && item.isTelling)) await storeTold(work, calendar, item);
+  if (found.is === 'Declined' || (found.is === 'Gone' && item.mayBeTold)) await storeTold(work, calendar, item);
   else if (found.is === 'Nobody' || found.is === 'Impossible') await keep({ state: found.is, reason: found.reason });
   else await keep(changed);
   return false;
@@ -97,7 +140,7 @@ const storeTold = (work: Database, calendar: WrittenCalendar, item: ItemToDeclin
   });
 
 async function decline(
-  { work, calendar, turn, signal }: Declining,
+  { context: { work }, calendar, turn, signal }: Declining,
   item: ItemToDecline,
   found: Extract<Invitation, { is: 'Open' }>,
 ): Promise<boolean> {
@@ -105,7 +148,7 @@ async function decline(
     storeAnswer(work, calendar, item, { state: 'Refused', reason, restMs: refusedMs });
   const { changeKey } = found.item;
   const taken = await claim(work, calendar, item, changeKey);
-  if (taken === undefined && item.isTelling) await forgetAttempt(work, calendar, item);
+  if (taken === undefined && item.mayBeTold) await forgetAttempt(work, calendar, item);
   if (taken === 'TooOften') await refused('It was declined several times a day, and was accepted again each time.');
   if (typeof taken !== 'object') return false;
   const outcome = await contain(() => found.decline(commentOf(taken, calendar.timeZone), signal));

@@ -103,7 +103,7 @@ async function listConflicts(db: Database, calendars: readonly AskedCalendar[]):
       order by lower(conflict.occupied), conflict.id limit ${most.conflicts}
     ) as item
     left join lateral (
-      select state, at, case when state <> 'Told' then reason end as why from mail_decline
+      select state, at, case when state <> 'Told' then coalesce(fault, reason) end as why from mail_decline
       where mandator_id = item.mandator_id and item_id = item.id and version = item.content_hash and state <> 'Telling'
     ) as decline on true
     order by item.calendar_id, lower(item.occupied), item.id limit ${most.together}`.execute(db);

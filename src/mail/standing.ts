@@ -26,7 +26,8 @@ export const precedenceOf = (item: RawBuilder<unknown>): RawBuilder<0 | 1 | 2> =
 export const isBeingDeclined = sql<boolean>`exists (select from mail_decline as decline
   join mail_calendar as declining on declining.mandator_id = decline.mandator_id and declining.id = decline.calendar_id
   where decline.mandator_id = item.mandator_id and decline.item_id = item.id and decline.version = item.content_hash
-    and (decline.state = 'Telling' or (decline.state = 'Told' and (declining.read_at > decline.at) is not true)))`;
+    and (decline.state = 'Telling'
+      or ((decline.state = 'Told' or decline.may_be_told) and (declining.read_at > decline.at) is not true)))`;
 
 /**
  * Reads the items at some of these times that are booked or in conflict and have not ended.

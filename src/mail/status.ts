@@ -138,7 +138,7 @@ export async function listCalendars(
       where row.mandator_id = calendar.mandator_id and row.calendar_id = calendar.id and ${isUnwritten}
     ) as unwritten
     cross join lateral (
-      select count(*)::int as count, (array_agg(decline.reason order by item.occupied))[1] as reason
+      select count(*)::int as count, (array_agg(coalesce(decline.fault, decline.reason) order by item.occupied))[1] as reason
       from mail_decline as decline
       join mail_item as item on item.mandator_id = decline.mandator_id and item.id = decline.item_id
       where decline.mandator_id = calendar.mandator_id and decline.calendar_id = calendar.id

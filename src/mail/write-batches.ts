@@ -11,6 +11,7 @@ import {
   type WriteOutcome,
 } from '../mail-servers/service.ts';
 import type { MailWork } from '../mail-subscriptions/service.ts';
+import { fewFailing, logFailing, mostFailures, reasonOf } from './failing.ts';
 import { readOthers } from './stored-items.ts';
 import { editOf, takeOver } from './take-over.ts';
 import type { WantedBooking, WrittenCalendar } from './wanted.ts';
@@ -29,10 +30,7 @@ import { save } from './written-rows.ts';
 
 /** Items that one request looks up; fewer if the server takes fewer writes at once. */
 const mostFoundAtOnce = 20;
-/** After so many failed writes, and none that succeeded, a job gives up: the server fails. */
-const fewFailing = 3;
-/** An item that has failed so often rests by itself, even if nothing else was to be written. */
-const mostFailures = 5;
+
 /** Items of a batch that are logged one by one. */
 const mostLogged = 10;
 
@@ -47,25 +45,25 @@ export type Session = {
   known: number;
   unknown: number;
   fault: unknown;
+  /** How many writes succeeded. */
+  written: number;
   signal: AbortSignal;
 };
 
 /** An item whose write has failed, and its row since. */
 type Failing = { row: WrittenRow; error: unknown };
 
-/** Why something was not written, for people. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof ServerFault ? error.message : 'It could not be written; the log of this service says why.';
-
 export const lookUpSize = ({ writes }: Session) => Math.min(mostFoundAtOnce, writes.atOnce);
 
 /** Stores rows and the counts of what was done. */
 async function conclude(
-  { context, calendar }: Session,
+  session: Session,
   rows: readonly { before: WrittenRow; now: WrittenRow }[],
   { written = 0, taken = 0 }: { written?: number; taken?: number },
 ): Promise<void> {
+  const { context, calendar } = session;
   const { mandatorId, calendarId, mandator, mailbox } = calendar;
+  session.written += written;
   const disputed = rows.filter(({ before, now }) => now.putBacksSince !== null && now.putBacks !== before.putBacks);
   await context.work.transaction().execute(async (trx) => {
     await save(
@@ -156,11 +154,8 @@ async function passOver(session: Session, failing: readonly Failing[], turn: Tur
     return { now, row, error, rests: hasWritten || (row.failures >= mostFailures && !isOfAccount) };
   });
   const { mandator, mailbox } = calendar;
-  for (const { row, error } of left.slice(0, mostLogged)) {
-    const isOurs = !(error instanceof ServerFault);
-    const err = isOurs && error instanceof Error ? error.stack : reasonOf(error);
-    context.log[isOurs ? 'error' : 'warn']({ mandator, mailbox, bookingId: row.bookingId, err }, 'item not written');
-  }
+  for (const { row, error } of left.slice(0, mostLogged))
+    logFailing(context, { mandator, mailbox, bookingId: row.bookingId }, error, 'item not written');
   const rows = left.map(({ now, row, error, rests }) => failed(row, now, reasonOf(error), rests, Date.now()));
   await context.work.transaction().execute((trx) => save(trx, calendar, rows));
   const [first] = left;

@@ -13,9 +13,10 @@ import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { declineItems } from './declines.ts';
 import { queueWriting } from './doubts.ts';
+import { reasonOf } from './failing.ts';
 import type { CalendarKey } from './reading.ts';
 import { listToWrite, readWanted, readWritten, type WrittenCalendar } from './wanted.ts';
-import { lookUp, lookUpSize, reasonOf, type Session, writeSteps } from './write-batches.ts';
+import { lookUp, lookUpSize, type Session, writeSteps } from './write-batches.ts';
 import { byFailures, compare, isUnsettled } from './written.ts';
 import { forget, readRows, save } from './written-rows.ts';
 
@@ -66,16 +67,16 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   const { writes, invitation } = once(openConnectors)(settings);
   const until = performance.now() + jobMs;
   const signal = AbortSignal.any([context.signal, turn.signal]);
-  const declining = { work, calendar, invitation, turn, signal, until };
+  const declining = { context, calendar, invitation, turn, signal, until };
   if (writes === null) {
-    await declineItems(declining);
+    await declineItems(declining, false);
     return await recordUnwritable(work, calendar);
   }
   const read = async () => {
     const bookings = await readWanted(work, calendar, settings.FutureDays);
     return new Map(bookings.map((booking) => [booking.bookingId, booking]));
   };
-  const counts = { deleted: 0, known: 0, unknown: 0 };
+  const counts = { deleted: 0, known: 0, unknown: 0, written: 0 };
   const session: Session = { context, calendar, writes, wanted: await read(), ...counts, fault: undefined, signal };
   const doubted = (await readRows(work, calendar)).filter(isUnsettled).toSorted(byFailures);
   if (doubted.length > 0) turn.begin();
@@ -100,7 +101,7 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   if (!(await writeSteps(session, next, turn, writeUntil))) return 0;
   if (next.length < steps.length) return restAfterMs;
   if (session.unknown === 0 && rows.some(isUnsettled)) return laterMs;
-  const told = await declineItems(declining);
+  const told = await declineItems(declining, session.written > 0);
   if (told > 0) context.log.info({ mandator: calendar.mandator, mailbox: calendar.mailbox, told }, 'items declined');
   // What cannot be looked up holds up nothing, but the next attempt waits longer each time.
   if (session.unknown > 0) throw session.fault;

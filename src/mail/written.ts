@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { backOff } from '../flow/retry.ts';
 import { cutText, type RemoteItem, type Write, type WriteOutcome, type WrittenItem } from '../mail-servers/service.ts';
 import { dayLength } from '../time/days.ts';
-import { hour, minute } from '../time/durations.ts';
+import { hour } from '../time/durations.ts';
+import { restOfFailing } from './failing.ts';
 
 const forgottenAfterMs = 30 * dayLength;
-/** The pauses of an item that the mail server refuses, and of one at which it fails while it takes others. */
+/** The pauses of an item that the mail server refuses. */
 const pausesOfRefused = { firstMs: hour, longestMs: dayLength };
-const pausesOfFailed = { firstMs: minute, longestMs: 15 * minute };
 /** How many times a day an item is put back that others change or delete. */
 const mostPutBacks = 3;
 /** If a calendar lacks more items than this, their bookings are not cancelled: somebody has emptied it. */
@@ -250,7 +250,7 @@ export function isDone(asked: WrittenRow, found: WrittenRow): boolean {
  */
 export function failed(asked: WrittenRow, found: WrittenRow, reason: string, rests: boolean, now: number): WrittenRow {
   const { start, end, isPrivate, failures } = asked;
-  const pauseMs = rests ? backOff(failures - 1, pausesOfFailed) : 0;
+  const pauseMs = rests ? restOfFailing(failures - 1) : 0;
   const asIs = { ...found, start, end, subjectHash: hashAsked(asked), isPrivate, failures };
   return { ...asIs, state: 'Failed', reason: reason.slice(0, 500), notBefore: new Date(now + pauseMs) };
 }

@@ -53,11 +53,9 @@ const event = (...lines: string[]) => [
   ...lines,
   'END:VEVENT',
 ];
-const write = (...lines: string[]) =>
-  server.writeText(
-    path(),
-    ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//test//test//EN', ...lines, 'END:VCALENDAR', ''].join('\r\n'),
-  );
+const textOf = (lines: string[]) =>
+  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//test//test//EN', ...lines, 'END:VCALENDAR', ''].join('\r\n');
+const write = (...lines: string[]) => server.writeText(path(), textOf(lines));
 const times = (days: number) => [`DTSTART:${stamp(at(days, 9))}`, `DTEND:${stamp(at(days, 10))}`];
 async function book(days: number): Promise<void> {
   const made = await desk.user.post('/bookings', {
@@ -205,6 +203,20 @@ describe('a conflict in a calendar of CalDAV', () => {
     expect(await lists()).toMatchObject({ Conflicts: [{ Decline: { State: 'Impossible' } }] });
     const told = (await examineMail(desk.service.context)).map(({ text }) => text).join();
     expect(told).toContain('1 of them is not declined there: The mail server sends no answers');
+  });
+
+  test('is not declined where its path is too long to be stored, which is reported and delays no other', async () => {
+    for (const days of [1, 2]) await book(days);
+    const long = server.pathOf(room.name, 'x'.repeat(600));
+    server.writeText(long, textOf(event(...times(1), erika, own())));
+    write(...event(...times(2), erika, own()).map((line) => line.replace('UID:meeting', 'UID:other')));
+    await readAndPass();
+    expect(server.replies).toHaveLength(1);
+    expect(await lists()).toMatchObject({
+      WritingFault: null,
+      Conflicts: [{ Decline: { State: 'Impossible', Reason: expect.stringContaining('too long') } }],
+      DeclinedCount: 1,
+    });
   });
 
   test('is told once after an answer that was lost; a refusal is reported', async () => {

@@ -12,7 +12,7 @@ const [hour, day] = [3_600_000, 86_400_000];
 const midnight = Math.ceil(Date.now() / day) * day + day;
 const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour).toISOString();
 const span = (days: number, hours = 9, length = 1) => ({ start: at(days, hours), end: at(days, hours + length) });
-const roomsOf = (kind: string) => Array.from({ length: 20 }, (_, index) => `${kind}${String(index).padStart(2, '0')}`);
+const roomsOf = (kind: string) => Array.from({ length: 24 }, (_, index) => `${kind}${String(index).padStart(2, '0')}`);
 const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 const erika = 'erika@contoso.test';
 
@@ -111,6 +111,7 @@ describe.each(kinds)(
     });
     afterEach(async () => {
       relay.lose();
+      relay.refuse();
       await server.clearFaults();
     });
 
@@ -460,6 +461,143 @@ describe.each(kinds)(
         { Decline: { State: 'Refused', Reason: expect.stringContaining('several times a day') } },
       ]);
       expect((await findings())[0]?.text).toContain('1 of them is not declined there: It was declined several times');
+    });
+
+    /** Whether a request is about the item that was read at this time. */
+    async function isAbout(days: number): Promise<(one: { path: string; body: string }) => boolean> {
+      const { rows } = await sql<{ id: string }>`select item_id as id from mail_item
+        where calendar_id = ${room.calendarId} and lower(occupied) = ${at(days, 9)}`.execute(desk.db);
+      const [{ id }] = rows as [{ id: string }];
+      return ({ path, body }) => [id, encodeURIComponent(id)].some((name) => `${path} ${body}`.includes(name));
+    }
+    const endRests = () =>
+      sql`update mail_decline set not_before = now() where calendar_id = ${room.calendarId} and state = 'Refused'`.execute(
+        desk.db,
+      );
+    /** As if the sweep came; nothing is read. */
+    async function write(): Promise<void> {
+      await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
+      await desk.takeJobs();
+      await desk.write(room);
+    }
+
+    test('that the server fails at delays no other, and is tried again by itself', async () => {
+      for (const days of [1, 2, 3]) {
+        await book(days);
+        await invite(days);
+      }
+      await read();
+      const isPoison = await isAbout(1);
+      relay.refuse((one) => isDecline(one) && isPoison(one));
+      await pass();
+      expect((await answers()).map(({ start }) => start)).toEqual([at(2, 9), at(3, 9)]);
+      expect(await lists()).toMatchObject({
+        WritingFault: null,
+        Conflicts: [{ Start: at(1, 9), Decline: { State: 'Refused', Reason: expect.stringContaining('500') } }],
+      });
+      expect((await findings())[0]?.text).toMatch(/1 of them is not declined there: .*500/);
+      const asked = declines().length;
+      await pass();
+      expect(declines()).toHaveLength(asked);
+      await endRests();
+      await pass();
+      expect(declines()).toHaveLength(asked + 1);
+      expect(await lists()).toMatchObject({ WritingFault: null });
+      relay.refuse();
+      await endRests();
+      await pass();
+      expect(await answers()).toHaveLength(3);
+      expect(await states()).toEqual(['Gone Told', 'Gone Told', 'Gone Told']);
+    });
+
+    test('that the server fails at, as the only one, lets its calendar rest at first, and then rests by itself', async () => {
+      await book(1);
+      await invite(1);
+      await read();
+      relay.refuse(isDecline);
+      for (let round = 0; round < 4; round += 1) {
+        await write();
+        expect((await lists()).WritingFault).toContain('500');
+        await desk.endPauses();
+      }
+      await write();
+      expect(await lists()).toMatchObject({
+        WritingFault: null,
+        Conflicts: [{ Decline: { State: 'Refused', Reason: expect.stringContaining('500') } }],
+      });
+      await endRests();
+      await write();
+      expect(declines()).toHaveLength(6);
+      expect((await lists()).WritingFault).toBeNull();
+      relay.refuse();
+      await endRests();
+      await pass();
+      expect(await answers()).toHaveLength(1);
+    });
+
+    test('that the server fails at, with all others, lets its calendar rest after a few', async () => {
+      for (const days of [1, 2, 3, 4, 5]) {
+        await book(days);
+        await invite(days);
+      }
+      await read();
+      relay.refuse(isDecline);
+      await write();
+      expect(declines()).toHaveLength(3);
+      expect((await lists()).WritingFault).toContain('500');
+      // Those that have failed come last.
+      await endRests();
+      await desk.endPauses();
+      relay.refuse((one) => isDecline(one) && declines().length > 5);
+      await write();
+      expect((await answers()).map(({ start }) => start)).toEqual([at(4, 9), at(5, 9)]);
+      relay.refuse();
+      await endRests();
+      await pass();
+      expect(await answers()).toHaveLength(5);
+    });
+
+    test('that a request has declined although it failed is listed as declined', async () => {
+      const bookingId = await book(1);
+      await book(2);
+      for (const days of [1, 2]) await invite(days);
+      await read();
+      const isPoison = await isAbout(1);
+      relay.lose((one) => isDecline(one) && isPoison(one) && 500);
+      await pass();
+      relay.lose();
+      await endRests();
+      await pass();
+      expect(declines()).toHaveLength(2);
+      expect((await lists()).Declined).toMatchObject([
+        {
+          Start: at(1, 9),
+          BookingId: bookingId,
+          Reason: `The room is occupied by a booking from ${at(1, 9)} to ${at(1, 10)}.`,
+          Decline: { State: 'Told', Reason: null },
+        },
+        { Start: at(2, 9) },
+      ]);
+    });
+
+    test('that cannot be looked up after its decline is booked once a reading has found it and its room is free', async () => {
+      const bookingId = await book(1);
+      await book(2);
+      for (const days of [1, 2]) await invite(days);
+      await read();
+      await sql`
+      insert into mail_decline (mandator_id, item_id, calendar_id, version, state)
+      select mandator_id, id, calendar_id, content_hash, 'Telling' from mail_item
+      where calendar_id = ${room.calendarId} and lower(occupied) = ${at(1, 9)}`.execute(desk.db);
+      relay.refuse(await isAbout(1));
+      await write();
+      expect(await states()).toEqual(['Conflict Refused', expect.stringContaining('Told')]);
+      await free(bookingId);
+      expect(await bookConflicts(desk.db)).toBe(0);
+      relay.refuse();
+      await read();
+      expect(await bookConflicts(desk.db)).toBe(1);
+      expect((await states())[0]).toBe('Booked null');
     });
   },
 );

@@ -1,4 +1,4 @@
-/** A proxy before a server: it records requests, and can withhold answers. */
+/** A proxy before a server: it records requests, can withhold their answers, and can refuse them. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,19 +12,23 @@ export type Relayed = { method: string; path: string; body: string; answer: stri
 export async function startRelay(target: string) {
   const asked: Relayed[] = [];
   const nothing = (_: Relayed): boolean => false;
-  let isLost = nothing;
+  let isLost: (one: Relayed) => boolean | number = nothing;
+  let isRefused = nothing;
 
   async function relay(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
     const bytes = await buffer(request);
     const one = { method, path: url, body: bytes.toString(), answer: '' };
     asked.push(one);
+    if (isRefused(one)) return void response.writeHead(500).end();
     const onward = http.request(new URL(url, target), { method, headers });
     onward.end(bytes);
     const [answer] = (await once(onward, 'response')) as [http.IncomingMessage];
     const told = await buffer(answer);
     one.answer = told.toString();
-    if (isLost(one)) return void response.destroy();
+    const lost = isLost(one);
+    if (typeof lost === 'number') return void response.writeHead(lost).end();
+    if (lost) return void response.destroy();
     response.writeHead(answer.statusCode ?? 502, answer.headers).end(told);
   }
 
@@ -35,8 +39,10 @@ export async function startRelay(target: string) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
-    /** Which answers are lost from now on, though what was asked is done; none without a word. */
+    /** Which answers are lost from now on, or replaced by a status, though what was asked is done; none without a word. */
     lose: (which: typeof isLost = nothing) => void (isLost = which),
+    /** Which requests are answered with 500 from now on, and not done; none without a word. */
+    refuse: (which: typeof isRefused = nothing) => void (isRefused = which),
     async stop(): Promise<void> {
       server.closeAllConnections();
       server.close();
