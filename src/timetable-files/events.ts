@@ -28,10 +28,12 @@ function startsOf(event: EventEntry, { term, report, search }: Rules): number[] 
     days = listDays(read, startDay, read.count === null ? from : startDay, end, search);
   } catch (error) {
     if (!(error instanceof WrongRule)) throw error;
-    const isSpent = search.left < 0;
-    refuse(isSpent ? spent : error.message);
-    if (isSpent) report.check();
+    refuse(error.message);
     return [];
+  }
+  if (search.left < 0) {
+    refuse(spent);
+    report.check();
   }
   if (end < last && days.length !== read.count)
     refuse(`it repeats for more than ${mostOccurrences} days; send a term, or Since if it began long ago`);
