@@ -52,12 +52,12 @@ export async function hasRightPepper(held: PepperContext): Promise<boolean> {
 export async function claimPepper(held: PepperContext): Promise<boolean> {
   const { db, config } = held;
   if (!(await hasRightPepper(held))) return false;
-  if (await readHash(db)) return true;
-  await db
-    .insertInto('pepper')
-    .values({ hash: hashOf(pepperOf(config)) })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  if (!(await readHash(db)))
+    await db
+      .insertInto('pepper')
+      .values({ hash: hashOf(pepperOf(config)) })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
   // Another start may have been first.
   return await hasRightPepper(held);
 }
