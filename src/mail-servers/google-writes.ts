@@ -28,7 +28,7 @@ const bodyOf = ({ origin, start, end, subject, isPrivate }: WrittenItem) =>
     extendedProperties: { private: { [markName]: origin } },
   }) satisfies calendar_v3.Schema$Event;
 
-export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['writes']> {
+export function openGoogleWrites({ call, origin: server }: GoogleApi): NonNullable<Connector['writes']> {
   const pathOfEvent = (mailbox: string, id: string) => `${pathOf(mailbox)}/events/${encodeURIComponent(id)}`;
 
   async function find(mailbox: string, origin: string, signal: AbortSignal) {
@@ -36,11 +36,14 @@ export function openGoogleWrites({ call }: GoogleApi): NonNullable<Connector['wr
     const answer = await call({ path: pathOfEvent(mailbox, id), what: 'GET event' }, signal);
     if (answer.status === 404 || answer.status === 410) return undefined;
     if (answer.fault) throw answer.fault;
-    const read = readEvent(answer.body, mailbox)?.read;
-    if (!read || !('item' in read) || read.item.origin !== origin) return undefined;
+    const event = readEvent(answer.body, mailbox);
+    if (!event) throw new ServerFault('Unreadable', `${server} answers with something that is not an event.`);
+    if (event.read === null) return undefined;
+    // The id alone says that it is ours: a program that replaces an event drops the properties that it does not know.
+    const item = 'item' in event.read ? event.read.item : undefined;
     // A series is something else than what we write.
-    const items = isSeries(answer.body) ? [] : [read.item];
-    return { id, changeKey: read.item.changeKey, item: standingAs(origin, items) };
+    const items = item && !isSeries(answer.body) ? [item] : [];
+    return { id, changeKey: item?.changeKey ?? null, item: standingAs(origin, items) };
   }
 
   async function create(mailbox: string, item: WrittenItem, signal: AbortSignal): Promise<WriteOutcome> {

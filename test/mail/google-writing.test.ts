@@ -1,6 +1,7 @@
 /** Bookings are written into calendars of Google, as the mail server of the tests simulates it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { openGoogleClient } from './_util/google-client.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
@@ -11,6 +12,7 @@ const at = (hours: number) => new Date(midnight + hours * 3_600_000).toISOString
 const date = (days: number) => at(24 * days).slice(0, 10);
 
 let server: MailServer;
+let google: Awaited<ReturnType<typeof openGoogleClient>>;
 let desk: WritingDesk;
 let used = 0;
 /** A room of its own for each test. */
@@ -20,6 +22,7 @@ const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 
 beforeAll(async () => {
   server = await startMailServer();
+  google = await openGoogleClient(server);
   for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
   desk = await openWritingDesk(
     {
@@ -110,6 +113,44 @@ describe.each(['PutBack', 'TakeOver'])('with %s, what somebody makes', (Calendar
     // It follows its booking as before.
     expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
     await read({ isWhole });
+    expect(await truth()).toEqual([]);
+  });
+});
+
+describe('an event that another program replaces, moved and without our mark,', () => {
+  /** The private properties of the events in the calendar. */
+  const marks = async () => {
+    const { data } = await google.events.list({ calendarId: room.mailbox, singleEvents: true });
+    return (data.items ?? []).map(({ extendedProperties }) => extendedProperties?.private ?? null);
+  };
+  async function replace(): Promise<void> {
+    const { data } = await google.events.list({ calendarId: room.mailbox, singleEvents: true });
+    const [{ id, summary }] = data.items as [{ id: string; summary: string }];
+    const requestBody = { summary, start: { dateTime: at(11) }, end: { dateTime: at(12) } };
+    await google.events.update({ calendarId: room.mailbox, eventId: id, requestBody });
+    expect(await marks()).toEqual([null]);
+    await read();
+  }
+
+  test('is put back, with its mark', async () => {
+    expect((await desk.admin.patch(`/resources/${room.id}`, { CalendarEdits: 'PutBack' })).status).toBe(200);
+    await book();
+    const [was, marked] = [await there(), await marks()];
+    await replace();
+    expect(await there()).toEqual(was);
+    expect(await marks()).toEqual(marked);
+    expect(await bookings()).toEqual([`Booking Confirmed ${at(9)}`]);
+    expect(await putBacks()).toBe(1);
+  });
+
+  test('is followed by its booking', async () => {
+    expect((await desk.admin.patch(`/resources/${room.id}`, { CalendarEdits: 'TakeOver' })).status).toBe(200);
+    const id = await book();
+    await replace();
+    expect(await bookings()).toEqual([`Booking Confirmed ${at(11)}`]);
+    expect(await truth()).toHaveLength(1);
+    expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
+    await read();
     expect(await truth()).toEqual([]);
   });
 });

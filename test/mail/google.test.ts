@@ -3,9 +3,8 @@
  * judges that mail server.
  */
 
-import { auth, calendar, type calendar_v3 } from '@googleapis/calendar';
+import type { calendar_v3 } from '@googleapis/calendar';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { importPKCS8, SignJWT } from 'jose';
 import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { ServerFault, type Write } from '../../src/mail-servers/connector.ts';
@@ -14,6 +13,8 @@ import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
 import { provisionTask } from '../../src/mail-subscriptions/provisioning.ts';
 import { until } from '../_util/graphql.ts';
 import { secretsOf } from '../_util/notifications.ts';
+import { startGoBetween } from './_util/go-between.ts';
+import { openGoogleClient } from './_util/google-client.ts';
 import { readAll, readInSteps } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from './_util/subscription-desk.ts';
@@ -240,6 +241,18 @@ describe('what is written', () => {
     expect(await find(origin)).toMatchObject([{ item: { subject: '' } }]);
   });
 
+  test.each<[string, object | string, object]>([
+    ['cannot be read', { id: eventIdOf(origin), etag: '"1"' }, [{ id: eventIdOf(origin), item: { subject: '' } }]],
+    ['is not an event', '<html>', { fault: 'Unreadable' }],
+  ])('is not taken for deleted where the answer %s', async (_, body, outcome) => {
+    const between = await startGoBetween(server.url);
+    between.setFate(() => ({ status: 200, body: typeof body === 'string' ? body : JSON.stringify(body) }));
+    const { writes } = open({ Url: `${between.url}/calendar/v3` });
+    const found = await writes!.find(room, [origin], soon()).catch((error: unknown) => error);
+    await between.stop();
+    expect(found).toMatchObject(outcome);
+  });
+
   test('is known again when it is read, by its mark', async () => {
     const { id, changeKey } = await create();
     const { groups } = await readAll(open(), room, null, window, soon());
@@ -376,16 +389,7 @@ describe('what is pushed', () => {
 describe("Google's own client", () => {
   let api: calendar_v3.Calendar;
   beforeAll(async () => {
-    // The library's own client for such keys goes to Google wherever it is told to go.
-    const { client_email, private_key } = settings().ServiceAccountKey;
-    const jwt = new SignJWT({ scope: 'https://www.googleapis.com/auth/calendar' }).setProtectedHeader({ alg: 'RS256' });
-    jwt.setIssuer(client_email).setAudience(server.googleToken).setIssuedAt().setExpirationTime('1h');
-    const assertion = await jwt.sign(await importPKCS8(private_key, 'RS256'));
-    const body = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
-    const answer = await fetch(server.googleToken, { method: 'POST', body });
-    const client = new auth.OAuth2();
-    client.setCredentials((await answer.json()) as { access_token: string });
-    api = calendar({ version: 'v3', auth: client, rootUrl: `${server.url}/`, retry: false });
+    api = await openGoogleClient(server);
   });
   const statusOf = (attempt: Promise<unknown>) =>
     attempt.then(

@@ -1,8 +1,8 @@
 /** The mail server's side of calendars that are written from here: their content, and what people do to it. */
-import { auth, calendar, type calendar_v3 } from '@googleapis/calendar';
+import type { calendar_v3 } from '@googleapis/calendar';
 import type { Event } from '@microsoft/microsoft-graph-types';
-import { importPKCS8, SignJWT } from 'jose';
 import { startCalDavServer } from './caldav-server.ts';
+import { openGoogleClient } from './google-client.ts';
 import { openGraphClient } from './graph-client.ts';
 import { startMailServer } from './mail-server.ts';
 
@@ -77,15 +77,8 @@ export async function startCalDavThere(): Promise<There> {
 
 export async function startGoogleThere(rooms: readonly string[]): Promise<There> {
   const server = await startMailServer();
-  const { client_email, private_key } = await server.googleKey();
-  const jwt = new SignJWT({ scope: 'https://www.googleapis.com/auth/calendar' }).setProtectedHeader({ alg: 'RS256' });
-  jwt.setIssuer(client_email).setAudience(server.googleToken).setIssuedAt().setExpirationTime('1h');
-  const assertion = await jwt.sign(await importPKCS8(private_key, 'RS256'));
-  const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
-  const client = new auth.OAuth2();
-  const token = await fetch(server.googleToken, { method: 'POST', body: form });
-  client.setCredentials((await token.json()) as { access_token: string });
-  const { events } = calendar({ version: 'v3', auth: client, rootUrl: `${server.url}/`, retry: false });
+  const { events } = await openGoogleClient(server);
+  const key = JSON.stringify(await server.googleKey());
   for (const room of rooms) await server.addRoom(`${room}@rooms.test`, { allowConflicts: true });
   const calendarId = (room: string) => `${room}@rooms.test`;
   const bodyOf = ({ start, end, subject, isPrivate, isBusy }: Facts): calendar_v3.Schema$Event => ({
@@ -103,7 +96,7 @@ export async function startGoogleThere(rooms: readonly string[]): Promise<There>
       [member('Kind')]: 'Google',
       [member('Url')]: `${at}/calendar/v3`,
       [member('TokenUrl')]: server.googleToken,
-      [member('ServiceAccountKey')]: JSON.stringify({ client_email, private_key }),
+      [member('ServiceAccountKey')]: key,
     }),
     busy: {
       status: 403,

@@ -213,7 +213,7 @@ export function openGoogle(world: World, channels: Channels) {
     const found = findEvent(mailbox, id);
     const deleted = found ? undefined : taken.get(mailbox.address)?.get(id);
     if (deleted && call.method === 'DELETE') return refusal(410, 'deleted', 'Resource has been deleted');
-    if (deleted && call.method === 'PATCH') return refusal(403, 'forbidden', 'Forbidden');
+    if (deleted && ['PATCH', 'PUT'].includes(call.method)) return refusal(403, 'forbidden', 'Forbidden');
     if (deleted)
       return { status: 200, body: { kind: 'calendar#event', id, status: 'cancelled' } satisfies GoogleEvent };
     if (!found) return refusal(404, 'notFound', 'Not Found');
@@ -225,6 +225,14 @@ export function openGoogle(world: World, channels: Channels) {
       taken.set(mailbox.address, (taken.get(mailbox.address) ?? new Map()).set(ownOf(appointment).id, appointment));
       mailboxes.remove(mailbox, appointment, found.originalStart);
       return { status: 204 };
+    }
+    if (call.method === 'PUT') {
+      // It replaces the whole event: what is not named is gone.
+      const wanted = JSON.parse(call.body) as GoogleEvent;
+      reshape(appointment, { repeat: null, isWholeDay: false });
+      ownOf(appointment).properties = { ...wanted.extendedProperties?.private };
+      const unnamed = { subject: '', sensitivity: 'normal', shownAs: 'busy' } as const;
+      mailboxes.change(mailbox, appointment, { ...unnamed, ...factsOf(wanted) }, found.originalStart);
     }
     if (call.method === 'PATCH') {
       const wanted = JSON.parse(call.body) as GoogleEvent;
