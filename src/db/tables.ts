@@ -689,6 +689,7 @@ export interface Webhook {
   mandator_id: number;
   name: string;
   name_key: Generated<string>;
+  receiver_failures: Generated<number>;
   rounds: Generated<number>;
   secret: Buffer;
   seen_micros: number | null;

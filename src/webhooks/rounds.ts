@@ -7,8 +7,6 @@
 import type { Agent } from 'node:http';
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { recordOperatorActs } from '../acts.ts';
-import type { FeedPlace } from '../changes/service.ts';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -20,12 +18,11 @@ import type { Log } from '../log.ts';
 import { hour } from '../time/durations.ts';
 import { addJob } from '../worker/queue.ts';
 import { type MadeAttempt, recordAttempts } from './deliveries.ts';
-import type { EventKind } from './kinds.ts';
+import { disable, type HeldWebhook, readHeld, rest, restUntil } from './held.ts';
 import { readSubject } from './records.ts';
 import { sendMessage } from './sending.ts';
-import { type DisabledReason, subjectOf } from './stored.ts';
+import type { DisabledReason } from './stored.ts';
 import {
-  daysOfAttempts,
   type FoundEvents,
   readWaiting,
   type StillWaiting,
@@ -37,7 +34,7 @@ import {
 /** The most webhooks that a process sends to at a time, and the most concurrent messages to each. */
 const placesForEvents = 8;
 const atOnce = 5;
-/** After this many failures in a row the webhook pauses; then one message at a time probes it. */
+/** After this many failures of the receiver in a row the webhook pauses; then one message at a time probes it. */
 const failuresToRest = 5;
 const pauses = { firstMs: 5_000, longestMs: hour };
 /** How long a job begins new messages; another job then continues. */
@@ -50,35 +47,8 @@ export const jobKeyOf = ({ mandatorId, webhookId }: WebhookKey) => `webhook ${ma
 
 type Job = { config: Config; log: Log; work: Database; signal: AbortSignal; once<State>(open: () => State): State };
 
-type HeldWebhook = WebhookKey & {
-  mandator: string;
-  name: string;
-  url: string;
-  kinds: EventKind[];
-  secrets: Buffer[];
-  seen: FeedPlace | null;
-  rounds: number;
-  failures: number;
-  /** Whether nothing was delivered for so long that the next failure disables the webhook. */
-  isSpent: boolean;
-};
 /** A webhook with its connections. */
 type Receiver = HeldWebhook & { kept: Agent };
-
-/** The webhook, if events may be sent to it now. */
-async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<HeldWebhook | undefined> {
-  const { rows } = await sql<HeldWebhook>`
-    select webhook.mandator_id as "mandatorId", mandator.code as mandator, webhook.id as "webhookId", webhook.name, url, kinds,
-      array_remove(array[secret, case when former_until > now() then former_secret end], null) as secrets,
-      case when seen_position is not null
-        then jsonb_build_object('position', seen_position, 'micros', seen_micros) end as seen,
-      rounds::float8 as rounds, failures,
-      (failing_since < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
-    from webhook join mandator on mandator.id = webhook.mandator_id
-    where webhook.mandator_id = ${mandatorId} and webhook.id = ${webhookId}
-      and disabled_at is null and due_at <= now()`.execute(db);
-  return rows[0];
-}
 
 const openEventTurns = () => openShares(placesForEvents);
 
@@ -106,23 +76,14 @@ export async function deliverEvents(context: Job, key: WebhookKey): Promise<void
   if (refusal) await rest(work, key, refusal.againMs);
 }
 
-const restUntil = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
-
-async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, ms: number): Promise<void> {
-  await db
-    .updateTable('webhook')
-    .set({ due_at: sql<Date>`greatest(due_at, ${restUntil(ms)})` })
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', webhookId)
-    .execute();
-}
-
 /** The outcome of a round. */
 type Round = {
   attempts: MadeAttempt[];
   taken: WaitingEvent[];
   failed: Map<WaitingEvent, number>;
   failures: number;
+  /** Without those of repeated attempts that got an answer: of these, the event itself may be the cause. */
+  receiverFailures: number;
   hasSucceeded: boolean;
   pauseMs: number;
   disabled: DisabledReason | null;
@@ -144,12 +105,13 @@ async function runRound(context: Job, turn: SharedTurn, held: Receiver, until: n
     (one, other) => hasFailed(one) - hasFailed(other),
   );
   if (due.length === 0 && found.end?.position === held.seen?.position) return false;
-  const isProbe = held.failures >= failuresToRest;
+  const isProbe = held.receiverFailures >= failuresToRest;
   const round: Round = {
     attempts: [],
     taken: [],
     failed: new Map(),
     failures: held.failures,
+    receiverFailures: held.receiverFailures,
     hasSucceeded: false,
     pauseMs: 0,
     disabled: null,
@@ -220,15 +182,17 @@ async function trySend(
   if (answer.fault === null) {
     round.taken.push(event);
     round.failures = 0;
+    round.receiverFailures = 0;
     round.hasSucceeded = true;
     return 'taken';
   }
   round.failures += 1;
+  if (event.attempts === 0 || answer.status === null) round.receiverFailures += 1;
   round.failed.set(event, answer.pauseMs ?? backOff(event.attempts, pauses));
   if (answer.status === 410) round.disabled = 'Gone';
   else if (event.isSpent) round.disabled ??= 'Failing';
-  const pauseMs =
-    answer.pauseMs ?? (round.failures < failuresToRest ? 0 : backOff(round.failures - failuresToRest, pauses));
+  const tooMany = round.receiverFailures - failuresToRest;
+  const pauseMs = answer.pauseMs ?? (tooMany < 0 ? 0 : backOff(tooMany, pauses));
   round.pauseMs = Math.max(round.pauseMs, pauseMs);
   return 'failed';
 }
@@ -241,7 +205,7 @@ async function writeRound(
   { events, behind, end }: FoundEvents,
   round: Round,
 ): Promise<boolean> {
-  const { failures, hasSucceeded, pauseMs, disabled } = round;
+  const { failures, receiverFailures, hasSucceeded, pauseMs, disabled } = round;
   const current = await trx
     .selectFrom('webhook')
     .where('mandator_id', '=', held.mandatorId)
@@ -259,6 +223,7 @@ async function writeRound(
       seen_position: end?.position ?? null,
       seen_micros: end?.micros ?? null,
       failures,
+      receiver_failures: receiverFailures,
       failing_since:
         failures === 0 ? null : hasSucceeded ? sql<Date>`now()` : sql<Date>`coalesce(failing_since, now())`,
       ...(hasSucceeded && { succeeded_at: sql<Date>`now()` }),
@@ -277,22 +242,4 @@ async function writeRound(
   await writeWaiting(trx, held, round.taken, waiting);
   if (disabled) await disable(trx, log, held, disabled);
   return true;
-}
-
-/** Disables a webhook. Its waiting events are kept until an Admin enables it again. */
-async function disable(trx: Transaction, log: Log, held: HeldWebhook, because: DisabledReason): Promise<void> {
-  const { mandatorId, mandator, webhookId: id, name } = held;
-  const { numUpdatedRows } = await trx
-    .updateTable('webhook')
-    .set({ disabled_at: sql<Date>`now()`, disabled_because: because, rounds: sql<number>`rounds + 1` })
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', id)
-    .where('disabled_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) return;
-  const record = { before: { enabled: true }, after: { enabled: false, because } };
-  await recordOperatorActs(trx, mandatorId, 'delivery of events', [
-    { action: 'disable webhook', subject: subjectOf({ id, name }), record },
-  ]);
-  log.warn({ mandator, webhook: name, because }, 'webhook disabled');
 }

@@ -110,6 +110,7 @@ const anew = {
   rounds: sql<number>`rounds + 1`,
   due_at: sql<Date>`now()`,
   failures: 0,
+  receiver_failures: 0,
   failing_since: null,
 };
 

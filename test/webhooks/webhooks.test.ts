@@ -438,6 +438,20 @@ describe('a receiver that fails', () => {
     ]);
   });
 
+  test('gets events of other records at once, however often one event has failed', async () => {
+    const made = await make();
+    const [bad = 0] = await book();
+    receiver.answer(({ body }) => ({ status: body.includes(`"Id":${bad},`) ? 500 : 204 }));
+    for (let attempt = 1; attempt <= 15; attempt++) {
+      await passPauses();
+      await deliver(made);
+    }
+    expect(await read(made)).toMatchObject({ Failures: 15 });
+    const [good = 0] = await book();
+    await deliver(made);
+    expect(told().at(-1)).toEqual(['booking.created', good]);
+  });
+
   test('is probed with one message after five failures, and rests for the time that it asks for', async () => {
     const made = await make();
     await book(30);
@@ -451,7 +465,7 @@ describe('a receiver that fails', () => {
     receiver.answer(answering(503, { 'Retry-After': '99999999999999999999' }));
     await deliver(made);
     expect(Math.abs((await wait()) - 3_600)).toBeLessThan(60);
-    await sql`update webhook set failures = 5`.execute(db);
+    await sql`update webhook set receiver_failures = 5`.execute(db);
     await passPauses();
     receiver.answer(answering(500));
     await deliver(made);
@@ -566,7 +580,7 @@ describe('a receiver that fails', () => {
     expect(await read(made)).toMatchObject({ Waiting: 2_000 });
     expect(await queued()).toBe(0);
     await passPauses();
-    await sql`update webhook set failures = 5, failing_since = now()`.execute(db);
+    await sql`update webhook set failures = 5, receiver_failures = 5, failing_since = now()`.execute(db);
     const [second = 0] = await book();
     await deliver(made);
     expect(told()[1]).toEqual(['booking.created', second]);

@@ -1,0 +1,67 @@
+/** A webhook to which a worker delivers: it is read, rests, and is disabled. */
+import { sql } from 'kysely';
+import { recordOperatorActs } from '../acts.ts';
+import type { FeedPlace } from '../changes/service.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import type { EventKind } from './kinds.ts';
+import { type DisabledReason, subjectOf } from './stored.ts';
+import { daysOfAttempts, type WebhookKey } from './waiting.ts';
+
+export type HeldWebhook = WebhookKey & {
+  mandator: string;
+  name: string;
+  url: string;
+  kinds: EventKind[];
+  secrets: Buffer[];
+  seen: FeedPlace | null;
+  rounds: number;
+  failures: number;
+  receiverFailures: number;
+  /** Whether nothing was delivered for so long that the next failure disables the webhook. */
+  isSpent: boolean;
+};
+
+/** The webhook, if events may be sent to it now. */
+export async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<HeldWebhook | undefined> {
+  const { rows } = await sql<HeldWebhook>`
+    select webhook.mandator_id as "mandatorId", mandator.code as mandator, webhook.id as "webhookId", webhook.name, url, kinds,
+      array_remove(array[secret, case when former_until > now() then former_secret end], null) as secrets,
+      case when seen_position is not null
+        then jsonb_build_object('position', seen_position, 'micros', seen_micros) end as seen,
+      rounds::float8 as rounds, failures, receiver_failures as "receiverFailures",
+      (failing_since < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
+    from webhook join mandator on mandator.id = webhook.mandator_id
+    where webhook.mandator_id = ${mandatorId} and webhook.id = ${webhookId}
+      and disabled_at is null and due_at <= now()`.execute(db);
+  return rows[0];
+}
+
+export const restUntil = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
+
+export async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, ms: number): Promise<void> {
+  await db
+    .updateTable('webhook')
+    .set({ due_at: sql<Date>`greatest(due_at, ${restUntil(ms)})` })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', webhookId)
+    .execute();
+}
+
+/** Disables a webhook. Its waiting events are kept until an Admin enables it again. */
+export async function disable(trx: Transaction, log: Log, held: HeldWebhook, because: DisabledReason): Promise<void> {
+  const { mandatorId, mandator, webhookId: id, name } = held;
+  const { numUpdatedRows } = await trx
+    .updateTable('webhook')
+    .set({ disabled_at: sql<Date>`now()`, disabled_because: because, rounds: sql<number>`rounds + 1` })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', id)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) return;
+  const record = { before: { enabled: true }, after: { enabled: false, because } };
+  await recordOperatorActs(trx, mandatorId, 'delivery of events', [
+    { action: 'disable webhook', subject: subjectOf({ id, name }), record },
+  ]);
+  log.warn({ mandator, webhook: name, because }, 'webhook disabled');
+}
