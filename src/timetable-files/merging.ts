@@ -5,13 +5,13 @@ import { longest, mostNames, type Rules } from './planned.ts';
 /** Thrown once a fault is reported: the job is not planned to its end. */
 export class Unplannable extends Error {}
 
-type Room = { most: number; sizeOf: (text: string) => number; excess: string };
+type Capacity = { most: number; sizeOf: (text: string) => number; excess: string };
 
 /** The different texts of the lines, sorted. */
 async function unite<Line extends EntrySource>(
   lines: readonly Line[],
   textsOf: (line: Line) => readonly string[],
-  { most, sizeOf, excess }: Room,
+  { most, sizeOf, excess }: Capacity,
   { report, nextSlice }: Rules,
 ): Promise<string[]> {
   const texts = new Set<string>();
