@@ -32,7 +32,7 @@ export type AppliedRecord = RecordChange & {
  * Only the members that the file names change. Records that it does not name stay. Nothing is deleted except from lists,
  * which a file always gives whole.
  * @throws InvalidInput for a zone that PostgreSQL does not know, a new record without a member that it must have, a retired
- * location with active resources, and a tenant that would lose its last active Admin
+ * location with active resources, a TeacherCode that another person keeps, and a tenant that would lose its last active Admin
  */
 export function applyTenantFile(db: Database, file: TenantFile): Promise<Applied> {
   return db.transaction().execute((trx) => writeTenant(trx, file));
@@ -42,7 +42,7 @@ export function applyTenantFile(db: Database, file: TenantFile): Promise<Applied
 export async function writeTenant(trx: Transaction, written: TenantFile): Promise<Applied> {
   const file = await withZoneNames(trx, written);
   const names = namesIn(file);
-  const keyOf = await readKeysOf(trx, names);
+  const keyOf = await readKeysOf(trx, file);
   const created = await createMandator(trx, file);
   const mandatorId = created ?? (await holdMandator(trx, file.Mandator));
   if (created === undefined) await holdRecords(trx, mandatorId, names, keyOf);
@@ -57,7 +57,7 @@ export async function writeTenant(trx: Transaction, written: TenantFile): Promis
 export function previewTenantFile(db: Database, written: TenantFile): Promise<Applied> {
   return readSnapshot(db, async (trx) => {
     const file = await withZoneNames(trx, written);
-    const keyOf = await readKeysOf(trx, namesIn(file));
+    const keyOf = await readKeysOf(trx, file);
     const found = await trx.selectFrom('mandator').where('code', '=', file.Mandator).select('id').executeTakeFirst();
     if (!found) await insistOnServing(trx, file.Mandator);
     return toApplied(planFile(file, keyOf, found && (await readStoredTenant(trx, found.id))));
@@ -143,11 +143,11 @@ async function holdMandator(trx: Transaction, code: string): Promise<number> {
 
 type Names = readonly (readonly [noun: Noun, name: string])[];
 
-const readKeysOf = (trx: Transaction, names: Names): Promise<KeyOf> =>
-  readKeys(
-    trx,
-    names.map(([, name]) => name),
-  );
+const readKeysOf = (trx: Transaction, file: TenantFile): Promise<KeyOf> =>
+  readKeys(trx, [
+    ...namesIn(file).map(([, name]) => name),
+    ...file.Persons.flatMap(({ TeacherCode }) => TeacherCode ?? []),
+  ]);
 
 /** Makes other changes of the file's records, and of those that it refers to, wait until the file has been applied. */
 async function holdRecords(trx: Transaction, mandatorId: number, names: Names, keyOf: KeyOf): Promise<void> {

@@ -46,6 +46,8 @@ export type FilePlan = {
   locations: Planned[];
   resources: PlannedResource[];
   persons: Planned[];
+  /** The ids of the persons whose TeacherCode the file gives to another person. */
+  codesMove: number[];
   groups: Planned[];
   policies: Planned[];
   calendars: Planned[];
@@ -154,6 +156,31 @@ function checkAdmin(persons: readonly Planned[], stored: StoredTenant | undefine
 }
 
 /**
+ * Refuses a TeacherCode that another person keeps.
+ * @returns the ids of the persons whose TeacherCode another one gets
+ */
+function checkTeacherCodes(
+  persons: readonly Planned[],
+  keyOf: KeyOf,
+  stored: StoredTenant | undefined,
+  report: Report,
+): number[] {
+  const owners = new Map((stored?.persons ?? []).map((person) => [person.codeKey, person]));
+  const changesCode = ({ changes }: Planned) => changes.some(({ member }) => member === 'TeacherCode');
+  const leaving = new Set(persons.filter(changesCode).map(({ key }) => key));
+  return persons.flatMap((person, index) => {
+    const code = person.members['TeacherCode'];
+    const owner =
+      changesCode(person) && typeof code === 'string' && owners.get(keyOf({ keyFunction: 'name_key' }, code));
+    if (!owner || owner.key === person.key) return [];
+    if (leaving.has(owner.key)) return [owner.id];
+    const text = `is ${JSON.stringify(code)}, the code of ${owner.members['Email']}; give that person another one in the file, or null`;
+    report(['Persons', index, 'TeacherCode'], 'Conflict', text);
+    return [];
+  });
+}
+
+/**
  * @param stored undefined for a tenant that is new
  * @throws InvalidInput with every fault: a new record without a required member, an unknown name, and whatever REST refuses
  * with Conflict
@@ -207,8 +234,9 @@ export function planFile(file: TenantFile, keyOf: KeyOf, stored: StoredTenant | 
   checkCalendars(calendars, stored, report);
   checkDeserted(locations, resources, stored, report);
   checkAdmin(persons, stored, report);
+  const codesMove = checkTeacherCodes(persons, keyOf, stored, report);
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
-  return { tenant, locations, resources, persons, groups, policies, calendars };
+  return { tenant, locations, resources, persons, codesMove, groups, policies, calendars };
 }
 
 /** All records of a plan, in the order of the file. */

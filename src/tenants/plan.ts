@@ -33,10 +33,11 @@ export async function writePlan(
   plan: FilePlan,
   stored: StoredTenant | undefined,
 ): Promise<void> {
-  const { locations, resources, persons, groups, policies } = plan;
+  const { locations, resources, persons, codesMove, groups, policies } = plan;
   const ids = openIds(stored);
   if (plan.tenant.changes.length > 0) await writeMandator(trx, mandatorId, file);
   await writeRecords(trx, mandatorId, { noun: locationNoun, ids, records: locations });
+  if (codesMove.length > 0) await releaseTeacherCodes(trx, mandatorId, codesMove);
   await writeRecords(trx, mandatorId, { noun: personNoun, ids, records: persons });
   await writeRecords(trx, mandatorId, { noun: groupNoun, ids, records: groups });
   await writeMembers(trx, mandatorId, groups, ids);
@@ -96,6 +97,16 @@ async function writeMembers(
     ({ fate, changes }) => fate === 'changed' && !changes.some(({ member }) => member === 'Name'),
   );
   await applyMembers(trx, mandatorId, moves, counted.map(ids.of));
+}
+
+/** Two persons never have the same TeacherCode, not even between two rows of one statement. */
+async function releaseTeacherCodes(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<void> {
+  await trx
+    .updateTable('person')
+    .set({ teacher_code: null })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', 'in', ids)
+    .execute();
 }
 
 async function writeMandator(trx: Transaction, mandatorId: number, file: TenantFile): Promise<void> {
@@ -162,7 +173,7 @@ const refuseDuplicate =
   (error: unknown): never => {
     throw codeOf(error) === '23505'
       ? new Conflict(
-          `A ${kind.toLowerCase()} with a ${name} of the file has just been created, or a TeacherCode belongs to another person; apply the file again, or change the code.`,
+          `A ${kind.toLowerCase()} with a ${name} of the file, or with a TeacherCode of it, has just been written; apply the file again.`,
         )
       : error;
   };

@@ -19,6 +19,8 @@ import {
 /** `key` is equal for all spellings of its name. */
 export type StoredRecord = { id: number; key: string; members: RecordMembers };
 export type StoredResource = StoredRecord & { locationId: number };
+/** `codeKey` is equal for all spellings of the TeacherCode. */
+export type StoredPerson = StoredRecord & { codeKey: string | null };
 
 export type StoredTenant = {
   name: string;
@@ -30,7 +32,7 @@ export type StoredTenant = {
   /** In order of their keys, as are the lists of names that they have. */
   locations: StoredRecord[];
   resources: StoredResource[];
-  persons: StoredRecord[];
+  persons: StoredPerson[];
   groups: StoredRecord[];
   policies: StoredRecord[];
   calendars: StoredRecord[];
@@ -86,7 +88,10 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
   const resources = await readRecords<StoredResource>(db, mandatorId, resourceNoun, {
     extra: sql`, location_id as "locationId"`,
   });
-  const persons = await readRecords(db, mandatorId, personNoun, { which: sql`erased_at is null` });
+  const persons = await readRecords<StoredPerson>(db, mandatorId, personNoun, {
+    extra: sql`, name_key(teacher_code) as "codeKey"`,
+    which: sql`erased_at is null`,
+  });
   const groups = await readRecords(db, mandatorId, groupNoun);
   const policies = await readRecords(db, mandatorId, policyNoun);
   const calendars = await readRecords(db, mandatorId, calendarNoun);
@@ -138,7 +143,7 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
 }
 
 /** The key that all spellings of a name share. */
-export type KeyOf = (noun: Noun, name: string) => string;
+export type KeyOf = (noun: Pick<Noun, 'keyFunction'>, name: string) => string;
 
 /** Reads the keys of names. */
 export async function readKeys(db: Database, names: readonly string[]): Promise<KeyOf> {

@@ -370,12 +370,18 @@ describe('a tenant file', () => {
         .join('\n'),
     ],
     [
+      'a TeacherCode that another person keeps',
+      { Persons: [{ Email: 'door@school.example', TeacherCode: 'lovelace' }, { Email: 'ada@school.example' }] },
+      'Persons[0].TeacherCode: is "lovelace", the code of ada@school.example; give that person another one in the file, or null',
+    ],
+    [
       'a tenant without an Admin',
       { Persons: [{ Email: 'ada@school.example', Role: 'User' }] },
       'Persons: the tenant would have no active Admin left; name another one',
     ],
   ])('refuses %s, and changes nothing', async (_, members, message) => {
     await apply(school('refuses'));
+    await apply({ Mandator: 'refuses', Persons: [{ Email: 'ada@school.example', TeacherCode: 'Lovelace' }] });
     const before = await stored('refuses');
     const file = { Mandator: 'refuses', Name: 'Other', ...members } as object;
     const sent = 'Mandator' in members ? members : file;
@@ -383,6 +389,38 @@ describe('a tenant file', () => {
     await expect(apply(sent)).rejects.toMatchObject({ code: 'InvalidInput', message });
     expect(await stored('refuses')).toEqual(before);
     expect((await tenants.listTenants(db)).map(({ code }) => code)).not.toContain('nameless');
+  });
+
+  test('hands TeacherCodes on: to one another, to a new person, and back', async () => {
+    const file = (mandator: string, ...codes: [address: string, TeacherCode: string | null][]) => ({
+      Mandator: mandator,
+      Persons: codes.map(([address, TeacherCode]) => ({
+        Email: `${address}@school.example`,
+        Name: address,
+        TimeZone: 'UTC',
+        Role: 'User',
+        TeacherCode,
+      })),
+    });
+    const codes = async (mandator: string) =>
+      (await stored(mandator)).persons.map(({ name, teacher_code }) => [name, teacher_code]);
+    await apply({ ...file('codes', ['ada', 'ADA'], ['bob', 'BOB'], ['cy', null]), Name: 'School' });
+    for (const given of [
+      file('codes', ['ada', 'Bob'], ['bob', 'ada']),
+      file('codes', ['ada', null], ['bob', 'BOB'], ['new', 'ADA']),
+      file('codes', ['new', 'bob'], ['cy', 'ada'], ['bob', 'NEW']),
+    ]) {
+      const counts = async () => {
+        const { records: _, ...rest } = await tenants.previewTenantFile(db, readTenantFile(given));
+        return rest;
+      };
+      const promised = await counts();
+      expect(await apply(given)).toEqual(promised);
+      expect(Object.fromEntries(await codes('codes'))).toMatchObject(
+        Object.fromEntries(given.Persons.map(({ Name, TeacherCode }) => [Name, TeacherCode])),
+      );
+      expect(await counts()).toMatchObject({ created: 0, changed: 0 });
+    }
   });
 
   test('retires a location with its rooms, and brings it back', async () => {
