@@ -229,8 +229,12 @@ const keyOfSession = (hash: Buffer) => `session ${hash.toString('base64')}`;
 /** A session that has just begun, with its id for the cookie. */
 export type BegunSession = { id: string; viewer: Viewer };
 
-async function openSession(identity: Identity, owner: Parameters<typeof beginSession>[1]): Promise<BegunSession> {
-  const id = await beginSession(identity.context, owner);
+async function openSession(
+  identity: Identity,
+  owner: Parameters<typeof beginSession>[1],
+  address?: string,
+): Promise<BegunSession> {
+  const id = await beginSession(identity.context, owner, address);
   const viewer = await viewerOfSession(identity, id);
   identity.context.log.info({ sessionId: viewer.sessionId, ...owner }, 'session begun');
   return { id, viewer };
@@ -268,7 +272,7 @@ export async function signInByProvider(
     if (names.tenant.toLowerCase() !== code) throw new NotAuthenticated(`The person belongs to ${names.tenant}.`);
     const assertion = { ...names, expiresAt: farFuture };
     const { mandatorId, personId } = await readPerson(identity.context, 'console', assertion);
-    return { ...(await openSession(identity, { mandatorId, personId, pinId: null })), before };
+    return { ...(await openSession(identity, { mandatorId, personId, pinId: null }, names.email)), before };
   } catch (error) {
     throw error instanceof NotAuthenticated ? new SignInFailed('PersonUnknown', error.message) : error;
   }

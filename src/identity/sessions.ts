@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { NotAuthenticated } from '../errors.ts';
@@ -30,13 +30,22 @@ export function hashSession(config: Context['config'], id: string): Buffer {
     .digest();
 }
 
-/** Begins a session and returns its id. Beyond `Sessions.PerPerson` the oldest of the person end. */
-export async function beginSession({ db, config }: Context, { mandatorId, personId, pinId }: Owner): Promise<string> {
+/**
+ * Begins a session and returns its id. Beyond `Sessions.PerPerson` the oldest of the person end.
+ * @param address by which an outside provider named the person
+ * @throws NotAuthenticated if the person has another address meanwhile
+ */
+export async function beginSession(
+  { db, config }: Context,
+  { mandatorId, personId, pinId }: Owner,
+  address?: string,
+): Promise<string> {
   const id = randomBytes(32).toString('base64url');
   const { PerPerson, LongestHours } = config.Sessions;
   await db.transaction().execute(async (trx) => {
     // Sign-ins of a person take turns, so that the limit holds.
     await lockRow(trx, 'person', mandatorId, personId);
+    if (address !== undefined) await insistOnAddress(trx, { mandatorId, personId }, address);
     await sql`
       delete from session where mandator_id = ${mandatorId} and id in (
         select id from session where mandator_id = ${mandatorId} and person_id = ${personId}
@@ -53,6 +62,22 @@ export async function beginSession({ db, config }: Context, { mandatorId, person
       .execute();
   });
   return id;
+}
+
+/** A change of an address ends the sessions that exist, not those that begin after it. */
+async function insistOnAddress(
+  trx: Transaction,
+  { mandatorId, personId }: Pick<Owner, 'mandatorId' | 'personId'>,
+  address: string,
+): Promise<void> {
+  const found = await trx
+    .selectFrom('person')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', personId)
+    .where(sql`lower(email)`, '=', sql`lower(${address})`)
+    .select('id')
+    .executeTakeFirst();
+  if (!found) throw new NotAuthenticated('The person has another address now.');
 }
 
 /** Ends a session; repeating it is no error. */

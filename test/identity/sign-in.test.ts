@@ -1,7 +1,9 @@
 /** Signing in to the console at an outside provider: by people, by attackers, and with a provider that fails. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { importJWK, SignJWT } from 'jose';
+import { sql } from 'kysely';
 import { makeTenant } from '../_util/factories.ts';
+import { until } from '../_util/process.ts';
 import { type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { makeKey, publicRoot, refuser, resourceClient, startProvider } from './_util/oidc-provider.ts';
@@ -161,6 +163,26 @@ describe('at a provider', () => {
     expect((await browser.session()).status).toBe(401);
     await change('user@school.example');
     expect((await browser.session()).status).toBe(401);
+  });
+
+  test('a sign-in that meets a change of the address begins no session', async () => {
+    const { db } = service.context;
+    const { id } = service.tenant.person('User');
+    const browser = openBrowser(service);
+    const back = await pass(await browser.start(), 'ada');
+    const change = db.transaction().execute(async (trx) => {
+      await trx.updateTable('person').set({ email: 'grace@school.example' }).where('id', '=', id).execute();
+      const end = browser.finish(back);
+      await until('the sign-in waits for the change', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+        return rows.length > 0;
+      });
+      return { end };
+    });
+    expect(faultAt(await (await change).end)).toBe('PersonUnknown');
+    expect([...browser.cookies]).toEqual([]);
+    await db.updateTable('person').set({ email: 'user@school.example' }).where('id', '=', id).execute();
   });
 
   test.each([
