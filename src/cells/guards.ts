@@ -1,6 +1,7 @@
 /** The triggers that refuse all writes for a resting tenant (sql/000078). They exist only while some tenant rests. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { transactWithin } from '../db/lock-timeout.ts';
 import { Conflict } from '../errors.ts';
 import { isDeadlock, isLockTimeout } from '../flow/database-errors.ts';
 import { guardsLock } from '../flow/locks.ts';
@@ -8,23 +9,28 @@ import { backOff, pause } from '../flow/retry.ts';
 import { listTenantTables } from './tables.ts';
 
 const guard = 'guard_resting_tenant';
-/** Milliseconds to wait for the lock of a table; its writers queue behind that wait. */
-const lockWait = 300;
-const mostLockTries = 40;
+/** How often to try for the lock of a table, and milliseconds to wait each time: all requests of the table queue behind that wait. */
+type LockTries = { tries: number; waitMs: number };
+const ofCommands: LockTries = { tries: 40, waitMs: 300 };
+/** Nobody waits for the sweep, and it comes again. */
+const ofSweep: LockTries = { tries: 1, waitMs: 50 };
 const lookEvery = 20;
 
+const isInTheWay = (error: unknown) => isLockTimeout(error) || isDeadlock(error);
+const unlessInTheWay = (error: unknown): void => {
+  if (!isInTheWay(error)) throw error;
+};
+
 /** Changes the triggers of a table as soon as its lock is free, and gives way to requests until then. */
-async function onTable(db: Database, statement: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
+async function onTable(db: Database, statement: string, { tries, waitMs } = ofCommands): Promise<void> {
+  for (let failed = 0; ; ) {
     try {
-      await db.transaction().execute(async (trx) => {
-        await sql`set local lock_timeout = ${sql.lit(lockWait)}`.execute(trx);
-        await sql.raw(statement).execute(trx);
-      });
+      await transactWithin(db, waitMs, (trx) => sql.raw(statement).execute(trx));
       return;
     } catch (error) {
-      if (!(isLockTimeout(error) || isDeadlock(error)) || tries >= mostLockTries) throw error;
-      await pause(backOff(tries, { firstMs: 50, longestMs: 500 }));
+      failed += 1;
+      if (!isInTheWay(error) || failed >= tries) throw error;
+      await pause(backOff(failed - 1, { firstMs: 50, longestMs: 500 }));
     }
   }
 }
@@ -67,23 +73,27 @@ export async function underGuard<T>(db: Database, insert: () => Promise<T>): Pro
  * Forgets freezes that have ended by themselves, and drops the guards once no tenant rests. Where a writer or a table is in the way,
  * they stay until this is called again.
  */
-export async function liftGuards(db: Database): Promise<void> {
+export async function liftGuards(db: Database, lockTries = ofCommands, signal?: AbortSignal): Promise<void> {
   await guarding(db, async () => {
     await sql`
       delete from resting_tenant where mandator_id = any (array(
         select mandator_id from resting_tenant where until <= clock_timestamp() for update skip locked))`.execute(db);
     const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
     if (rows.length > 0) return;
-    for (const name of await listGuarded(db)) await onTable(db, `drop trigger if exists ${guard} on ${name}`);
-  }).catch((error) => {
-    if (!isLockTimeout(error) && !isDeadlock(error)) throw error;
-  });
+    for (const name of await listGuarded(db)) {
+      if (signal?.aborted) return;
+      await onTable(db, `drop trigger if exists ${guard} on ${name}`, lockTries).catch(unlessInTheWay);
+    }
+  }).catch(unlessInTheWay);
 }
+
+/** `liftGuards`, hardly noticed by requests: one try for each table. */
+export const forgetEndedFreezes = (db: Database, signal: AbortSignal): Promise<void> => liftGuards(db, ofSweep, signal);
 
 /**
  * Waits for the end of all transactions that may have written for a tenant before they could see that it rests: those that hold
- * the lock of a guarded table. A transaction that takes such a lock later sees the rest in its triggers, since a writer has a new
- * snapshot for each statement.
+ * the lock of a guarded table. A transaction that takes such a lock later sees in its triggers that the tenant rests, since a writer
+ * has a new snapshot for each statement.
  * @throws Conflict after `mostMs`
  */
 export async function outlastWriters(db: Database, mostMs: number): Promise<void> {

@@ -15,13 +15,13 @@ import { insistOnDirect } from '../db/direct.ts';
 import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
-import { liftGuards } from './guards.ts';
+import { forgetEndedFreezes, liftGuards } from './guards.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
 import { dropCopy, removeRows } from './removal.ts';
 import { unpublish, unsubscribe } from './replication.ts';
 import { alone, findRest, freeze, getTenant, sendAway, takeBack, thaw } from './resting.ts';
 
-export { liftGuards, readArchive, writeArchive };
+export { forgetEndedFreezes, readArchive, writeArchive };
 
 const deleteSeconds = 30;
 

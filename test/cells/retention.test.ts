@@ -186,6 +186,12 @@ test('a freeze that has ended by itself keeps nothing that is old, and leaves no
   await sql`update resting_tenant set until = clock_timestamp()`.execute(db);
   await sweep();
   expect(await leftOf(tenant.mandatorId)).toEqual([]);
+  // A table that others hold, as a backup does, keeps its guard alone.
+  await db.transaction().execute(async (trx) => {
+    await sql`lock table location in access share mode`.execute(trx);
+    await sweep(ofFreezes);
+  });
+  expect(await readRests()).toEqual({ rests: 0, guards: 1 });
   await sweep(ofFreezes);
   expect(await readRests()).toEqual({ rests: 0, guards: 0 });
 });
