@@ -2,7 +2,7 @@
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
-import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, listFrameCost, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
@@ -134,7 +134,7 @@ function addStream(builder: Builder, display: DisplayType): void {
   builder.subscriptionField('displays', (t) =>
     t.field({
       type: [display],
-      complexity: { field: 10, multiplier: 10 },
+      complexity: listFrameCost,
       description:
         'First all displays of the tenant, in parts of 200; then each one that is paired, changed, revoked, silent, back or with new health, in its present state. All again after a lost connection. For Admins.',
       subscribe: (_root, _args, call) =>

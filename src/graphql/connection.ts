@@ -67,6 +67,9 @@ export function pageCost({ first, last }: PageArguments) {
   return { field: 10, multiplier: lengthOf(last ?? first) };
 }
 
+/** The cost of a stream that begins with a list, in frames as long as a page may be. */
+export const listFrameCost = pageCost({ first: mostPerPage });
+
 /** The arguments on which the cost of a page depends. */
 export const pageSizes = ['first', 'last'];
 

@@ -1,7 +1,7 @@
 import { Forbidden, InvalidInput, LimitExceeded, NotFound, PreconditionFailed } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
-import { connectionType, filteredPage, pageCost, pageOf } from '../graphql/connection.ts';
+import { connectionType, filteredPage, listFrameCost, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
@@ -35,7 +35,7 @@ export const addTypes: AddTypes = (builder) => {
   builder.subscriptionField('roomProblems', (t) =>
     t.field({
       type: [problem],
-      complexity: { field: 10, multiplier: 10 },
+      complexity: listFrameCost,
       description:
         'First all open problems of rooms, in parts of 200; then each problem that is reported, settled or reopened, in its present state. All open ones again after a lost connection. For Admins.',
       subscribe: (_root, _args, call) =>

@@ -651,6 +651,18 @@ describe('costs', () => {
     if (name === 'bookings') expect(data).toMatchObject({ bookings: { nodes: { length: 200 } } });
   });
 
+  test.each([
+    ['displays', 'resources { resourceId }'],
+    ['roomProblems', 'doneBy { displayName }'],
+  ])('a frame of the stream %s costs as a page of 200 does', async (list, member) => {
+    const members = Array.from({ length: 60 }, (_, index) => `a${index}: ${member}`).join(' ');
+    for (const operation of [
+      `{ ${list}(first: 200) { nodes { ${members} } } }`,
+      `subscription { ${list} { ${members} } }`,
+    ])
+      expect((await ask(operation)).errors).toMatchObject([{ extensions: { code: 'LIMIT' } }]);
+  });
+
   test('pages of 200 within pages of 200 are refused', async () => {
     const within = `bookings(first: 200, ${window}) { nodes { id } }`;
     for (const list of ['resources', 'persons']) {
