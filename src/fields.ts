@@ -21,8 +21,8 @@ export const instant = (description: string) => z.date().meta({ description });
 export const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
 /**
- * A copy of a schema, with what documents say of it. Here as elsewhere, what takes any schema takes `$ZodType`, which has few
- * members: tsc compares all members of each schema with `ZodType`, and that was two fifths of all types that it made.
+ * A copy of a schema, with what documents say of it. What takes any schema takes `$ZodType`, which has few members: comparing the
+ * members of full `ZodType`s made two fifths of all types in tsc.
  */
 export const noted = <T extends z.core.$ZodType>(schema: T, meta: z.core.GlobalMeta): T =>
   (schema as unknown as z.ZodType).meta(meta) as unknown as T;

@@ -16,7 +16,7 @@ export async function findingsOf(check: string, examine: () => Promise<Finding |
   } catch (error) {
     const text = `cannot be examined: ${(error as Error).message}`;
     const remedy =
-      'Mend what the message names, and run "roomgate doctor" again; if it stays, look into the log of PostgreSQL.';
+      'Fix what the message names, and run "roomgate doctor" again; if it persists, see the log of PostgreSQL.';
     return [{ check, level: 'fault', text, remedy }];
   }
 }

@@ -130,7 +130,7 @@ function describeProblem({ url, status, headers, text }: Reply): string {
   try {
     problem = JSON.parse(text) ?? {};
   } catch {
-    return `${url.origin} answered ${status}, but not like roomgate; is the URL right?`;
+    return `${url.origin} answered ${status}, but not as roomgate does; check the URL.`;
   }
   const faults = (problem.Errors ?? []).filter(({ Line }) => Line !== undefined).map(({ Message }) => Message);
   if (faults.length > 1) {

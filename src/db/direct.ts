@@ -131,7 +131,7 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
     if (other.timeout !== '0') return undefined;
     return {
       level: 'warning',
-      text: 'statements outside of transactions have no time-out: a pooler does not pass one on, and the role has none',
+      text: 'statements outside of transactions have no time-out: the pooler drops that setting, and the role has none',
       remedy: `Run this, and then RECONNECT in PgBouncer: ${timeoutsFor(other.role, other.database)}`,
     };
   } finally {

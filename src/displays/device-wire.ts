@@ -89,7 +89,7 @@ export const displayRecord = z
   .object({
     Id: id('display', 'The id of the display.'),
     Name: text(longestName, descriptions.Name),
-    PersonId: id('person', 'The person as whom it acts, with the role Display.'),
+    PersonId: id('person', 'The person that it acts as, with the role Display.'),
     ResourceIds: z
       .array(id('resource', 'The id of a resource.'))
       .max(mostResources)

@@ -138,7 +138,7 @@ async function makePlace(db: Database, mandator: string, network: string): Promi
 }
 
 /**
- * Makes a display of the device that shows the code, and a person of role Display as whom it acts.
+ * Makes a display of the device that shows the code, and a person of role Display that it acts as.
  * @throws Forbidden; InvalidInput for a code that no device of this tenant shows, for unknown rooms, or without rooms;
  * Conflict for retired ones
  */

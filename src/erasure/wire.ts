@@ -16,7 +16,7 @@ export const erasure = z
       .default([])
       .meta({
         description:
-          'Further names, such as initials, by which lessons name the person as a teacher; the name of the person itself is always included. Case does not matter.',
+          "Further names, such as initials, by which lessons name the person as a teacher; the person's own name is always included, unless it is the TeacherCode of another person, whose lessons keep it. Case does not matter.",
       }),
   })
   .meta({ id: 'Erasure', description: 'The names to erase besides the name and address of the person.' });

@@ -1,4 +1,4 @@
-/** Retries: the one back-off, and the loops that use it. */
+/** Retries within a process: their back-off, and the loops that use it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { isLockTimeout, isOutage, isOvertaken } from './database-errors.ts';

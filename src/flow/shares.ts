@@ -12,7 +12,7 @@ const longMs = 1_000;
 const mostOfTenant = 3;
 const leftByLong = 2;
 const againMs = 1_000;
-/** A refused server that has not asked again so long after it should counts as given up: it is found by a sweep. */
+/** A refused server counts as given up when it is this late to ask again: it is found by a sweep. */
 const lateMs = 5_000;
 
 export type SharedTurn = Turn & {

@@ -32,7 +32,7 @@ const laterMs = 10_000;
 /** If no more spare work than this waits, it asks again soon; otherwise later, as asking costs nearly as much as a turn. */
 const fewSpare = 16;
 
-/** When urgent work asks again, if no more of it than this has waited longer; otherwise it asks later. */
+/** How soon urgent work asks again if at most `fewUrgent` others have waited longer; with more it asks later. */
 const [urgentAgainMs, fewUrgent] = [150, 4];
 /** Urgent work gives way to work that began to wait this much earlier, if that has asked this recently. */
 const [earlierMs, lateAskedMs] = [500, 1_000];

@@ -64,7 +64,7 @@ async function resolvePublic(hostname: string, signal: AbortSignal | null | unde
     const addresses = [...found(4, four), ...found(6, six)];
     if (addresses.length === 0) {
       const failed = [four, six].find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
-      // An alias that leads to no address is a list without any, and no error.
+      // A CNAME without addresses yields an empty list, not an error.
       throw failed?.reason ?? Object.assign(new Error(`${hostname} has no address`), { code: dns.NODATA });
     }
     if (!addresses.every(({ address }) => isPublic(address)))

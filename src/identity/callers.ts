@@ -71,7 +71,7 @@ export async function readPerson(
 }
 
 /**
- * The first active Admin of a tenant, as whom the operator's commands act.
+ * The first active Admin of a tenant: the operator's commands act as this person.
  * @throws NotFound when there is no such tenant, or no active Admin in it
  */
 export async function getFirstAdmin(db: Database, mandator: string): Promise<Viewer> {

@@ -30,7 +30,7 @@ export type Batch = {
   lessonCount: number | null;
   processedCount: number;
   createdCount: number;
-  /** Null, as the next two, unless it has written; also where a release wrote that did not count. */
+  /** Null until the batch has written, as are the next two; also for batches of releases that did not count. */
   changedCount: number | null;
   movedCount: number | null;
   removedCount: number | null;

@@ -93,7 +93,9 @@ async function sendJobs(client: BatchClient, files: readonly string[], options: 
 /** Sends the files of a timetable program. */
 async function sendFiles(client: BatchClient, files: readonly string[], options: ImportOptions, progress: Told) {
   if (options.operation !== 'create' || options.takeOverBookings)
-    throw new CommandFailed('--operation and --take-over-bookings are for JSON; other files say all of a timetable.');
+    throw new CommandFailed(
+      '--operation and --take-over-bookings are for JSON; other files always contain a whole timetable.',
+    );
   const named = await Promise.all(
     files.map(async (file) => ({ name: path.basename(file), content: (await openFile(file)).content })),
   );
@@ -142,10 +144,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
         'lessons whose room is occupied: fail the batch, leave them out, or cancel manual bookings; not for delete',
       ).choices(['fail', 'skip', 'displace']),
     )
-    .option(
-      '--take-over-bookings',
-      "lessons at the very room and time of the sender's own bookings take these over; for create",
-    )
+    .option('--take-over-bookings', "a lesson replaces the sender's own booking of the same room and time; for create")
     .option('--follow', 'wait until the batch has ended; exit code 1 and the errors if it failed')
     .addOption(pinOption())
     .addOption(tokenOption())

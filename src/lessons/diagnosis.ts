@@ -34,8 +34,8 @@ function describe({ batch, starts, trouble, since, next, isWorkedOn, behind }: T
     check,
     level: 'warning',
     // A start that is under way has replaced the reason of the one before.
-    text: `${batch} has come to nothing ${starts} ${starts === 1 ? 'time' : 'times'} since ${toSecond(since)}${isWorkedOn ? '' : `, the last time because ${trouble}`}; ${again}${others}`,
-    remedy: `${isWorkedOn ? remedyFor() : remedyFor(trouble)} It goes on by itself; cancel it if the others are not to wait.`,
+    text: `${batch} was tried without success ${starts} ${starts === 1 ? 'time' : 'times'} since ${toSecond(since)}${isWorkedOn ? '' : `, the last time because ${trouble}`}; ${again}${others}`,
+    remedy: `${isWorkedOn ? remedyFor() : remedyFor(trouble)} It is retried automatically; cancel it to let the others run.`,
   };
 }
 
@@ -77,7 +77,7 @@ async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<
     check,
     level: 'warning',
     text: `${old.length} have been open for more than 30 minutes: ${named}${old.length > 3 ? ', ...' : ''}`,
-    remedy: 'See that a worker runs, and look for their BatchId in its log.',
+    remedy: 'Check that a worker runs, and look for their BatchId in its log.',
   };
 }
 
@@ -90,8 +90,8 @@ export const examineBatches = (db: Database): Promise<Finding[]> =>
       told.push({
         check,
         level: 'warning',
-        text: `of ${left} more tenants a batch has come to nothing`,
-        remedy: 'Mend what is named above first; /metrics counts them as roomgate_batches_held_back.',
+        text: `${left} more tenants have such a batch`,
+        remedy: 'Fix the problems above first; /metrics counts them as roomgate_batches_held_back.',
       });
     return [await examineAge(db, troubled), ...told];
   });

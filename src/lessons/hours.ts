@@ -51,7 +51,7 @@ export const outsideOpeningHours = ({ rooms, lists, open }: KnownHours, times: R
 /** The time of a staged lesson; nothing if it has none. */
 export const timeOfStaged = sql`case when beginn < ende then tstzrange(beginn, ende) end`;
 
-/** The time in which the lessons of a body are, whatever their offsets; any time at all if the first or the last of their days is no date. */
+/** The time in which the lessons of a body are, whatever their offsets; unbounded on a side whose day is not a valid date. */
 export function timeOfSent({ firstDay, lastDay }: Pick<ReadJobs, 'firstDay' | 'lastDay'>) {
   if (firstDay === null || lastDay === null) return { earliest: null, latest: null };
   const [first, last] = [Date.parse(firstDay), Date.parse(lastDay)];

@@ -28,7 +28,7 @@ async function tellProgress({ work, log }: ImportContext, batch: Running, proces
 }
 
 /**
- * Tells that the lessons are being processed. It is told, as all progress is, on a connection of its own, since the import's
+ * Reports that the lessons are being processed. All progress is reported on a connection of its own, since the import's
  * transaction commits only at the end; the import goes on meanwhile.
  */
 export function openProgress(context: ImportContext, batch: Running, lessonCount: number) {

@@ -35,7 +35,7 @@ export type ReadJobs = {
 };
 export type SentRooms = { names: string[]; standorts: string[]; ids: number[] };
 
-/** Reads the jobs and the names of their rooms; those of a Create without staging them. */
+/** Reads the jobs and the names of their rooms. For a Create, nothing is staged. */
 export async function readJobs(trx: Transaction, batch: Running): Promise<ReadJobs> {
   const isCreate = batch.operation === 'Create';
   if (!isCreate) await stageJobs(trx, batch);

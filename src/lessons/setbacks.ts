@@ -22,7 +22,7 @@ const mostSetbacks = 25;
 export const pauseAfter = (starts: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`make_interval(secs => least(600, 0.25 * 2 ^ least(${starts}, 20)) * (0.75 + random() / 2))`;
 
-/** The reason until a start has recorded how it ended. */
+/** The reason that counts until a start has recorded its outcome. */
 export const unheard = 'the process that worked on it ended';
 
 type Trouble = { states: RegExp; words: string; remedy: string };
@@ -30,7 +30,7 @@ type Trouble = { states: RegExp; words: string; remedy: string };
 const inTheWay = {
   states: /^40/,
   words: 'other changes were in its way',
-  remedy: 'See in the log of the worker what changes its rooms or jobs all the time.',
+  remedy: "The worker's log says which changes were in its way; see what keeps making them.",
 };
 /** The first match counts. */
 const troubles: readonly Trouble[] = [
@@ -47,12 +47,12 @@ const troubles: readonly Trouble[] = [
   {
     states: /^58/,
     words: 'the database could not read or write its files',
-    remedy: 'Look into the log of PostgreSQL: its disk or file system fails.',
+    remedy: 'See the log of PostgreSQL: its disk or file system fails.',
   },
   {
     states: /^25006$/,
     words: 'the database took no changes',
-    remedy: 'Let DatabaseUrl lead to a PostgreSQL that takes changes; a standby does not.',
+    remedy: 'Point DatabaseUrl at a PostgreSQL that accepts changes; a standby does not.',
   },
   {
     states: /^55P03$/,
@@ -62,13 +62,13 @@ const troubles: readonly Trouble[] = [
   {
     states: /^57014$/,
     words: 'a statement took longer than it may',
-    remedy: 'See that PostgreSQL is not overloaded, or send the batch in smaller ones.',
+    remedy: 'Check that PostgreSQL is not overloaded, or split the batch.',
   },
   inTheWay,
   {
     states: /^/,
     words: 'the database was out of reach or restarted',
-    remedy: 'See that PostgreSQL runs and why it restarted (its log), and the network to it.',
+    remedy: 'Check that PostgreSQL runs and can be reached; its log says why it restarted.',
   },
 ];
 

@@ -1,6 +1,6 @@
 /**
- * Which jobs a person from whom rooms are hidden sees and may change: sees with any of its lessons, may change only with all of
- * them. A job without lessons is in no room: only its sender sees and changes it.
+ * Which jobs a person from whom rooms are hidden sees and may change. One visible lesson is enough to see a job; changing it takes
+ * all of them. A job without lessons is in no room: only its sender sees and changes it.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { hiddenRooms, inReach } from '../access.ts';

@@ -72,7 +72,7 @@ export function refuseReadingOptions(options: ReadingOptions): void {
   const given = readingOptions.filter((name) => options[name] !== undefined);
   if (given.length === 0) return;
   const named = given.map((name) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
-  throw new CommandFailed(`${named.join(', ')}: not for JSON, which says all of its lessons; leave it out.`);
+  throw new CommandFailed(`${named.join(', ')}: cannot be used with JSON, which needs no such options; remove it.`);
 }
 
 /** By the name of the first file. */

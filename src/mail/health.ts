@@ -34,7 +34,7 @@ const refused =
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   Unreachable: `Check that Url of MailServer is right, that the mail server runs, and that this machine reaches it. ${again}`,
   Throttled: 'No action is needed at first; if this persists, raise the limits of this account on the mail server.',
-  StateLost: 'It is read again from the beginning automatically; if this persists, look into the log.',
+  StateLost: 'It is read again from the beginning automatically; if this persists, see the log.',
   Unreadable: 'Check that Url of MailServer leads to the mail server itself, and not to a login page or the like.',
   TooLarge: 'Lower PastDays and FutureDays of MailServer, or remove items from the calendar.',
 };

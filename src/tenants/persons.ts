@@ -236,7 +236,7 @@ const leaveGroups = (trx: Transaction, mandatorId: number, personId: number) =>
     .where('person_id', '=', personId)
     .execute();
 
-/** @throws Conflict for a person as whom a display acts */
+/** @throws Conflict for a person that a display acts as */
 async function checkNoDisplay(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
   const display = await trx
     .selectFrom('display')

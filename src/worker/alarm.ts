@@ -15,13 +15,13 @@ const usualLook = 15_000;
 /** Milliseconds after which the alarm asks the database in any case. */
 const usualAsk = 5_000;
 /**
- * Milliseconds after which it asks again while jobs wait. One whose queue was busy when the pools looked may have been missed: the
- * end of the job before it is recorded after the pool has looked for the next.
+ * Milliseconds after which it asks again while jobs wait. A pool records the end of a job only after it has looked for the next one,
+ * so it can miss a job of the same queue.
  */
 const waitingAsk = 300;
 /**
- * Milliseconds between a notification and the query that it causes. The pools look for a new job by themselves at that moment, but
- * in a storm, whose notifications are gathered.
+ * Milliseconds between a notification and the query that it causes. A notification wakes the pools at once, too, except in a storm,
+ * when notifications are gathered.
  */
 const gatherFor = 100;
 /** How many notifications wake a pool at once in so many milliseconds; the alarm hears of the others, too. */

@@ -17,7 +17,7 @@ type Taken = Parameters<Pool['connect']>[0];
 
 /**
  * A statement of the library that takes a job, changed to lock the queue of that job. The library's own locks all queues that are
- * free. Each calendar has a queue: a job then cost the locks of hundreds, and whoever looked meanwhile found no free queue, and no job.
+ * free. Each calendar has a queue: taking one job then locked hundreds of queues, and other workers found none free, and no job.
  * A statement that looks otherwise, as in another release of the library, stays as it is.
  */
 function lockingOneQueue(statement: unknown): unknown {

@@ -173,7 +173,7 @@ describe('every call', () => {
   test('something else at that address is named as such', async () => {
     server.removeAllListeners('request');
     server.on('request', (_request, response) => void response.writeHead(404).end('<html>'));
-    await expect(signIn()).rejects.toThrow(`${url} answered 404, but not like roomgate`);
+    await expect(signIn()).rejects.toThrow(`${url} answered 404, but not as roomgate does`);
   });
 });
 

@@ -111,7 +111,7 @@ test('an outage is no attempt: the batch waits, says why, and is imported when i
   );
   const worker = startWorker();
   for (const { id, words } of batches) {
-    // Between two starts: an attempt is taken back when it has come to nothing.
+    // Between two starts: an attempt is taken back when it fails.
     const waiting = await until(`it has met ${words}`, async () => {
       const seen = await row(id);
       return seen.setbacks > 0 && seen.attempts === 0 && seen;
@@ -146,8 +146,8 @@ describe('doctor', () => {
       {
         check: 'Batches',
         level: 'warning',
-        text: `${rows[0]?.code}/${id} has come to nothing 7 times since 2026-03-01T10:00:00Z, the last time because the disk of the database was full; it is tried again at 2100-01-01T12:30:00Z; 1 more of this tenant wait behind it`,
-        remedy: 'Make room on the disk of PostgreSQL. It goes on by itself; cancel it if the others are not to wait.',
+        text: `${rows[0]?.code}/${id} was tried without success 7 times since 2026-03-01T10:00:00Z, the last time because the disk of the database was full; it is tried again at 2100-01-01T12:30:00Z; 1 more of this tenant wait behind it`,
+        remedy: 'Make room on the disk of PostgreSQL. It is retried automatically; cancel it to let the others run.',
       },
     ]);
     await endTrouble(entered);
@@ -166,7 +166,7 @@ describe('doctor', () => {
     for (const id of ids) await until('it is worked on', async () => (await row(id)).attempts === 1);
     expect(await told(ids[0])).toEqual([]);
     const [finding] = await told(ids[1]);
-    expect(finding?.text).toMatch(/ has come to nothing 1 time since [^,]+; it is being tried again now$/);
+    expect(finding?.text).toMatch(/ was tried without success 1 time since [^,]+; it is being tried again now$/);
     await release();
     for (const [{ client }, id] of [
       [first, ids[0]],
@@ -182,8 +182,8 @@ describe('doctor', () => {
       await set(await send(client), `setbacks = 1, troubled_since = now(), not_before = '2100-01-01'`);
     }
     const findings = await examineBatches(service.context.db);
-    expect(findings.filter(({ text }) => text.includes('has come to nothing')).length).toBe(6);
-    expect(findings.at(-1)?.text).toMatch(/^of \d+ more tenants a batch has come to nothing$/);
+    expect(findings.filter(({ text }) => text.includes('was tried without success')).length).toBe(5);
+    expect(findings.at(-1)?.text).toMatch(/^\d+ more tenants have such a batch$/);
   }, 60_000);
 });
 
