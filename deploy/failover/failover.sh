@@ -21,7 +21,8 @@ promote   Fences the primary, promotes the standby, and waits until it takes wri
           --fence COMMAND       stops the primary for good: "ssh db1 systemctl disable --now postgresql", or its power.
                                 Exit code 0 must mean that it is stopped.
           --primary-is-off      in place of --fence: you know that it is off, and stays off
-          --peer URL            another standby; with ANY 1 (a, b) it is needed, as it may have more than this one
+          --peer URL            another standby; needed where synchronous_standby_names names several, as any may have the
+                                last write
           --within SECONDS      how old the state may be (600)
           --accept-loss         goes on where acknowledged writes may be lost, and says how many seconds of them
 rejoin    Makes a stopped server the standby of the new primary. Run it at the old primary, under the account
@@ -179,7 +180,7 @@ look_at_standby() {
 # primary knows the standby to have). hangs: nothing was acknowledged since the standby was seen last. Fails when the primary
 # cannot be asked.
 judge() {
-  local line rows setting commit sync_state streams behind
+  local line rows setting commit sync_state streams behind names count=1
   verdict=no others=0 confirmed=0 hangs=''
   line=$(ask 20 "$primary" "select current_setting('synchronous_standby_names'), case when exists (
       select from pg_db_role_setting cross join unnest(setconfig) as one where one ~ '^synchronous_commit=(off|local)\$')
@@ -187,28 +188,28 @@ judge() {
     count(*), max(sync_state), max(state), coalesce(max(pg_current_wal_flush_lsn() - flush_lsn), 0), coalesce(max(flush_lsn - '0/0'), 0)
     from pg_stat_replication where application_name = $(quoted "$name")" 2>&1) || { error=${line//$'\n'/ } && return 1; }
   IFS='|' read -r setting commit rows sync_state streams behind confirmed <<<"$line"
-  if [ "$rows" = 0 ]; then
+  names=$setting
+  if [[ ${setting,,} =~ ^((first|any)\ +)?0*([1-9][0-9]*)\ *\((.*)\)$ ]]; then
+    count=${BASH_REMATCH[3]} names=${BASH_REMATCH[4]}
+  fi
+  if [[ $commit =~ ^(off|local) ]]; then
+    reason="commits do not wait: synchronous_commit is $commit"
+  elif [ "$rows" = 0 ]; then
     reason="no standby that calls itself $name is connected to the primary; synchronous_standby_names is '$setting'"
-    [[ ! ${setting,,} =~ ^((first|any)\ +1 *)?\(?\ *\"?"${name,,}"\"?\ *\)?$ ]] || hangs=yes
+    [[ ! ${names,,} =~ ^\ *\"?"${name,,}"\"?\ *$ ]] || hangs=yes
   elif [ "$rows" != 1 ]; then
     reason="$rows standbys call themselves $name; give each another application_name in its primary_conninfo"
   elif [ "$streams" != streaming ]; then
     reason="$name does not stream yet ($streams), and is $behind bytes behind"
-  elif [[ $commit =~ ^(off|local) ]]; then
-    reason="commits do not wait: synchronous_commit is $commit"
-  elif [ "$sync_state" = sync ]; then
-    verdict=yes reason="each commit waits for $name ($setting)"
-  elif [ "$sync_state" = quorum ]; then
-    # Of ANY k of n, the furthest of n - k + 1 has all.
-    if [[ $setting =~ ^[Aa][Nn][Yy]\ +([0-9]+)\ *\((.*)\)$ ]] && [[ ${BASH_REMATCH[2]} != *'*'* ]]; then
-      local commas=${BASH_REMATCH[2]//[^,]/}
-      others=$((${#commas} + 1 - BASH_REMATCH[1]))
-      verdict=yes reason="each commit waits for $setting"
-    else
-      reason="synchronous_standby_names is $setting: name the standbys, as nobody knows of how many this is one"
-    fi
-  else
+  elif [[ ! $sync_state =~ ^(sync|quorum)$ ]]; then
     reason="commits do not wait for $name ($sync_state), which is $behind bytes behind; synchronous_standby_names is '$setting'"
+  elif [[ $names == *'*'* ]]; then
+    reason="synchronous_standby_names is $setting: name the standbys, as nobody knows of how many this is one"
+  else
+    # Of k of n, whether ANY or FIRST, the furthest of n - k + 1 has all: when a first one is lost, the next takes its place.
+    names=${names//[^,]/}
+    others=$((${#names} + 1 > count ? ${#names} + 1 - count : 0))
+    verdict=yes reason="each commit waits for $setting"
   fi
 }
 

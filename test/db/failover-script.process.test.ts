@@ -82,6 +82,15 @@ needsPsql('a pair', () => {
     );
   const isPrimary = async ({ url }: Member) =>
     (await ask<{ is: boolean }>(url, 'select not pg_is_in_recovery() as is'))[0]?.is;
+  const waitFor = (names: string) =>
+    ask(a.url, `alter system set synchronous_standby_names = '${names}'`, 'select pg_reload_conf()');
+  async function waitForB(): Promise<void> {
+    await waitFor('ANY 1 (b)');
+    await until('it waits for b', async () => (await check()).said.includes('each commit waits for ANY 1 (b)'));
+  }
+  /** Promotes `b` by what was noted of the primary, as if that were lost. */
+  const afterLoss = () =>
+    run('promote', '--standby', b.url, '--primary', 'postgres://127.0.0.1:1/d', '--state', state, '--primary-is-off');
   const serverOf = (member: Member) => members.find((one) => one.member === member)!;
 
   beforeAll(async () => {
@@ -104,24 +113,62 @@ needsPsql('a pair', () => {
 
   test('is checked: whether the primary waits for the standby', async () => {
     expect(await check()).toMatchObject({ code: 0, said: expect.stringContaining('would lose nothing') });
-    await ask(a.url, "alter system set synchronous_standby_names = 'c'", 'select pg_reload_conf()');
+    await waitFor('c');
     await until('it does not wait', async () => (await check()).code === 1);
     expect((await check()).said).toContain('commits do not wait for b (async)');
     expect(await promote('--fence', 'true')).toMatchObject({ code: 1, said: expect.stringContaining('could be lost') });
-    await ask(a.url, "alter system set synchronous_standby_names = 'ANY 1 (b)'", 'select pg_reload_conf()');
-    await until('it waits again', async () => (await check()).code === 0);
+    await waitForB();
     await ask(a.url, 'alter role roomgate set synchronous_commit = off');
     expect((await check()).said).toContain('commits do not wait: synchronous_commit is off');
     await ask(a.url, 'alter role roomgate reset synchronous_commit');
   });
 
-  test('of which one of several is to be promoted: all are compared, as any may have the last write', async () => {
-    await ask(a.url, "alter system set synchronous_standby_names = 'ANY 1 (b, c)'", 'select pg_reload_conf()');
-    await until('there are others', async () => (await check()).said.includes('1 other standbys'));
-    const { said } = await promote('--fence', 'true');
-    expect(said).toContain('give 1 other standbys with --peer');
-    await ask(a.url, "alter system set synchronous_standby_names = 'ANY 1 (b)'", 'select pg_reload_conf()');
-    await until('it is a pair again', async () => (await check()).said.includes('(ANY 1 (b))') || check());
+  test.each([
+    ['ANY 1 (b, c)', 1],
+    ['FIRST 1 (b, c)', 1],
+    ['b, c', 1],
+    ['FIRST 2 (b, c, "d")', 1],
+    ['1 (b, c, d)', 2],
+  ])('of several, %s: all are compared, as any may have the last write', async (names, others) => {
+    await waitFor(names);
+    await until('it waits for them', async () => (await check()).said.includes(names));
+    expect(await afterLoss()).toMatchObject({
+      code: 1,
+      said: expect.stringContaining(`each commit waits for ${names}; give ${others} other standbys with --peer`),
+    });
+    await waitForB();
+  });
+
+  test('of nobody knows how many: is not promoted', async () => {
+    await waitFor('*');
+    await until('it waits for any', async () => (await check()).said.includes('*'));
+    expect(await afterLoss()).toMatchObject({ code: 1, said: expect.stringContaining('is *: name the standbys') });
+    await waitForB();
+  });
+
+  test('whose standby is away: the note holds while every commit waits, and not once they no longer do', async () => {
+    expect((await check()).code).toBe(0);
+    const [{ conninfo = '' } = {}] = await ask<{ conninfo: string }>(
+      b.url,
+      "select current_setting('primary_conninfo') as conninfo",
+    );
+    const follow = (where: string) =>
+      ask(b.url, `alter system set primary_conninfo = ${pg.escapeLiteral(where)}`, 'select pg_reload_conf()');
+    await follow(`host=127.0.0.1 port=1 application_name=${b.name}`);
+    await until('every commit hangs', async () => (await check()).said.includes('every commit hangs'));
+    expect(fs.readFileSync(state, 'utf8')).toContain('|yes|');
+
+    await ask(a.url, 'set synchronous_commit = local', 'alter role roomgate set synchronous_commit = local');
+    expect((await check()).said).toContain('commits do not wait: synchronous_commit is off for a role');
+    expect(await promote('--fence', 'true')).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('could be lost: commits do not wait'),
+    });
+    await ask(a.url, 'alter role roomgate reset synchronous_commit');
+    expect((await check()).said).toContain('every commit hangs');
+    expect(await afterLoss()).toMatchObject({ code: 1, said: expect.stringContaining('ago: commits do not wait') });
+    await follow(conninfo);
+    await until('it waits for b again', async () => (await check()).code === 0);
   });
 
   test.each([
