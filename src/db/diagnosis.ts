@@ -5,6 +5,7 @@ import { type Finding, findingsOf, ok } from '../finding.ts';
 import { isOutage, isUnwritable } from '../flow/database-errors.ts';
 import { type Database, isPooled, leastPostgres } from './database.ts';
 import { findPoolFault, hearsOthers, openProbe } from './direct.ts';
+import { isUnicode, notUnicode } from './locale.ts';
 import { findDisorder, findNewer, pendingMigrations } from './migrate.ts';
 import { causeOf, causes } from './refusals.ts';
 import { examineZoneRules } from './zone-rules.ts';
@@ -19,7 +20,7 @@ async function examineServer(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ version: number; now: Date; extension: boolean; unicode: boolean }>`
     select current_setting('server_version_num')::int / 10000 as version, clock_timestamp() as now,
       exists (select from pg_extension where extname = 'btree_gist') as extension,
-      lower('Ä') = 'ä' as unicode`.execute(db);
+      ${sql.raw(isUnicode)} as unicode`.execute(db);
   const server = rows[0]!;
   const skew = Math.round((server.now.getTime() - (asked + Date.now()) / 2) / 100) / 10;
   return [
@@ -41,12 +42,7 @@ async function examineServer(db: Database): Promise<Finding[]> {
         },
     server.unicode
       ? ok('Locale', 'names are compared correctly beyond ASCII')
-      : {
-          check: 'Locale',
-          level: 'fault',
-          text: "lower('Ä') is not 'ä': names that differ in the case of an umlaut are treated as different",
-          remedy: 'Create the database again with a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
-        },
+      : { check: 'Locale', level: 'fault', ...notUnicode },
     Math.abs(skew) < 2
       ? ok('Clock', 'this machine and the database agree')
       : {

@@ -10,6 +10,7 @@ import { isForbidden } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { atDatabase } from './hosts.ts';
+import { likeThis } from './locale.ts';
 import { apply, findDisorder, listKnown, migrateTo, pendingMigrations } from './migrate.ts';
 
 /** In order of strength, from the weakest that writes. */
@@ -61,7 +62,8 @@ export async function rehearse(url: string, log: Log): Promise<Rehearsed[]> {
     const pending = await pendingMigrations(db);
     if (pending.length === 0) return [];
     const sizes = await readSizes(db);
-    await sql`create database ${sql.id(name)} template template0`.execute(db).catch((error: unknown) => {
+    const { rows } = await sql<{ options: string }>`select (${sql.raw(likeThis)}) as options`.execute(db);
+    await sql`create database ${sql.id(name)} ${sql.raw(rows[0]!.options)}`.execute(db).catch((error: unknown) => {
       if (!isForbidden(error)) throw error;
       throw new ConfigError(
         'DatabaseUrl: its role may not create the database in which the migrations are tried: "alter role … createdb" lets it',

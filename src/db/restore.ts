@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { Conflict } from '../errors.ts';
@@ -11,6 +12,7 @@ import type { Log } from '../log.ts';
 import { type Backup, backupShapes, connect, countQueueMigrations, inspectBackup, listTables } from './backup.ts';
 import { type Database, openDatabase } from './database.ts';
 import { atDatabase } from './hosts.ts';
+import { isUnicode, likeThis, notUnicode } from './locale.ts';
 import { listKnown, migrateTo } from './migrate.ts';
 import { withTableFile } from './table-file.ts';
 
@@ -74,8 +76,9 @@ export type Restore = {
 
 /**
  * Replaces the database at `url` by that of the backup. The rows are written into another database, which takes its place at
- * the end: a failure before that changes nothing.
- * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, or has data and not `force`, or the role may not
+ * the end: a failure before that changes nothing. The new one has the encoding and the locale of the old one.
+ * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, not Unicode, or has data and
+ *   not `force`, or the role may not
  */
 export async function restoreBackup(
   url: string,
@@ -83,7 +86,7 @@ export async function restoreBackup(
 ): Promise<Backup & { rows: number }> {
   const backup = await inspectBackup(file);
   const last = insistOnKnown(file, backup);
-  const { name, hasTenants } = await look(url);
+  const { name, options, hasTenants } = await look(url);
   const admin = await connect(atDatabase(url, 'postgres'));
   const ours = pg.escapeIdentifier(name);
   const fresh = `roomgate_restore_${randomUUID().slice(0, 8)}`;
@@ -94,8 +97,9 @@ export async function restoreBackup(
     if (!force && hasTenants)
       throw new Conflict(`The database ${name} has tenants; --force discards them. Nothing was changed.`);
     await insistOnUnused(admin, name);
-    await admin.query(`create database ${fresh} template template0`);
+    await admin.query(`create database ${fresh} ${options}`);
     db = openDatabase(atDatabase(url, fresh), { max: 1, log, statementTimeout: 0 });
+    await insistOnUnicode(db, name);
     await migrateTo(db, last);
     await prepareQueue(db);
     const rows = await load(atDatabase(url, fresh), file);
@@ -133,17 +137,24 @@ async function sweep(admin: pg.Client): Promise<void> {
   for (const { name } of left.rows) await admin.query(`drop database ${name}`);
 }
 
-async function look(url: string): Promise<{ name: string; hasTenants: boolean }> {
+/** @returns among others `options`, those of `create database` for another one like it */
+async function look(url: string): Promise<{ name: string; options: string; hasTenants: boolean }> {
   const client = await connect(url);
   try {
-    const { rows } = await client.query<{ name: string; made: boolean }>(
-      `select current_database() as name, to_regclass('mandator') is not null as made`,
+    const { rows } = await client.query<{ name: string; options: string; made: boolean }>(
+      `select current_database() as name, (${likeThis}) as options, to_regclass('mandator') is not null as made`,
     );
-    const { name = '', made = false } = rows[0] ?? {};
-    return { name, hasTenants: made && (await client.query('select from mandator limit 1')).rowCount === 1 };
+    const { name, options, made } = rows[0]!;
+    return { name, options, hasTenants: made && (await client.query('select from mandator limit 1')).rowCount === 1 };
   } finally {
     await client.end();
   }
+}
+
+async function insistOnUnicode(db: Database, name: string): Promise<void> {
+  const { rows } = await sql<{ unicode: boolean }>`select ${sql.raw(isUnicode)} as unicode`.execute(db);
+  if (!rows[0]?.unicode)
+    throw new Conflict(`In the database ${name} ${notUnicode.text}. Nothing was changed. ${notUnicode.remedy}`);
 }
 
 async function insistOnUnused(admin: pg.Client, name: string): Promise<void> {

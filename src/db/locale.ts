@@ -1,0 +1,23 @@
+/** A new database has the encoding and the locale of the server's template0, unless it is told others. */
+
+/** SQL: the options of `create database` by which an empty one gets those of the present one. */
+export const likeThis = `
+  select format('template template0 encoding %L lc_collate %L lc_ctype %L locale_provider %s',
+      pg_encoding_to_char(encoding), datcollate, datctype, provider)
+    || coalesce(format(' %s_locale ', provider) || quote_literal(locale), '')
+    || coalesce(' icu_rules ' || quote_literal(daticurules), '')
+  from pg_database this
+  cross join lateral (
+    -- PostgreSQL 16 calls the column daticulocale.
+    select case datlocprovider when 'i' then 'icu' when 'b' then 'builtin' else 'libc' end as provider,
+      coalesce(to_jsonb(this) ->> 'datlocale', to_jsonb(this) ->> 'daticulocale') as locale
+  ) further
+  where datname = current_database()`;
+
+/** SQL: whether names that differ in the case of a letter beyond ASCII are the same. */
+export const isUnicode = `lower('Ä') = 'ä'`;
+
+export const notUnicode = {
+  text: "lower('Ä') is not 'ä': names that differ in the case of an umlaut are treated as different",
+  remedy: 'Create the database again with a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
+};
