@@ -79,9 +79,10 @@ function openSwitchboard() {
 
 /**
  * Runs the processes until `stop`: first one alone until it is ready, so that only one migrates and a fault in the settings is
- * reported once; then the others. A process that ends is started again, after growing pauses.
+ * reported once; then the others. A process that ends is started again, after growing pauses, whatever its exit code: once one has
+ * been ready, settings that cannot be used end none of the others.
  * @param started gets the port, once
- * @throws ConfigError when the settings cannot be used
+ * @throws ConfigError when none has been ready, because the settings cannot be used
  */
 export async function supervise(
   config: Config,
@@ -95,6 +96,7 @@ export async function supervise(
   const stopping = AbortSignal.any([stop, failing.signal]);
   setMaxListeners(0, stopping);
   const first = Promise.withResolvers<number>();
+  let hasServed = false;
   stopping.addEventListener('abort', () => first.resolve(0));
 
   async function run(place: number): Promise<void> {
@@ -108,12 +110,15 @@ export async function supervise(
       if (child.process.pid === undefined) ended.resolve(error.message);
     });
     child.on('exit', (code, signal) => {
-      if (code === unusable) failing.abort();
+      if (code === unusable && !hasServed) failing.abort();
       switchboard.leave(child);
       ended.resolve(signal ?? `exit code ${code}`);
     });
     child.on('message', (told: ProcessSays) => {
-      if (told.kind === 'ready' && place === 1) first.resolve(told.port);
+      if (told.kind === 'ready' && place === 1) {
+        hasServed = true;
+        first.resolve(told.port);
+      }
       if (told.kind === 'ask') void switchboard.ask(child, told.id, told.question);
       if (told.kind === 'answer') switchboard.answer(child, told.id, told.answer);
     });

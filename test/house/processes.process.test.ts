@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
@@ -26,8 +28,9 @@ const childrenOf = (pid: number) =>
 /** The letter by which the system tells what a process does. */
 const stateOf = (pid: number) => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.[0];
 
-const readMetrics = async () => (await fetch(`${url}/metrics`)).text();
-const bothAnswer = () => until('both answer', async () => /^roomgate_processes 2$/m.test(await readMetrics()));
+const readMetrics = async (of = url) => (await fetch(`${of}/metrics`)).text();
+const bothAnswer = (of = url) =>
+  until('both answer', async () => /^roomgate_processes 2$/m.test(await readMetrics(of)));
 
 /** What comes back on a connection of its own. */
 async function ask(request: string) {
@@ -141,6 +144,33 @@ test('a connection that was handed to a process which dies is closed', async () 
   await until('the fourth ends', () => probes.every(({ isClosed, text }) => isClosed || text.includes('200 OK')));
   for (const { socket } of probes) socket.destroy();
   await bothAnswer();
+});
+
+test('settings that can no longer be used end none that serves; a process that needs them comes back once they are right', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-settings-'));
+  const APPSETTINGS_FILE = path.join(folder, 'appsettings.json');
+  const write = (settings: object) => fs.writeFileSync(APPSETTINGS_FILE, JSON.stringify(settings));
+  try {
+    write({});
+    const IdentitySettingsFile = path.join(import.meta.dirname, '..', '..', 'identitysettings.json');
+    const serving = startProgram(database.url, { Processes: '2', APPSETTINGS_FILE, IdentitySettingsFile });
+    const itsUrl = await serving.ready;
+    await bothAnswer(itsUrl);
+    write({ DrainSeconds: 'long' });
+    const [first = 0, second = 0] = childrenOf(serving.pid);
+    process.kill(second, 'SIGKILL');
+    const refused = () => serving.lines.filter(({ err }) => err?.endsWith('has ended: exit code 78'));
+    await until('it was tried again', () => refused().length > 1);
+    expect(refused()[0]).toMatchObject({ level: 'warn', msg: 'a process is restarted', place: 2 });
+    expect(serving.noise[0]).toMatch(/^appsettings\.json: DrainSeconds: /);
+    expect(childrenOf(serving.pid)).toContain(first);
+    expect((await fetch(`${itsUrl}/readyz`)).status).toBe(200);
+    write({});
+    await bothAnswer(itsUrl);
+    expect(await serving.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
 });
 
 describe('the end', () => {
