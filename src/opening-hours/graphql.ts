@@ -27,6 +27,15 @@ function addRecords(builder: Builder) {
 
 type Records = ReturnType<typeof addRecords>;
 
+const askers = new WeakMap<GraphqlCall, hours.Asker>();
+
+/** All fields of a call share its limits. */
+function askerOf(call: GraphqlCall): hours.Asker {
+  const asker = askers.get(call) ?? hours.openAsker(call.viewer);
+  askers.set(call, asker);
+  return asker;
+}
+
 /** On which dates, and in which zone. */
 const whenArguments = (t: ArgBuilder<Types>) => ({
   from: t({
@@ -35,7 +44,7 @@ const whenArguments = (t: ArgBuilder<Types>) => ({
   }),
   to: t({
     type: 'Date',
-    description: 'The last local date, at most 366 days in all; by default six days after `from`.',
+    description: `The last local date, at most 366 days in all; by default six days after \`from\`. In one call, the days of all resources together are at most ${hours.mostRoomDays}, and their rules, exceptions, periods and intervals at most ${hours.mostEntries}.`,
   }),
   timezoneLocationId: idArgument(t, 'location', {
     description: "The location whose time zone is used instead of the caller's.",
@@ -49,8 +58,8 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
       args: whenArguments(t.arg),
       complexity: { field: 50, multiplier: 1 },
       description: "When it is open, computed with the clocks of the caller's time zone, in UTC.",
-      resolve: async ({ id }, when, { context, viewer }) =>
-        wire.toResourceHours(await hours.getHoursOf(context.db, viewer, id, given(when))),
+      resolve: async ({ id }, when, call) =>
+        wire.toResourceHours(await hours.getHoursOf(call.context.db, askerOf(call), id, given(when))),
     }),
   );
   builder.queryFields((t) => {
@@ -66,8 +75,8 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
         // The whole answer is computed, whichever members the query selects.
         complexity: 500,
         description: 'When the resources of a location are open: clock times, converted to UTC.',
-        resolve: async (_root, { locationId, ...when }, { context, viewer }) =>
-          wire.toOpeningHours(await hours.listForLocation(context.db, viewer, locationId, given(when))),
+        resolve: async (_root, { locationId, ...when }, call) =>
+          wire.toOpeningHours(await hours.listForLocation(call.context.db, askerOf(call), locationId, given(when))),
       }),
       openingRules: t.field({
         type: ownRules,

@@ -73,16 +73,21 @@ export function openIntervals(hours: Hours, timeZone: string, fromDate: string, 
   const [first, last] = [readDate(fromDate), readDate(toDate)];
   // One day more on each side than offsets and nights can reach.
   const [, ...changes] = zone.offsetsIn((first - 2) * dayLength, (last + 4) * dayLength);
+  const dayAfter = dateText(last + 1);
+  const near = {
+    rules: hours.rules,
+    exceptions: hours.exceptions.filter((one) => one.fromDate <= dayAfter && fromDate <= one.toDate),
+  };
   const intervals: OpenInterval[] = [];
   for (let day = first; day <= last; day++) {
     const localDate = dateText(day);
-    const { source, periods } = listPeriods(hours, day, localDate);
+    const { source, periods } = listPeriods(near, day, localDate);
     if (periods.length === 0) continue;
     const tomorrow = dateText(day + 1);
     const midnight = day * dayLength;
     const dayStart = zone.earliest(midnight);
     const dayEnd = zone.earliest(midnight + dayLength);
-    const cut = hours.exceptions.find((candidate) => covers(candidate, tomorrow))?.closed
+    const cut = near.exceptions.find((candidate) => covers(candidate, tomorrow))?.closed
       ? dayEnd
       : Number.POSITIVE_INFINITY;
     for (const { opens, closes } of periods) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
+import { LargeJson } from '../http/large-json.ts';
 import { readId } from '../input.ts';
 import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
@@ -142,17 +143,20 @@ export const routes: Route[] = [
     params: z.object({ locationId: id('location', 'The id of the location.') }),
     query: z.strictObject({
       From: localDate('The first local date; by default today, in the zone used.'),
-      To: localDate('The last local date, at most 366 days in all; by default six days after `From`.'),
+      To: localDate(
+        `The last local date, at most 366 days in all; by default six days after \`From\`. The days of all resources together are at most ${hours.mostRoomDays}, and their rules, exceptions, periods and intervals at most ${hours.mostEntries}.`,
+      ),
     }),
     answers: { 200: { description: 'The opening hours.', body: wire.openingHours, example } },
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const named = headers['x-timezone-locationid'];
-      const found = await hours.listForLocation(db, viewer, params.locationId, {
+      const found = await hours.listForLocation(db, hours.openAsker(viewer), params.locationId, {
         from: query.From,
         to: query.To,
         timezoneLocationId: named === undefined ? undefined : readId(String(named).trim()),
       });
-      return { status: 200, body: wire.toOpeningHours(found) };
+      const body = new LargeJson(await wire.toOpeningHours(found));
+      return { status: 200, headers: { ETag: `"${await wire.versionOf(found)}"` }, body };
     },
   }),
   ...[ofResource, ofLocation].flatMap((place) => [

@@ -8,13 +8,15 @@ import { mayShow, mayShowSome, roomsShown } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
-import { Malformed } from '../errors.ts';
+import { Malformed, parameterFault } from '../errors.ts';
+import { openSlices } from '../flow/slices.ts';
 import { noRecord } from '../records.ts';
-import { addDays } from '../time/days.ts';
+import { addDays, readDate } from '../time/days.ts';
 import { checkDays, isUsual } from '../time/period.ts';
 import { localDateOf } from '../time/zones.ts';
-import { type Hours, type OpenInterval, openIntervals } from './local-hours.ts';
-import { type Dates, hoursByResource, keyOf, readHours, type StoredException, type StoredRule } from './stored.ts';
+import { convertInParts, remember } from './conversion.ts';
+import type { OpenInterval } from './local-hours.ts';
+import { type Dates, hoursByResource, readHours, type StoredException, type StoredRule } from './stored.ts';
 
 export {
   applyHours,
@@ -51,34 +53,20 @@ export async function listOpenIntervals(
   const open = new Map<number, OpenStretch[]>();
   // Whatever the zone, and with the day after, which may cut the last night.
   const dates = { from: addDays(dayOf(from), -2), to: addDays(dayOf(to), 2) };
+  const pause = openSlices();
   for (const location of await readHours(db, mandatorId, { resourceIds }, dates)) {
     const { timeZone, resources } = location;
-    const firstDate = addDays(localDateOf(from, timeZone), -1);
-    const lastDate = localDateOf(to, timeZone);
+    const converted = { from: addDays(localDateOf(from, timeZone), -1), to: localDateOf(to, timeZone) };
     const hoursOf = hoursByResource(location);
-    const convert = remember((hours) => merge(openIntervals(hours, timeZone, firstDate, lastDate), from, to));
-    for (const { id } of resources) {
+    const convert = remember(async (hours) => merge(await convertInParts(hours, timeZone, converted, pause), from, to));
+    for (const [index, { id }] of resources.entries()) {
+      const paused = index === 0 ? undefined : pause();
+      if (paused !== undefined) await paused;
       const hours = hoursOf(id);
-      if (hours.rules.length > 0) open.set(id, convert(hours.all));
+      if (hours.rules.length > 0) open.set(id, await convert(hours));
     }
   }
   return open;
-}
-
-/** Caches `make` for equal hours. */
-function remember<Made>(make: (hours: Hours) => Made): (hours: Hours) => Made {
-  const byText = new Map<string, Made>();
-  // Most resources of a location share one object, whose key is computed only once.
-  const made = new Map<Hours, Made>();
-  return (hours) => {
-    const seen = made.get(hours);
-    if (seen !== undefined) return seen;
-    const key = keyOf(hours);
-    const known = byText.get(key) ?? make(hours);
-    byText.set(key, known);
-    made.set(hours, known);
-    return known;
-  };
 }
 
 /** Joins `intervals`, sorted by start, that overlap or touch, and keeps those that reach into [from, to]. */
@@ -121,30 +109,70 @@ export type HoursQuery = {
   timezoneLocationId?: number | undefined;
 };
 
-/** The hours of some resources of a location on the dates of the query, in the zone used. */
-function hoursIn(
+/** The most dates of resources in one request: five weeks of a thousand resources, or a year of a hundred. */
+export const mostRoomDays = 40_000;
+/** The most rules, exceptions with their periods, and intervals in the answers to one request. */
+export const mostEntries = 100_000;
+
+/** Who asks, and how much of both limits the request has left. */
+export type Asker = { viewer: Viewer; roomDays: number; entries: number };
+export const openAsker = (viewer: Viewer): Asker => ({ viewer, roomDays: mostRoomDays, entries: mostEntries });
+
+const tooMuch = (text: string) => Malformed.of(parameterFault('To', 'InvalidValue', `${text}; ask in parts`));
+
+/** @throws Malformed */
+function spendRoomDays(asker: Asker, count: number): void {
+  asker.roomDays -= count;
+  if (asker.roomDays < 0)
+    throw tooMuch(`the days of all resources together are more than the maximum of ${mostRoomDays} in one request`);
+}
+
+/** @throws Malformed */
+function spendEntries(asker: Asker, count: number): void {
+  asker.entries -= count;
+  if (asker.entries < 0)
+    throw tooMuch(
+      `the rules, exceptions, periods and intervals of all resources together are more than the maximum of ${mostEntries} in one request`,
+    );
+}
+
+/**
+ * The hours of some resources of a location on the dates of the query, in the zone used. Resources without own hours share their
+ * lists.
+ * @throws Malformed for invalid dates, and beyond the limits of the request
+ */
+async function hoursIn(
   location: LocationOfHours,
   resources: LocationOfHours['resources'],
   query: HoursQuery,
   timeZone: string,
-): Pick<LocationHours, 'from' | 'to' | 'resources'> {
+  asker: Asker,
+): Promise<Pick<LocationHours, 'from' | 'to' | 'resources'>> {
   const { from, to } = readDates(query, timeZone);
-  const hoursOf = hoursByResource(location);
-  const convert = remember((hours) => openIntervals(hours, timeZone, from, to));
-  return {
-    from,
-    to,
-    resources: resources.map(({ id, name }) => {
-      const hours = hoursOf(id);
-      return {
-        resourceId: id,
-        resourceName: name,
-        weekly: hours.rules,
-        exceptions: hours.exceptions.filter(({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate),
-        intervals: convert(hours.all),
-      };
-    }),
-  };
+  spendRoomDays(asker, resources.length * (readDate(to) - readDate(from) + 1));
+  const dayAfter = addDays(to, 1);
+  const exceptions = location.exceptions.filter(({ fromDate, toDate }) => fromDate <= dayAfter && from <= toDate);
+  const hoursOf = hoursByResource({ ...location, exceptions });
+  const pause = openSlices();
+  const convert = remember((hours) => convertInParts(hours, timeZone, { from, to }, pause));
+  const found: HoursOfResource[] = [];
+  for (const [index, { id, name }] of resources.entries()) {
+    const paused = index === 0 ? undefined : pause();
+    if (paused !== undefined) await paused;
+    const hours = hoursOf(id);
+    spendEntries(asker, hours.rules.length + hours.exceptions.length);
+    for (const { periods } of hours.exceptions) spendEntries(asker, periods.length);
+    const intervals = await convert(hours);
+    spendEntries(asker, intervals.length);
+    found.push({
+      resourceId: id,
+      resourceName: name,
+      weekly: hours.rules,
+      exceptions: hours.exceptions,
+      intervals,
+    });
+  }
+  return { from, to, resources: found };
 }
 
 type LocationOfHours = Awaited<ReturnType<typeof readHours>>[number];
@@ -156,15 +184,16 @@ const zoneNamed = async (db: Database, viewer: Viewer, { timezoneLocationId: id 
  * Lists the opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer,
  * else of the location itself (specification 2.5, contract 5.1). A display sees only its own rooms, and locations with
  * some of them.
- * @throws NotFound for an unknown location, and in the same words for one of another tenant; Malformed for invalid dates,
- * and for a `timezoneLocationId` that is unknown or of another tenant
+ * @throws NotFound for an unknown location, and in the same words for one of another tenant; Malformed for invalid dates, for a
+ * `timezoneLocationId` that is unknown or of another tenant, and beyond the limits of the request
  */
 export async function listForLocation(
   db: Database,
-  viewer: Viewer,
+  asker: Asker,
   locationId: number,
   query: HoursQuery,
 ): Promise<LocationHours> {
+  const { viewer } = asker;
   const [[location], named] = await Promise.all([
     readHours(db, viewer.mandatorId, { locationId }, datesAround(query)),
     zoneNamed(db, viewer, query),
@@ -178,37 +207,40 @@ export async function listForLocation(
     locationName: location.name,
     timeZone,
     timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location',
-    ...hoursIn(location, resources, query, timeZone),
+    ...(await hoursIn(location, resources, query, timeZone, asker)),
   };
 }
 
 export type HoursOfResource = LocationHours['resources'][number];
 
-const hoursOfResources = answerPerParent<Viewer, HoursQuery, number, HoursOfResource>(
-  async (db, resourceIds, { viewer, asked }) => {
+const hoursOfResources = answerPerParent<Asker, HoursQuery, number, HoursOfResource>(
+  async (db, resourceIds, { viewer: asker, asked }) => {
+    const { viewer } = asker;
     const [locations, named] = await Promise.all([
       readHours(db, viewer.mandatorId, { resourceIds }, datesAround(asked)),
       zoneNamed(db, viewer, asked),
     ]);
-    const found = locations.flatMap((location) => {
+    const found = new Map<number, HoursOfResource>();
+    for (const location of locations) {
       const timeZone = named ?? (viewer.timeZone || location.timeZone);
-      return hoursIn(location, location.resources, asked, timeZone).resources;
-    });
-    return new Map(found.map((hours) => [hours.resourceId, hours]));
+      const { resources } = await hoursIn(location, location.resources, asked, timeZone, asker);
+      for (const hours of resources) found.set(hours.resourceId, hours);
+    }
+    return found;
   },
 );
 
 /**
- * The opening hours of a resource, as `listForLocation` gives them; calls of the same turn share one query. The caller has
- * checked that the viewer may see the resource.
+ * The opening hours of a resource, as `listForLocation` gives them; calls of the same turn and asker share one query. The caller
+ * has checked that the viewer may see the resource.
  */
 export async function getHoursOf(
   db: Database,
-  viewer: Viewer,
+  asker: Asker,
   resourceId: number,
   query: HoursQuery,
 ): Promise<HoursOfResource> {
-  const found = await hoursOfResources(db, { viewer, parent: resourceId, asked: query });
+  const found = await hoursOfResources(db, { viewer: asker, parent: resourceId, asked: query });
   if (!found) throw noRecord('resource');
   return found;
 }

@@ -76,7 +76,8 @@ function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { fr
 type Which = { resourceIds: readonly number[] } | { locationId: number };
 
 /**
- * Reads the locations of the resources: each with its selected resources by name, all their hours, and the holidays on the dates.
+ * Reads the locations of the resources: each with its selected resources by name, all their rules, and the exceptions and holidays
+ * on the dates.
  */
 export async function readHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
   const own = 'locationId' in which;
@@ -108,6 +109,8 @@ export async function readHours(db: Database, mandatorId: number, which: Which, 
           .where(({ eb, or }) =>
             or([eb('opening_exception.resource_id', 'is', null), chosen('opening_exception.resource_id')]),
           )
+          .where('opening_exception.to_date', '>=', dates.from)
+          .where('opening_exception.from_date', '<=', dates.to)
           .orderBy(sql`opening_exception.to_date - opening_exception.from_date`)
           .orderBy('opening_exception.id', 'desc'),
       ).as('exceptions'),
@@ -116,8 +119,11 @@ export async function readHours(db: Database, mandatorId: number, which: Which, 
   return await executePrepared(db, 'opening hours', locations.compile());
 }
 
-/** The hours that apply to a resource; in `all`, the holidays that close its location come after its exceptions. */
-export type CountingHours = StoredHours & { all: Hours };
+/**
+ * The hours that apply to a resource; in `all`, the holidays that close its location come after its exceptions. `own` is the part
+ * that does not come from its location.
+ */
+export type CountingHours = StoredHours & { all: Hours; own: Hours };
 
 /** The hours of each resource of a location: its own rules, else those of the location; its own exceptions go first. */
 export function hoursByResource({
@@ -128,14 +134,18 @@ export function hoursByResource({
   const rulesOf = Map.groupBy(rules, ({ resourceId }) => resourceId);
   const exceptionsOf = Map.groupBy(exceptions, ({ resourceId }) => resourceId);
   const closings = holidays.map((dates): OpeningException => ({ ...dates, closed: true, periods: [] }));
-  const hoursOf = (id: number | null): CountingHours => {
-    const counting = rulesOf.get(id) ?? rulesOf.get(null) ?? [];
-    const own = [...(exceptionsOf.get(id) ?? []), ...((id !== null && exceptionsOf.get(null)) || [])];
-    return { rules: counting, exceptions: own, all: { rules: counting, exceptions: [...own, ...closings] } };
-  };
+  const ofLocation = { rules: rulesOf.get(null) ?? [], exceptions: exceptionsOf.get(null) ?? [] };
+  function hoursOf(own: StoredHours): CountingHours {
+    const counting = own.rules.length > 0 ? own.rules : ofLocation.rules;
+    const before = [...own.exceptions, ...ofLocation.exceptions];
+    return { rules: counting, exceptions: before, all: { rules: counting, exceptions: [...before, ...closings] }, own };
+  }
   // All resources without own hours share one object, which callers recognise.
-  const common = hoursOf(null);
-  return (id) => (rulesOf.has(id) || exceptionsOf.has(id) ? hoursOf(id) : common);
+  const common = hoursOf({ rules: [], exceptions: [] });
+  return (id) => {
+    const own = { rules: rulesOf.get(id) ?? [], exceptions: exceptionsOf.get(id) ?? [] };
+    return own.rules.length + own.exceptions.length > 0 ? hoursOf(own) : common;
+  };
 }
 
 const members = [
@@ -150,8 +160,7 @@ const members = [
   'toDate',
   'closed',
   'periods',
-  'reason',
 ];
 
-/** A text that is equal for equal hours, whatever their ids and owners. */
-export const keyOf = (hours: Hours) => JSON.stringify(hours, members);
+/** A text that is equal for resources of one location with equal hours, whatever the ids and reasons of these. */
+export const keyOf = ({ own }: CountingHours) => JSON.stringify(own, members);

@@ -1,9 +1,19 @@
 /** Opening hours on the wire: REST in Pascal case, GraphQL in camel case. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { id, maybeId, noted, recordOf, text } from '../fields.ts';
+import { openSlices } from '../flow/slices.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
 import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
-import type { HoursOfResource, LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
+import {
+  type HoursOfResource,
+  type LocationHours,
+  mostEntries,
+  mostRoomDays,
+  type OwnHours,
+  type StoredException,
+  type StoredRule,
+} from './service.ts';
 
 export { newException, newRule, openingPeriod } from './schema.ts';
 
@@ -46,7 +56,7 @@ export const resourceHours = z
     }),
     Intervals: z
       .array(openInterval)
-      .max(100_000)
+      .max(mostEntries)
       .meta({ description: 'The intervals that start on these dates, in order.' }),
   })
   .meta({ id: 'ResourceHours', description: 'When a resource is open.' });
@@ -64,7 +74,7 @@ export const openingHours = z
     To: date('The last date.'),
     Resources: z
       .array(resourceHours)
-      .max(100_000)
+      .max(mostRoomDays)
       .meta({ description: 'The bookable resources of the location, by name.' }),
   })
   .meta({ id: 'OpeningHours', description: 'When the resources of a location are open.' });
@@ -120,16 +130,58 @@ const toIntervalRecord = (interval: OpenInterval) => ({
   ClockChange: interval.clockChange,
 });
 
-export const toResourceHours = ({ resourceId, resourceName, weekly, exceptions, intervals }: HoursOfResource) => ({
-  ResourceId: resourceId,
-  ResourceName: resourceName,
-  Weekly: weekly.map(toRuleRecord),
-  Exceptions: exceptions.map(toExceptionRecord),
-  Intervals: intervals.map(toIntervalRecord),
-});
+type Pause = ReturnType<typeof openSlices>;
+
+/** Items that are handled at once. */
+const mostAtOnce = 100;
+
+async function eachInSlices<Item>(items: readonly Item[], pause: Pause, take: (item: Item) => void): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    const paused = index > 0 && index % mostAtOnce === 0 ? pause() : undefined;
+    if (paused !== undefined) await paused;
+    take(item);
+  }
+}
+
+/** Calls `make` once for each list, of which resources with the same hours share some. */
+function oncePerList<Item, Made>(make: (items: readonly Item[]) => Promise<Made>) {
+  const known = new Map<readonly Item[], Promise<Made>>();
+  return (items: readonly Item[]): Promise<Made> => {
+    const made = known.get(items) ?? make(items);
+    known.set(items, made);
+    return made;
+  };
+}
+
+function openRecords(pause: Pause) {
+  const listOf = <Item, Written>(toRecord: (item: Item) => Written) =>
+    oncePerList(async (items: readonly Item[]) => {
+      const records: Written[] = [];
+      await eachInSlices(items, pause, (item) => records.push(toRecord(item)));
+      return records;
+    });
+  const [weekly, exceptions, intervals] = [listOf(toRuleRecord), listOf(toExceptionRecord), listOf(toIntervalRecord)];
+  return async (hours: HoursOfResource) => ({
+    ResourceId: hours.resourceId,
+    ResourceName: hours.resourceName,
+    Weekly: await weekly(hours.weekly),
+    Exceptions: await exceptions(hours.exceptions),
+    Intervals: await intervals(hours.intervals),
+  });
+}
+
+export const toResourceHours = (hours: HoursOfResource) => openRecords(openSlices())(hours);
 
 /** The record of contract 5.1. */
-export function toOpeningHours(hours: LocationHours) {
+export async function toOpeningHours(hours: LocationHours) {
+  const pause = openSlices();
+  const toRecord = openRecords(pause);
+  const Resources: Awaited<ReturnType<typeof toRecord>>[] = [];
+  for (const resource of hours.resources) {
+    Resources.push(await toRecord(resource));
+    const paused = pause();
+    if (paused !== undefined) await paused;
+  }
   return {
     LocationId: hours.locationId,
     LocationName: hours.locationName,
@@ -137,8 +189,26 @@ export function toOpeningHours(hours: LocationHours) {
     TimeZoneSource: hours.timeZoneSource,
     From: hours.from,
     To: hours.to,
-    Resources: hours.resources.map(toResourceHours),
+    Resources,
   };
+}
+
+/** A hash of the record, for the ETag. */
+export async function versionOf({ resources, ...location }: LocationHours): Promise<string> {
+  const pause = openSlices();
+  const hashOf = oncePerList(async (items: readonly object[]) => {
+    const sum = createHash('sha1');
+    await eachInSlices(items, pause, (item) => sum.update(JSON.stringify(item)));
+    return sum.digest('base64url');
+  });
+  const sum = createHash('sha1').update(JSON.stringify(location));
+  for (const { resourceId, resourceName, ...lists } of resources) {
+    const hashes = [await hashOf(lists.weekly), await hashOf(lists.exceptions), await hashOf(lists.intervals)];
+    sum.update(JSON.stringify([resourceId, resourceName, hashes]));
+    const paused = pause();
+    if (paused !== undefined) await paused;
+  }
+  return sum.digest('base64url');
 }
 
 const toOwnList = <Item>(

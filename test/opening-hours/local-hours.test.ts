@@ -368,3 +368,11 @@ test('a term of 200 days takes little time', () => {
   expect(run()).toHaveLength((201 - 11) * 2);
   expect(costOf(run, 3)).toBeLessThan(3);
 });
+
+test('exceptions of other dates take little time', () => {
+  const dateAt = (day: number) => new Date(Date.UTC(2100, 0, day)).toISOString().slice(0, 10);
+  const exceptions = Array.from({ length: 20_000 }, (_, day) => closed(dateAt(day)));
+  const run = () => openIntervals({ rules: [rule('08:00', '18:00')], exceptions }, 'UTC', '2026-01-01', '2027-01-01');
+  expect(run()).toHaveLength(366);
+  expect(costOf(run, 5)).toBeLessThan(5);
+});

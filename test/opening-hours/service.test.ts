@@ -146,6 +146,24 @@ describe('listOpenIntervals', () => {
     });
   });
 
+  test('reads no exceptions of other dates: a resource with such ones shares the hours of its location', async () => {
+    const school = await makeSchool({
+      OpeningRules: [daily('08:00', '18:00')],
+      Resources: [
+        { Name: 'A' },
+        { Name: 'Before', OpeningExceptions: [closed('2026-05-01', '2026-05-29')] },
+        { Name: 'After', OpeningExceptions: [closed('2026-06-06', '2026-07-30')] },
+        { Name: 'Around', OpeningExceptions: [closed('2026-05-01', '2026-07-30')] },
+      ],
+    });
+    const { A, Before, After, Around } = school.ids as Record<string, number>;
+    const [from, to] = [new Date('2026-06-02'), new Date('2026-06-03')];
+    const found = await listOpenIntervals(db, school.mandatorId, Object.values(school.ids), from, to);
+    expect(found.get(Before!)).toBe(found.get(A!));
+    expect(found.get(After!)).toBe(found.get(A!));
+    expect(found.get(Around!)).toEqual([]);
+  });
+
   test('has nothing for a resource whose hours nobody knows, and an empty list for one that is closed', async () => {
     const school = await makeSchool(
       {
