@@ -57,8 +57,8 @@ function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
     .sort((one, other) => one.at - other.at);
   const [first] = onsets;
   if (!first) throw new Unreadable('its VTIMEZONE is empty');
-  // No zone changes its offset twice within a day, so only the later of such changes counts.
-  const changes = onsets.filter(({ at }, index) => !((onsets[index + 1]?.at ?? Number.NaN) - at < dayLength));
+  // No zone changes its offset twice within three days, so only the later of such changes counts.
+  const changes = onsets.filter(({ at }, index) => !((onsets[index + 1]?.at ?? Number.NaN) - at < 3 * dayLength));
   return makeZone((instant) => {
     let [low, high] = [0, changes.length];
     while (low < high) {

@@ -1,4 +1,5 @@
 /** Converts between instants, in milliseconds, and the local times of a zone. */
+import { instantOf } from './clock-changes.ts';
 import { dayLength, type Wall } from './days.ts';
 
 /** The time [from, to) with one offset from UTC, in milliseconds. Adjacent stretches may have the same offset. */
@@ -21,29 +22,18 @@ export type Zone = {
 };
 
 /**
- * @param stretchAt returns the stretch of an instant. Stretches have no gaps; one may be shorter than a day only if a
+ * @param stretchAt returns the stretch of an instant. Stretches have no gaps; one may be shorter than three days only if a
  * neighbour has the same offset; no offset is much longer than a day
  */
 export function makeZone(stretchAt: (instant: number) => Stretch): Zone {
-  /** The first stretch with `wall`, or the one after the clocks skip it; and the stretch before that. */
-  function firstFor(wall: Wall): { before: Stretch; at: Stretch } {
-    let before = stretchAt(wall - dayLength);
-    let at = before;
-    while (at.to <= wall - at.offset) {
-      before = at;
-      at = stretchAt(at.to);
-    }
-    return { before, at };
-  }
+  const offsetAt = (instant: number) => stretchAt(instant).offset;
   return {
-    offsetAt: (instant) => stretchAt(instant).offset,
-    wallOf: (instant) => instant + stretchAt(instant).offset,
-    instantOf(wall) {
-      const { before, at } = firstFor(wall);
-      return wall - (wall - at.offset < at.from ? before : at).offset;
-    },
+    offsetAt,
+    wallOf: (instant) => instant + offsetAt(instant),
+    instantOf: (wall) => instantOf(offsetAt, wall),
     earliest(wall) {
-      const { at } = firstFor(wall);
+      let at = stretchAt(wall - dayLength);
+      while (at.to <= wall - at.offset) at = stretchAt(at.to);
       return Math.max(wall - at.offset, at.from);
     },
     latest(wall) {

@@ -1,7 +1,7 @@
 /** Time zones by name. Local times are computed by Node.js alone, with the rules of its ICU (docs/time-zones.md). */
 import { LRUCache } from 'lru-cache';
+import { distanceText, isShownTwice } from './clock-changes.ts';
 import { dateText, dayLength, dayOf, dayOfWall, readDate, type Wall } from './days.ts';
-import { distanceText, isShownTwice } from './twofold.ts';
 import { fixedZone, makeZone, type Stretch, utc, type Zone } from './zone.ts';
 
 /** Offsets are found for blocks of this many milliseconds. */

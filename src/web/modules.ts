@@ -13,7 +13,7 @@ const conditions = new Set(['browser', 'import', 'default']);
 
 /** Modules that several pages share. */
 const shared = [
-  'time/twofold.ts',
+  'time/clock-changes.ts',
   'timetable-files/cells.ts',
   'timetable-files/headings.ts',
   'timetable-files/text.ts',

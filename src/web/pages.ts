@@ -15,7 +15,7 @@ const folder = 'web/display';
 /** Files that the pages load from other folders. */
 const shared = [
   'displays/state.ts',
-  'time/twofold.ts',
+  'time/clock-changes.ts',
   'web/ink.ts',
   'web/room-states.ts',
   'web/turns.ts',

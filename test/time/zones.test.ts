@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { addDays, dayLength, dayOf, readDate, readWall, weekOf } from '../../src/time/days.ts';
 import { clockTimeOf, findZone, isTimeZone, localDateOf, startOfDate, zoneFor } from '../../src/time/zones.ts';
+import { localTimes } from '../_util/local-times.ts';
 
 const names = Intl.supportedValuesOf('timeZone');
 const dateOf = (at: Temporal.ZonedDateTime) => at.toPlainDate().toString();
@@ -58,6 +59,10 @@ test('around a clock change a zone finds times that are shown first, last, twice
     }),
     { numRuns: 300 },
   );
+});
+
+test.each(localTimes)('in %s the time %s, which the clocks skip or show twice, is %s', (name, local, instant) => {
+  expect(new Date(findZone(name)!.instantOf(Date.parse(`${local}Z`))).toISOString()).toBe(instant);
 });
 
 describe('every change of the clocks is found', () => {

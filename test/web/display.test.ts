@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { RoomStatus } from '../../src/displays/state.ts';
 import { problemKinds } from '../../src/problems/stored.ts';
+import { findZone } from '../../src/time/zones.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
 import {
   clockTime,
@@ -34,6 +35,7 @@ import { mostKept, openReports } from '../../src/web/display/reports.ts';
 import type { Session } from '../../src/web/display/session.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
 import { inkOn } from '../../src/web/ink.ts';
+import { localTimes } from '../_util/local-times.ts';
 
 const minute = 60_000;
 const noon = Date.parse('2026-11-20T11:00:00Z');
@@ -174,6 +176,16 @@ describe('the clock', () => {
     const sunday = localDay(offsets, Date.parse('2026-10-25T12:00:00Z'));
     expect(new Date(instantOf(offsets, sunday, 0)).toISOString()).toBe('2026-10-24T22:00:00.000Z');
     expect(new Date(instantOf(offsets, sunday + 1, 0)).toISOString()).toBe('2026-10-25T23:00:00.000Z');
+  });
+
+  test.each(localTimes)('takes in %s the time %s as the server does: %s', (zone, local, instant) => {
+    const wall = Date.parse(`${local}Z`);
+    const days = 2 * 1_440 * minute;
+    const parts = findZone(zone)!
+      .offsetsIn(wall - days, wall + days)
+      .map(({ from, offset }) => ({ from, offsetMinutes: offset / minute }));
+    const day = Math.floor(wall / (1_440 * minute));
+    expect(new Date(instantOf(parts, day, wall / minute - day * 1_440)).toISOString()).toBe(instant);
   });
 
   /** The clock times at instants of a UTC day, with an ordinary space. */

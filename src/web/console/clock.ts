@@ -1,5 +1,5 @@
 /** Local clock times of the rooms' zones, which need not be the browser's. */
-import { isShownTwice } from '../../time/twofold.ts';
+import { instantOf as findInstant, isShownTwice } from '../../time/clock-changes.ts';
 import { named, zoneName } from '../zone-names.ts';
 import { locale } from './look.ts';
 
@@ -45,12 +45,11 @@ export function minutesAt(timeZone: string, at: number): number {
   return Math.floor((local % (dayMinutes * minute)) / minute);
 }
 
-/** The instant at which the clocks of a zone show this; for a time that they skip, the instant after the gap. */
-export function instantOf(timeZone: string, day: string, minutes: number): number {
-  const local = Date.parse(`${day}T00:00:00Z`) + minutes * minute;
-  const first = local - offsetAt(timeZone, local) * minute;
-  return local - offsetAt(timeZone, first) * minute;
-}
+const millisecondsAhead = (timeZone: string) => (at: number) => offsetAt(timeZone, at) * minute;
+
+/** The instant of a local time, which is minutes after the midnight of a day. */
+export const instantOf = (timeZone: string, day: string, minutes: number): number =>
+  findInstant(millisecondsAhead(timeZone), Date.parse(`${day}T00:00:00Z`) + minutes * minute);
 
 export const addDays = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMinutes * minute).toISOString().slice(0, 10);
@@ -88,7 +87,7 @@ function isNearChange(timeZone: string, at: number): boolean {
 
 /** The clock time of an instant, with the name of the zone where its clocks show the time twice. @param time as its clocks show it */
 export const timeText = (timeZone: string, at: number, time = clockText(minutesAt(timeZone, at))): string =>
-  isNearChange(timeZone, at) && isShownTwice((other) => offsetAt(timeZone, other) * minute, at)
+  isNearChange(timeZone, at) && isShownTwice(millisecondsAhead(timeZone), at)
     ? named(time, zoneText(timeZone, at))
     : time;
 

@@ -2,7 +2,7 @@
  * The room's time, independent of the device's clock and zone rules, of which only the names of zones are taken. Instants are
  * milliseconds since 1970, ticks are milliseconds that only go forward.
  */
-import { distanceText, isShownTwice } from '../../time/twofold.ts';
+import { distanceText, instantOf as findInstant, isShownTwice } from '../../time/clock-changes.ts';
 import { named, zoneName } from '../zone-names.ts';
 
 export type Clock = {
@@ -68,11 +68,9 @@ export function localDay(offsets: ZoneOffsets, instant: number): number {
   return Math.floor((instant + offsetAt(offsets, instant)) / day);
 }
 
-/** The instant at which the clocks of the room show this; it is an hour off where they skip or repeat that time. */
-export function instantOf(offsets: ZoneOffsets, localDay: number, minutes: number): number {
-  const local = localDay * day + minutes * 60_000;
-  return local - offsetAt(offsets, local - offsetAt(offsets, local));
-}
+/** The instant of a local time, which is minutes after the midnight of a day. */
+export const instantOf = (offsets: ZoneOffsets, localDay: number, minutes: number): number =>
+  findInstant((at) => offsetAt(offsets, at), localDay * day + minutes * 60_000);
 
 const two = (n: number) => String(n).padStart(2, '0');
 

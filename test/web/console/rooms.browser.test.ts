@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Locator } from 'playwright-core';
+import { localTimes } from '../../_util/local-times.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -565,6 +566,12 @@ describeInBrowser('The screen of rooms', () => {
       input: '2026-10-25T02:30',
       before: '23:30',
     });
+  });
+
+  test('a local time that the clocks skip or show twice is the instant that the server means', async () => {
+    const calls = `import(new URL('clock.ts', document.querySelector('script[src]').src)).then((clock) =>
+      ${JSON.stringify(localTimes)}.map(([zone, local]) => [zone, local, new Date(clock.fromInput(zone, local)).toISOString()]))`;
+    expect(await mine.page.evaluate(calls)).toEqual(localTimes);
   });
 
   test('a block of several days is made, and keeps its days when its title is changed', async () => {
