@@ -225,11 +225,12 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, texts turn nothing, and zones have names. Text, rows
-    // and headings of timetable files are read by one file each. People sign in by one form.
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, texts turn nothing, zones
+    // have names, and the wait that is asked for has a bound. Text, rows and headings of timetable files are read by one file
+    // each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
-      '^src/web/(sign-in\\.js|(ink|room-states|turns|zone-names)\\.ts)$',
+      '^src/web/(sign-in\\.js|(ink|retry-after|room-states|turns|zone-names)\\.ts)$',
       '^src/(displays/state|time/clock-changes|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {

@@ -516,7 +516,7 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
       clock.hear((frame.kind === 'snapshot' ? frame.snapshot : frame).serverTime, slack);
       return fits;
     },
-    turn: (state) => void states.push(state),
+    setState: (state) => void states.push(state),
   };
   const ports = {
     async fetch(_address: string, init: RequestInit) {
@@ -810,6 +810,38 @@ describe('the link', () => {
       [430_000, '"c1"'],
     ]);
     expect(world.states).toEqual(['polling', 'polling', 'polling', 'polling']);
+    link.close();
+  });
+
+  test('of e-paper tries on for a page of a proxy, whatever its status, and heeds how long it asks to wait', async () => {
+    const portal = (status: number, headers = {}) =>
+      new Response('<html>Please sign in to the guest network</html>', { status, headers });
+    const answers = [portal(401), portal(403), portal(404), portal(200), portal(503, { 'retry-after': '50' })];
+    const world = makeWorld(withStatus(500, ''));
+    const link = world.openPaper(async () => answers.shift() ?? new Response(sentSnapshot));
+    await world.pass(80_000);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 500, 2_000, 4_500, 9_000, 59_000]);
+    expect(world.states).toEqual([...Array(5).fill('offline'), 'polling']);
+    expect(link.losses()).toBe(4);
+    link.close();
+  });
+
+  test('of e-paper ends when the token is not valid, and asks on while it may not show the room', async () => {
+    const problem = (status: number, code: string) => new Response(JSON.stringify({ Code: code }), { status });
+    const answers = [problem(403, 'Forbidden'), problem(404, 'NotFound'), problem(401, 'NotAuthenticated')];
+    const world = makeWorld(withStatus(500, ''));
+    world.openPaper(async () => answers.shift() ?? new Response(sentSnapshot));
+    await world.pass(600_000);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 60_000, 120_000]);
+    expect(world.states).toEqual(['missing', 'missing', 'refused']);
+  });
+
+  test('of e-paper waits an hour at most', async () => {
+    const world = makeWorld(withStatus(500, ''));
+    const forever = { headers: { 'retry-after': '99999999' } };
+    const link = world.openPaper(async () => new Response(sentSnapshot, forever));
+    await world.pass(3_600_000);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 3_600_000]);
     link.close();
   });
 

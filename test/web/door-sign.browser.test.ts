@@ -454,4 +454,54 @@ describeInBrowser('A door sign in a browser', () => {
     expect(asked[0]).toEqual({ etag: expect.stringMatching(/^"/), status: 304 });
     expect(await painted()).toBeGreaterThan(0);
   });
+
+  test('behind a captive portal that refuses all calls e-paper stays paired, and shows the room again afterwards', async () => {
+    const sign = await show('B3', { ahead: 0, query: { mode: 'epaper' } });
+    await sign.status('FREE');
+    const portal = (route: Route) =>
+      route.fulfill({ status: 401, contentType: 'text/html', body: '<h1>Please sign in to the guest network</h1>' });
+    await sign.page.route('**/api/**', portal);
+    // It would believe the second one.
+    for (let times = 0; times < 2; times += 1) {
+      const refused = sign.page.waitForResponse((response) => response.status() === 401);
+      await sign.page.clock.fastForward(10 * minute);
+      await refused;
+    }
+    await sign.page.unroute('**/api/**', portal);
+    await school.book('B3', -5, 40, { Subject: 'Wieder da' });
+    await sign.page.clock.fastForward(minute);
+    await sign.shows('Wieder da');
+  });
+
+  test('a sign whose token a stream refuses stays paired while a portal answers in place of REST', async () => {
+    const sign = await show('B2', { ahead: 0 });
+    await sign.status('FREE');
+    await sign.page.route(/\/(graphql|self)$/, (route) =>
+      route.request().url().endsWith('/graphql')
+        ? route.fulfill({
+            status: 401,
+            json: { errors: [{ message: 'No.', extensions: { code: 'NOT_AUTHENTICATED' } }] },
+          })
+        : route.fulfill({ status: 401, contentType: 'text/html', body: '<h1>Guests</h1>' }),
+    );
+    const refused = sign.page.waitForResponse((response) => response.url().endsWith('/self'));
+    await sign.page.reload();
+    await refused;
+    await sign.page.unrouteAll();
+    await sign.page.clock.fastForward(15_000);
+    await sign.status('FREE');
+  });
+
+  test('a page that a portal sends in place of a code says nothing about the address', async () => {
+    // Of a width of its own: browsers of other tests may be paired.
+    const sign = await show('A1', { token: '', ahead: 0, width: 1_001 });
+    await sign.page.locator('.code').waitFor();
+    const portal = (route: Route) => route.fulfill({ status: 404, contentType: 'text/html', body: '<h1>Guests</h1>' });
+    await sign.page.route('**/pairings', portal);
+    await sign.page.reload();
+    await sign.shows('The server does not answer. Still trying.');
+    await sign.page.unroute('**/pairings', portal);
+    await sign.page.clock.fastForward(minute);
+    await sign.page.locator('.code').waitFor();
+  });
 });

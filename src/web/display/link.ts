@@ -2,6 +2,7 @@
  * The connection to the server: a stream that is reopened whenever it breaks, and polling where streams do not come through.
  * The caller interprets the frames.
  */
+import { type Judgement, judge } from './answers.ts';
 import { makeEventParser } from './event-stream.ts';
 import {
   parseInstants,
@@ -23,7 +24,7 @@ export type Ports = {
   after(milliseconds: number, run: () => void): () => void;
 };
 
-/** Refused: the credential is not valid. Missing: it gives access to no such room or location. */
+/** Refused and missing as in `Judgement`. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'offline' | 'refused' | 'missing';
 
 export type LinkFeed = {
@@ -39,7 +40,7 @@ export type LinkFeed = {
    * @returns false if the frame does not fit the known state, and all must be sent again
    */
   take(frame: ReceivedFrame, slack: number | undefined, first: boolean): boolean;
-  turn(state: LinkState): void;
+  setState(state: LinkState): void;
 };
 
 export type ServerLink = {
@@ -66,20 +67,7 @@ export function backOff(attempt: number, random: number): number {
   return 1_000 + random * (Math.min(30, 2 ** attempt) - 1) * 1_000;
 }
 
-type Outcome =
-  | { kind: 'lost' | 'silent' | 'refused' | 'missing' }
-  /** The wait that the server has asked for. */
-  | { kind: 'later'; seconds: number };
-
-/** What an answer without frames means, by its HTTP status and the code of its error. */
-function judge(status: number, text: string, retryAfter: string | null = null): Outcome {
-  const code = /"code":\s*"(\w+)"/i.exec(text)?.[1] ?? '';
-  if (/^(NOT_FOUND|FORBIDDEN|NotFound|Forbidden)$/.test(code)) return { kind: 'missing' };
-  // A 401 without a code is a proxy's, and says nothing about our token.
-  if (code === 'NOT_AUTHENTICATED' || (status === 401 && code)) return { kind: 'refused' };
-  const seconds = Number(retryAfter);
-  return seconds > 0 ? { kind: 'later', seconds: Math.min(seconds, 60) } : { kind: 'lost' };
-}
+type Outcome = Judgement | { kind: 'silent' };
 
 export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let closed = false;
@@ -92,8 +80,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let streamsFrom = Number.NEGATIVE_INFINITY;
   let state: LinkState | undefined;
 
-  const turn = (next: LinkState) => {
-    if (state !== next && !closed) feed.turn((state = next));
+  const setState = (next: LinkState) => {
+    if (state !== next && !closed) feed.setState((state = next));
   };
   const pause = async (milliseconds: number) => {
     if (!isUrgent) {
@@ -135,7 +123,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       heard = true;
       cancel();
       cancel = ports.after(silenceUntilDroppedMs, () => mine.abort());
-      turn('live');
+      setState('live');
       if (!fits) return { kind: 'later', seconds: 0 };
       if (frame.kind !== 'ended') return undefined;
       const seconds = frame.retryAfterSeconds;
@@ -143,9 +131,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     };
     try {
       const response = await ask(feed.documents.stream, 'text/event-stream', mine.signal);
-      const { status, headers } = response;
-      if (!response.ok || !/event-stream/.test(headers.get('content-type') ?? ''))
-        return judge(status, await response.text(), headers.get('retry-after'));
+      if (!response.ok || !/event-stream/.test(response.headers.get('content-type') ?? ''))
+        return judge(response, await response.text());
       if (!response.body) return { kind: 'silent' };
       const reader = response.body.getReader();
       const parse = makeEventParser();
@@ -156,7 +143,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
           if (event !== 'next') continue;
           const answer = parseInstants(data) as { data?: { frame?: SentFrame } };
           const sent = answer.data?.frame;
-          const outcome = sent ? take(sent) : judge(status, data);
+          const outcome = sent ? take(sent) : judge(response, data);
           if (outcome) return outcome;
         }
       }
@@ -180,14 +167,14 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
         ? (parseInstants(text) as { data?: { now?: SentSnapshot | SentSnapshot[] } | null })
         : {};
       const now = answer.data?.now;
-      if (!now) return judge(response.status, text, response.headers.get('retry-after'));
+      if (!now) return judge(response, text);
       const sent = Array.isArray(now) ? now : [now];
       const slack = ports.ticks() - asked;
       for (const one of sent) feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, slack, one === sent[0]);
       const last = sent.at(-1);
       // As on a stream: a room that was not sent by now is no longer on the board.
       if (Array.isArray(now) && last) feed.take({ ...last, kind: 'heartbeat' }, slack, false);
-      turn('polling');
+      setState('polling');
       return undefined;
     } catch {
       return { kind: 'lost' };
@@ -206,7 +193,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   }
 
   async function run(): Promise<void> {
-    turn('connecting');
+    setState('connecting');
     for (;;) {
       const started = ports.ticks();
       let outcome: Outcome = started < streamsFrom ? { kind: 'silent' } : await follow();
@@ -219,12 +206,12 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
         }
       }
       if (closed) return;
-      if (outcome.kind === 'refused') return turn('refused');
+      if (outcome.kind === 'refused') return setState('refused');
       if (ports.ticks() - started > settledMs) attempt = 0;
       if (outcome.kind === 'lost') losses++;
-      if (outcome.kind === 'missing') turn('missing');
+      if (outcome.kind === 'missing') setState('missing');
       // The first retry comes within a second, and is not shown.
-      else if (attempt > 0 || (state !== 'live' && state !== 'polling')) turn('offline');
+      else if (attempt > 0 || (state !== 'live' && state !== 'polling')) setState('offline');
       const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
       await pause(Math.max(least, outcome.kind === 'missing' ? pollEveryMs : backOff(attempt++, ports.random())));
       if (closed) return;
@@ -238,7 +225,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       attempt = 0;
       streamsFrom = Number.NEGATIVE_INFINITY;
       // Shown at once: a call without network may hang for long.
-      if (isOffline) turn('offline');
+      if (isOffline) setState('offline');
       abort.abort();
       hurry();
     },

@@ -1,4 +1,5 @@
 /** Problems of the room that are reported at the door. Each is kept until the server has it, and is stored there once. */
+import { longestWait, retryAfterOf } from '../retry-after.ts';
 import { randomKey } from './acts.ts';
 import { callGraphql } from './device.ts';
 import { documents } from './frames.ts';
@@ -22,7 +23,6 @@ export type Reports = {
 
 export const mostKept = 20;
 const retryAfterMs = 30_000;
-const mostAskedMs = 3_600_000;
 
 export function openReports(session: Session): Reports {
   const place = `roomgate ${session.tenant} problems`;
@@ -43,12 +43,12 @@ export function openReports(session: Session): Reports {
   const keep = () => memory.set(place, kept.length > 0 ? JSON.stringify(kept) : null);
 
   function heed(seconds: number | null | undefined): void {
-    if (seconds && seconds > 0) askedUntil = performance.now() + Math.min(seconds * 1_000, mostAskedMs);
+    if (seconds && seconds > 0) askedUntil = performance.now() + Math.min(seconds, longestWait) * 1_000;
   }
 
   async function deliver(report: Report): Promise<Outcome> {
     const response = await callGraphql(session, documents.report, { input: report }, within(8_000)).catch(() => null);
-    heed(Number(response?.headers.get('retry-after')));
+    heed(response && retryAfterOf(response.headers));
     if (!response?.ok) return 'kept';
     const { data } = (await response.json().catch(() => ({}))) as Answer;
     if (data?.report?.__typename === 'RoomProblem') return 'sent';

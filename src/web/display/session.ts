@@ -1,4 +1,5 @@
 /** The page's address and the device's token; pairs the device when it has none. */
+import { codeOf } from './answers.ts';
 import { byId, make, show } from './dom.ts';
 import { chooseLanguage, loadText } from './language.ts';
 
@@ -154,9 +155,11 @@ async function askForCode(session: Session, kind: 'sign' | 'board'): Promise<Cod
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ [kind === 'sign' ? 'ResourceId' : 'LocationId']: Number(session.id) }),
   });
-  if (response.status === 404 || response.status === 422) return response.status;
-  if (!response.ok) return null;
-  const { code, token, expiresAt, pollSeconds } = await response.json();
+  const { status, ok } = response;
+  const text = await response.text();
+  if ((status === 404 || status === 422) && codeOf(text)) return status;
+  if (!ok) return null;
+  const { code, token, expiresAt, pollSeconds } = JSON.parse(text);
   // Both instants are by the server's clock; the device's may be wrong.
   const left = Date.parse(expiresAt) - Date.parse(response.headers.get('date') ?? '');
   return { code, token, pollSeconds, validFor: left > 0 && left < 3_600_000 ? left : 600_000 };

@@ -1,4 +1,5 @@
 /** Keeps what is known of a room, or of all rooms of a location, up to date. */
+import { judge } from './answers.ts';
 import { type Clock, makeClock, withNames } from './clock.ts';
 import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';
 import { make } from './dom.ts';
@@ -170,7 +171,7 @@ export function startWatch(watching: Watching): Watch {
           watching.changed();
           return fits;
         },
-        turn(state) {
+        setState(state) {
           watch.state = state;
           if (state === 'refused') resolve();
           if (state === 'missing') void showMissing(session, () => watch.state === 'missing');
@@ -189,6 +190,12 @@ export function startWatch(watching: Watching): Watch {
     });
   }
 
+  /** A device counts as unpaired only when REST refuses its token too. */
+  async function isUnpaired(): Promise<boolean> {
+    const response = await session.ask('self');
+    return judge(response, await response.text()).kind === 'refused';
+  }
+
   async function run(): Promise<never> {
     let why: string | null = null;
     for (;;) {
@@ -196,9 +203,7 @@ export function startWatch(watching: Watching): Watch {
       if (watch.rooms.size) showCard(session, null);
       else showCard(session, { title: session.text.connecting, lines: [], key: 'connecting' });
       await follow();
-      // A device counts as unpaired only when REST refuses its token too.
-      const response = await session.ask('self').catch(() => null);
-      if (response && response.status === 401) {
+      if (await isUnpaired().catch(() => false)) {
         session.token = null;
         memory.set(kept, null);
         watch.rooms.clear();
