@@ -3,6 +3,7 @@
  * somebody has signed in again, and is then repeated: no input is lost.
  */
 import { signal } from '@preact/signals';
+import { retryAfterOf } from '../retry-after.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
 
 export type Fault = {
@@ -56,7 +57,7 @@ export const limits = {
 };
 export const addressOf = (path: string): URL => new URL(`${mandator}/${path}`, root);
 
-export const without = { message: '', faults: [], conflicts: [], alternatives: [] };
+const without = { message: '', faults: [], conflicts: [], alternatives: [] };
 
 /** The time since which the server has not answered; undefined while it answers. */
 export const lostSince = signal<number | undefined>(undefined);
@@ -74,7 +75,7 @@ function offline(): Refused {
 
 /** Whether the outcome is unknown: the call may have been carried out although no answer has come. */
 export const isUnanswered = ({ code }: Pick<Refusal, 'code'>): boolean =>
-  code === 'Offline' || code === 'Unavailable' || code === 'INTERNAL_ERROR';
+  code === 'Offline' || code === 'Unavailable' || code === 'InternalError';
 
 /** An Idempotency-Key, which repeated attempts share. Of random bytes, since `randomUUID` exists only over https. */
 export const newKey = (): string =>
@@ -112,9 +113,9 @@ export async function call(
 }
 
 /** The parsed answer; empty if it is not JSON. @throws Refused `Offline` when it is cut off */
-export async function readAnswer(answer: Response, signal?: AbortSignal): Promise<object> {
+export async function readAnswer(answer: Response, signal?: AbortSignal): Promise<RestProblem> {
   try {
-    return (await answer.json()) as object;
+    return (await answer.json()) as RestProblem;
   } catch (error) {
     if (error instanceof SyntaxError) return {};
     if (signal?.aborted) throw error;
@@ -125,7 +126,7 @@ export async function readAnswer(answer: Response, signal?: AbortSignal): Promis
 /** Whether there was a session that has ended. */
 export const isSessionLost = signal(false);
 
-export const untilSignedIn = () =>
+const untilSignedIn = () =>
   new Promise<void>((resolve) => {
     const end = isSessionLost.subscribe((lost) => {
       if (lost) return;
@@ -139,7 +140,11 @@ type TopError = {
   message: string;
   extensions?: { code?: string; traceId?: string; retryAfterSeconds?: number; errors?: Fault[] };
 };
-type Answer<Result> = { data?: Result | null; errors?: TopError[] };
+type GraphqlAnswer<Result> = { data?: Result | null; errors?: TopError[] };
+type RestFault = Record<'Field' | 'Pointer', string | null> &
+  Record<'Code' | 'Message', string> & { Line?: number | null; Column?: number | null };
+/** An error of REST (RFC 9457); empty for an answer of a proxy. */
+type RestProblem = { detail?: string; Code?: string; TraceId?: string; Errors?: RestFault[] };
 
 /** The codes of GraphQL's errors as codes of problems. */
 const plainCodes: Record<string, string> = {
@@ -150,6 +155,15 @@ const plainCodes: Record<string, string> = {
   LIMIT: 'LimitExceeded',
   UNAVAILABLE: 'Unavailable',
   BAD_USER_INPUT: 'InvalidInput',
+  INTERNAL_ERROR: 'InternalError',
+};
+/** The codes of answers that have none of their own, such as those of proxies. */
+const codeOfStatus: Record<number, string> = {
+  413: 'TooLarge',
+  429: 'LimitExceeded',
+  502: 'Unavailable',
+  503: 'Unavailable',
+  504: 'Unavailable',
 };
 
 export function asRefusal({ message, extensions = {} }: TopError, traceId?: string | null): Refusal {
@@ -164,6 +178,40 @@ export function asRefusal({ message, extensions = {} }: TopError, traceId?: stri
   };
 }
 
+/** The refusal of an answer that lacks what was asked for. */
+export function refusalOf({ status, headers }: Response, { Code, detail, TraceId, Errors = [] }: RestProblem): Refusal {
+  return {
+    ...without,
+    code: Code ?? codeOfStatus[status] ?? 'InternalError',
+    message: detail ?? `HTTP ${status}`,
+    faults: Errors.map(({ Field, Pointer, Code, Message, Line, Column }) => ({
+      field: Field,
+      pointer: Pointer,
+      code: Code,
+      message: Message,
+      line: Line ?? null,
+      column: Column ?? null,
+    })),
+    traceId: TraceId ?? headers.get('X-Request-Id') ?? undefined,
+    retryAfterSeconds: retryAfterOf(headers),
+  };
+}
+
+/** Sends a POST, and sends it again when somebody has signed in again. @throws Refused `Offline` */
+export async function post<Told extends object>(
+  path: string,
+  body: string | Blob,
+  options: CallOptions,
+): Promise<{ answer: Response; told: Told & RestProblem }> {
+  for (;;) {
+    const answer = await call('POST', path, body, options);
+    const told = (await readAnswer(answer, options.signal)) as Told & RestProblem & GraphqlAnswer<unknown>;
+    if (answer.status !== 401 && told.errors?.[0]?.extensions?.code !== 'NOT_AUTHENTICATED') return { answer, told };
+    isSessionLost.value = true;
+    await untilSignedIn();
+  }
+}
+
 async function send<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
@@ -171,25 +219,11 @@ async function send<Result, Variables>(
   outlives = false,
 ): Promise<Result> {
   const body = JSON.stringify({ query: document.toString(), variables });
-  for (;;) {
-    const response = await call('POST', 'graphql', body, { signal, outlives });
-    const traceId = response.headers.get('X-Request-Id');
-    const answer = (await readAnswer(response, signal)) as Answer<Result>;
-    const [error] = answer.errors ?? [];
-    if (response.status === 401 || error?.extensions?.code === 'NOT_AUTHENTICATED') {
-      isSessionLost.value = true;
-      await untilSignedIn();
-      continue;
-    }
-    if (error) throw new Refused(asRefusal(error, traceId));
-    if (!answer.data) {
-      const code = response.status === 503 ? 'UNAVAILABLE' : response.status === 429 ? 'LIMIT' : 'INTERNAL_ERROR';
-      const retryAfterSeconds = Number(response.headers.get('Retry-After')) || undefined;
-      const extensions = { code, ...(retryAfterSeconds && { retryAfterSeconds }) };
-      throw new Refused(asRefusal({ message: `HTTP ${response.status}`, extensions }, traceId));
-    }
-    return answer.data;
-  }
+  const { answer, told } = await post<GraphqlAnswer<Result>>('graphql', body, { signal, outlives });
+  const [error] = told.errors ?? [];
+  if (error) throw new Refused(asRefusal(error, answer.headers.get('X-Request-Id')));
+  if (!told.data) throw new Refused(refusalOf(answer, told));
+  return told.data;
 }
 
 /** The data of a query. @throws Refused */

@@ -1,7 +1,7 @@
 /** Who is signed in. The credential is a cookie that scripts cannot read; this module knows only what the page shows. */
 import { signal } from '@preact/signals';
 import { go, place } from './address.ts';
-import { ask, call, isSessionLost, mandator, Refused } from './client.ts';
+import { ask, call, isSessionLost, mandator, type Refusal, Refused, readAnswer, refusalOf } from './client.ts';
 import { MeDocument, type MeQuery, type Role } from './generated/graphql.ts';
 
 export type Person = Omit<MeQuery['me'], 'groups'> & {
@@ -98,16 +98,11 @@ export async function openSession(): Promise<void> {
   person.value = null;
 }
 
-/** @returns the code of what is wrong, or undefined */
-export async function signIn(
-  pin: string,
-): Promise<{ code: string; message: string; traceId?: string | undefined } | undefined> {
+/** @returns what is wrong, or undefined */
+export async function signIn(pin: string): Promise<Refusal | undefined> {
   try {
     const answer = await call('POST', 'session', JSON.stringify({ Pin: pin }));
-    if (!answer.ok) {
-      const { Code, Message, TraceId } = (await answer.json().catch(() => ({}))) as Record<string, string | undefined>;
-      return { code: Code ?? 'Unavailable', message: Message ?? `HTTP ${answer.status}`, traceId: TraceId };
-    }
+    if (!answer.ok) return refusalOf(answer, await readAnswer(answer));
     await welcome(answer);
     tabs.postMessage('begun');
     return undefined;

@@ -17,7 +17,7 @@ describeInBrowser('The sign-in of the console', () => {
   describe('by PIN', () => {
     let service: Service;
     beforeAll(async () => {
-      service = await startService({ Role: 'Web' });
+      service = await startService({ Role: 'Web', Limits__WrongPins: '1' });
     });
     afterAll(() => service?.stop());
 
@@ -30,6 +30,20 @@ describeInBrowser('The sign-in of the console', () => {
       await page.getByRole('button', { name: button }).waitFor();
       expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
       expect(await page.evaluate('document.activeElement.type')).toBe('password');
+      await close();
+    });
+
+    test('after too many wrong PINs it says why, and when to go on', async () => {
+      const { open, page, close } = await openConsole(browser, service);
+      await open();
+      for (const [pin, says] of [
+        ['1234', /^This PIN is not valid/],
+        ['5678', /^Too many wrong PINs from here; wait \d+ seconds\. Possible again in \d+ seconds\.$/],
+      ] as const) {
+        await page.getByLabel('PIN').fill(pin);
+        await page.keyboard.press('Enter');
+        await page.getByText(says).waitFor();
+      }
       await close();
     });
   });

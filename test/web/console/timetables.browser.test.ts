@@ -326,6 +326,38 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
+  test('what a proxy answers is the same refusal of a file as of a query, and says whether it may have been carried out', async () => {
+    const { open, signIn, page, close } = await openConsole(browser, service);
+    await open('?screen=timetables');
+    await signIn();
+    await page.getByRole('heading', { name: 'Timetables' }).waitFor();
+    let status = 0;
+    const headers = { 'Retry-After': '40', 'X-Request-Id': 'trace' };
+    await page.route(/\/(jobs\/update|graphql)$/, (route) =>
+      route.fulfill({ status, headers, contentType: 'text/html', body: '<h1>Later</h1>' }),
+    );
+    const refusals = `(async () => {
+      const load = (name) => import(new URL(name, document.querySelector('script[src]').src));
+      const [client, { sendJobs }, { MeDocument }] = await Promise.all(
+        ['client.ts', 'timetables/send.ts', 'generated/graphql.ts'].map(load));
+      const { refused } = await sendJobs('api/v2.0/jobs/update', '[]', client.newKey());
+      const { refusal } = await client.ask(MeDocument, {}).then(() => ({}), (error) => error);
+      return [refused, refusal].map((one) => [one.code, one.message, one.retryAfterSeconds, one.traceId, client.isUnanswered(one)]);
+    })()`;
+    for (const [answered, code, isUnanswered] of [
+      [413, 'TooLarge', false],
+      [429, 'LimitExceeded', false],
+      [502, 'Unavailable', true],
+      [503, 'Unavailable', true],
+      [500, 'InternalError', true],
+    ] as const) {
+      status = answered;
+      const expected = [code, `HTTP ${answered}`, 40, 'trace', isUnanswered];
+      expect(await page.evaluate(refusals)).toEqual([expected, expected]);
+    }
+    await close();
+  });
+
   test('how a file is read is kept as a profile, which another browser chooses; deleted, it is gone', async () => {
     const csv = { name: 'ag.csv', mimeType: 'text/csv', buffer: Buffer.from('Tag;Anfang;Schluss;Saal;Kurs\n') };
     csv.buffer = Buffer.concat([csv.buffer, Buffer.from('03.03.2031;8:00;8:45;Turnh.;Yoga\n')]);
