@@ -574,6 +574,12 @@ describeInBrowser('The screen of rooms', () => {
     expect(await mine.page.evaluate(calls)).toEqual(localTimes);
   });
 
+  test('a fact is listed that has a value, of 0 too, and none without one', async () => {
+    const calls = `import(new URL('parts/fact.ts', document.querySelector('script[src]').src)).then(({ fact }) =>
+      [0, 'well', null, undefined, false, ''].map((value) => Boolean(fact('Name', value))))`;
+    expect(await mine.page.evaluate(calls)).toEqual([true, true, false, false, false, false]);
+  });
+
   test('a block of several days is made, and keeps its days when its title is changed', async () => {
     const block = async () => {
       const { Items } = await send('GET', `/bookings?From=${after(20)}T00:00:00Z&To=${after(25)}T00:00:00Z`, null);

@@ -10,6 +10,7 @@ import {
 } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
+import { fact } from '../parts/fact.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { sayRefusal } from '../parts/refused.ts';
@@ -36,8 +37,6 @@ export async function readNow({ id, resource }: CalendarFragment): Promise<Calen
   else toast(t().reading(resource.name));
   return done;
 }
-
-const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>${value}</dd>`;
 
 type Side = Pick<NonNullable<Unwritten['booking']>, 'subject' | 'kind' | 'organizer'> & {
   bookingId: string | null;

@@ -5,6 +5,7 @@ import { offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import { BookingDetailsDocument, type BookingDetailsQuery, type Scope } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
+import { fact } from '../parts/fact.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
@@ -23,8 +24,6 @@ type DetailsProperties = {
   onEdit: (booking: Booking) => void;
   onClose: () => void;
 };
-
-const fact = (name: string, value: Child) => value && html`<dt>${name}</dt><dd>${value}</dd>`;
 
 type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
 

@@ -3,7 +3,8 @@ import { act } from '../client.ts';
 import { momentText, ownZone } from '../clock.ts';
 import { RevokeSignDocument, type SignFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
-import { type Child, type Component, h, html } from '../parts/html.ts';
+import { fact } from '../parts/fact.ts';
+import { type Component, h, html } from '../parts/html.ts';
 import { sayRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/signs.ts';
@@ -20,8 +21,6 @@ export function stateOf({ revokedAt, silentSince, heardAt }: SignFragment): stri
 export const batteryOf = ({ health }: SignFragment): string =>
   health ? (health.battery === null ? t().mains : t().percent(health.battery)) : '';
 
-const fact = (name: string, value: Child) =>
-  value !== null && value !== undefined && value !== '' && html`<dt>${name}</dt><dd>${value}</dd>`;
 const maybeMoment = (at: string | null | undefined) => at && moment(at);
 
 type DetailsProperties = {

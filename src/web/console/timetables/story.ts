@@ -10,6 +10,7 @@ import {
 } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
+import { fact } from '../parts/fact.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
@@ -101,9 +102,6 @@ const Errors: Component<{ id: string }> = ({ id }) => {
     ${isReading && html`<p aria-busy="true">${t().reading}</p>`}
   `;
 };
-
-const fact = (name: string, value: Child) =>
-  value !== '' && value !== null && value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`;
 
 const facts = (batch: Batch): Child => html`
   <dl class="facts">

@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import { act } from '../client.ts';
 import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';
-import { type Child, type Component, h, html } from '../parts/html.ts';
+import { fact } from '../parts/fact.ts';
+import { type Component, h, html } from '../parts/html.ts';
 import { sayRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/webhooks.ts';
@@ -11,7 +12,6 @@ import { Deliveries, useDeliveries } from './deliveries.ts';
 import { ReplayDialog, RotateDialog } from './dialogs.ts';
 import { HookForm } from './form.ts';
 
-const fact = (name: string, value: Child) => value !== null && html`<dt>${name}</dt><dd>${value}</dd>`;
 const maybeMoment = (at: string | null): string | null => at && moment(at);
 
 type DetailsProperties = {
