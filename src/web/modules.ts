@@ -18,6 +18,7 @@ const shared = [
   'timetable-files/headings.ts',
   'timetable-files/text.ts',
   'web/ink.ts',
+  'web/random-key.ts',
   'web/retry-after.ts',
   'web/room-states.ts',
   'web/turns.ts',

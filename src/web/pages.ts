@@ -17,6 +17,7 @@ const shared = [
   'displays/state.ts',
   'time/clock-changes.ts',
   'web/ink.ts',
+  'web/random-key.ts',
   'web/retry-after.ts',
   'web/room-states.ts',
   'web/turns.ts',

@@ -77,10 +77,6 @@ function offline(): Refused {
 export const isUnanswered = ({ code }: Pick<Refusal, 'code'>): boolean =>
   code === 'Offline' || code === 'Unavailable' || code === 'InternalError';
 
-/** An Idempotency-Key, which repeated attempts share. Of random bytes, since `randomUUID` exists only over https. */
-export const newKey = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-
 type CallOptions = {
   signal?: AbortSignal | undefined;
   headers?: Readonly<Record<string, string>>;

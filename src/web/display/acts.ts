@@ -2,12 +2,6 @@
 import type { Text } from './german.ts';
 import type { Offer } from './offers.ts';
 
-/** Names what is sent, so that it counts once; `crypto.randomUUID` is missing where a page came over http. */
-export const randomKey = () => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-};
-
 export type DoneAct = { id: string; version: number };
 export type ActResult =
   | { kind: 'done'; booking: DoneAct }

@@ -1,6 +1,6 @@
 /** Problems of the room that are reported at the door. Each is kept until the server has it, and is stored there once. */
+import { randomKey } from '../random-key.ts';
 import { longestWait, retryAfterOf } from '../retry-after.ts';
-import { randomKey } from './acts.ts';
 import { callGraphql } from './device.ts';
 import { documents } from './frames.ts';
 import type { Text } from './german.ts';

@@ -1,5 +1,6 @@
 /** The buttons of a sign, and the results of their actions. */
-import { type ActResult, bookingOf, type DoneAct, mutationOf, perform, randomKey, undoOf } from './acts.ts';
+import { randomKey } from '../random-key.ts';
+import { type ActResult, bookingOf, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
 import type { ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';

@@ -1,6 +1,7 @@
 /** The form that changes one lesson, as a batch of its own, whose end it waits for. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, ask, isUnanswered, newKey, type Refusal, Refused } from '../client.ts';
+import { randomKey } from '../../random-key.ts';
+import { act, ask, isUnanswered, type Refusal, Refused } from '../client.ts';
 import { fromInput, toInput } from '../clock.ts';
 import {
   BatchErrorsDocument,
@@ -44,12 +45,12 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
   const [isSaving, setSaving] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const [faults, setFaults] = useState<readonly string[]>([]);
-  const [idempotencyKey, setKey] = useState(newKey);
+  const [idempotencyKey, setKey] = useState(randomKey);
   const stop = useRef<() => void>(undefined);
   useEffect(() => () => stop.current?.(), []);
   const enter = (name: keyof typeof first) => (text: string) => {
     setTyped((before) => ({ ...before, [name]: text }));
-    setKey(newKey());
+    setKey(randomKey());
   };
 
   /** Only the members that were changed. */
@@ -98,7 +99,7 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
     });
     setRefusal(refused);
     // After an answer, the next attempt is another batch.
-    if (!refused || !isUnanswered(refused)) setKey(newKey());
+    if (!refused || !isUnanswered(refused)) setKey(randomKey());
     if (!done) {
       setSaving(false);
       return;

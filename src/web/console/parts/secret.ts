@@ -1,6 +1,7 @@
 /** A secret that is shown only once, with a button that copies it. It is made once even if the answer is lost. */
 import { useRef, useState } from 'preact/hooks';
-import { isUnanswered, newKey, type Refusal } from '../client.ts';
+import { randomKey } from '../../random-key.ts';
+import { isUnanswered, type Refusal } from '../client.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
@@ -24,7 +25,7 @@ type Made = { secret?: string | undefined; refused?: Refusal | undefined };
  * @param reload reads the list again, which then has the secret's record
  */
 export function useMaking(send: (idempotencyKey: string) => Promise<Made>, reload: () => void) {
-  const [key, setKey] = useState(newKey);
+  const [key, setKey] = useState(randomKey);
   const [made, setMade] = useState<string>();
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
@@ -38,7 +39,7 @@ export function useMaking(send: (idempotencyKey: string) => Promise<Made>, reloa
     const isKnown = refused?.code === 'Conflict' || (refused?.code === 'InvalidInput' && refused.faults.length === 0);
     const wasMade = isKnown && refusal !== undefined && isUnanswered(refusal);
     setRefusal(refused && wasMade ? { ...refused, code: 'WasMade', message: '' } : refused);
-    if (!refused || !isUnanswered(refused)) setKey(newKey());
+    if (!refused || !isUnanswered(refused)) setKey(randomKey());
     if (secret !== undefined) setMade(secret);
     if (secret !== undefined || wasMade) reload();
     return secret !== undefined;

@@ -1,8 +1,9 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { randomKey } from '../../random-key.ts';
 import { line } from '../../turns.ts';
-import { type Alternative, act, isUnanswered, mandator, newKey, type Refusal } from '../client.ts';
+import { type Alternative, act, isUnanswered, mandator, type Refusal } from '../client.ts';
 import {
   addDays,
   clockText,
@@ -121,7 +122,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
   // However often this form is sent, it books once.
-  const [idempotencyKey] = useState(() => draft.typed?.key ?? newKey());
+  const [idempotencyKey] = useState(() => draft.typed?.key ?? randomKey());
   const [wasLost, setLost] = useState(draft.typed !== undefined);
   useEffect(() => {
     const typed = { wanted, key: idempotencyKey };

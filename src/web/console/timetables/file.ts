@@ -3,8 +3,9 @@
  * a batch that was sent is found again by its id.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { randomKey } from '../../random-key.ts';
 import { go, place } from '../address.ts';
-import { ask, lostSince, newKey, type Refusal, Refused } from '../client.ts';
+import { ask, lostSince, type Refusal, Refused } from '../client.ts';
 import { LocationsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
@@ -67,7 +68,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
     setSending(true);
     setRefusal(undefined);
     const before = work.sending;
-    const key = before && isCurrent(work, before) && before.isCheck === isCheck ? before.key : newKey();
+    const key = before && isCurrent(work, before) && before.isCheck === isCheck ? before.key : randomKey();
     const { version } = work;
     // Stored first, so that every further attempt makes the same batch.
     await change({ sending: { isCheck, version, key } });
