@@ -231,7 +231,7 @@ module.exports = {
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(ink|random-key|retry-after|room-states|turns|zone-names)\\.ts)$',
-      '^src/(displays/state|time/clock-changes|timetable-files/(cells|headings|text))\\.ts$',
+      '^src/(displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {
       name: 'no-index',

@@ -64,7 +64,7 @@ export const dateText = (day: number): string => new Date(day * dayLength).toISO
 export const addDays = (date: string, days: number): string => dateText(readDate(date) + days);
 
 /** The minutes since midnight of a clock time `09:30`; `24:00` is allowed. */
-export const minutesOf = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
+export const minutesOf = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3, 5));
 
 /** The day of a date `20261201`; undefined for text that is no date. */
 export function readCompactDate(text: string): number | undefined {

@@ -14,6 +14,7 @@ const conditions = new Set(['browser', 'import', 'default']);
 /** Modules that several pages share. */
 const shared = [
   'time/clock-changes.ts',
+  'time/days.ts',
   'timetable-files/cells.ts',
   'timetable-files/headings.ts',
   'timetable-files/text.ts',

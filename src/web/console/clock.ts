@@ -1,5 +1,6 @@
 /** Local clock times of the rooms' zones, which need not be the browser's. */
 import { instantOf as findInstant, isShownTwice } from '../../time/clock-changes.ts';
+import { minutesOf } from '../../time/days.ts';
 import { named, zoneName } from '../zone-names.ts';
 import { locale } from './look.ts';
 
@@ -126,7 +127,7 @@ export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 export const toInput = (timeZone: string, at: number): string =>
   `${dayAt(timeZone, at)}T${clockText(minutesAt(timeZone, at))}`;
 export const fromInput = (timeZone: string, text: string): number =>
-  instantOf(timeZone, text.slice(0, 10), Number(text.slice(11, 13)) * 60 + Number(text.slice(14, 16)));
+  instantOf(timeZone, text.slice(0, 10), minutesOf(text.slice(11)));
 
 /** Turns instants into minutes since the local midnight of a day. The days share one offset unless the clocks change in them. */
 export function makeRuler(timeZone: string, day: string, days: number): (at: number) => number {

@@ -1,4 +1,5 @@
 /** A week of opening hours: the rules of the API as periods of single days, and back. Pure. */
+import { minutesOf } from '../../../time/days.ts';
 import { clockText, dayMinutes } from '../clock.ts';
 import type { OpeningRuleInput, RulesFragment } from '../generated/graphql.ts';
 
@@ -9,7 +10,6 @@ export type Period = Season & { day: number; from: number; to: number };
 export const weekdays = [1, 2, 3, 4, 5, 6, 7] as const;
 export const step = 15;
 
-export const minutesOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
 /** The closing in minutes: a time at or before the opening is on the next day. */
 export const closingOf = (from: number, closes: string): number =>
   minutesOf(closes) <= from ? minutesOf(closes) + dayMinutes : minutesOf(closes);

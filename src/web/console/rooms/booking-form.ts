@@ -1,6 +1,7 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { minutesOf } from '../../../time/days.ts';
 import { randomKey } from '../../random-key.ts';
 import { line } from '../../turns.ts';
 import { type Alternative, act, isUnanswered, mandator, type Refusal } from '../client.ts';
@@ -86,8 +87,6 @@ const timesOf = (zone: string, start: number, end: number) => ({
   from: clockText(minutesAt(zone, start)),
   to: clockText(minutesAt(zone, end)),
 });
-
-const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
 
 /** In seconds. Arrow keys go by five minutes, unless a time is none of these: browsers refuse a value between two steps. */
 const stepOf = (text: string) => (minutesOf(text) % 5 === 0 ? 300 : 60);
