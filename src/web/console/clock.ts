@@ -106,6 +106,9 @@ export const dayText = (day: string, style: 'full' | 'medium' | 'short' = 'full'
 export const momentText = (timeZone: string, at: number): string =>
   `${dayText(dayAt(timeZone, at), 'medium')}, ${timeText(timeZone, at)}`;
 
+/** An instant of the API for people, in the viewer's zone unless another is given. */
+export const moment = (at: string, timeZone = ownZone): string => momentText(timeZone, Date.parse(at));
+
 /** From an instant to another, with the date of the latter where it is another. */
 export const rangeIn = (timeZone: string, start: string, end: string): string => {
   const [from, to] = [Date.parse(start), Date.parse(end)];

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, instantOf, isDay, momentText, ownZone } from '../clock.ts';
+import { addDays, instantOf, isDay, moment, ownZone } from '../clock.ts';
 import {
   type ActFilter,
   ActingPersonsDocument,
@@ -102,7 +102,7 @@ export const Acts: Component<object> = () => {
                 key: 'at',
                 title: t().at,
                 value: ({ at }) => at,
-                show: ({ at }) => momentText(ownZone, Date.parse(at)),
+                show: ({ at }) => moment(at),
               },
               { key: 'person', title: t().who, value: ({ person }) => person?.displayName ?? t().operator },
               {

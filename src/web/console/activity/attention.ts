@@ -1,6 +1,6 @@
 /** What needs attention first: signs, calendars, imports, problems of rooms, requests, webhooks and PINs, each with the screen where it can be fixed. */
 import { ask, pages } from '../client.ts';
-import { dayAt, dayText, momentText, ownZone } from '../clock.ts';
+import { dayAt, dayText, moment, ownZone } from '../clock.ts';
 import {
   MailToMindDocument,
   type MailToMindQuery,
@@ -36,7 +36,6 @@ const day = 86_400_000;
 const lowBattery = 15;
 const [batchDays, signDays, pinDays] = [7, 14, 30];
 
-const moment = (at: string) => momentText(ownZone, Date.parse(at));
 const date = (at: string) => dayText(dayAt(ownZone, Date.parse(at)), 'medium');
 const isWithin = (at: string, days: number) => Date.parse(at) - Date.now() < days * day;
 

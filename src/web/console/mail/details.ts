@@ -1,6 +1,6 @@
 /** The details of a calendar: why it cannot be read, which items have no booking and why, which were declined, and which bookings are missing in it. */
 import { act, ask } from '../client.ts';
-import { momentText, ownZone } from '../clock.ts';
+import { moment } from '../clock.ts';
 import {
   type CalendarFragment,
   CalendarTroublesDocument,
@@ -20,8 +20,6 @@ import { t } from '../texts/mail.ts';
 type Troubles = Extract<NonNullable<CalendarTroublesQuery['node']>, { __typename: 'MailSubscription' }>;
 type Conflict = Troubles['conflicts'][number];
 type Unwritten = Troubles['unwritten'][number];
-
-export const moment = (at: string, timeZone = ownZone): string => momentText(timeZone, Date.parse(at));
 
 export const stateOf = ({ fault, lastReadAt }: CalendarFragment): string => {
   if (fault) return t().faults[fault.kind] ?? fault.text;

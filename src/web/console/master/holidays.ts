@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { BadText } from '../../../timetable-files/text.ts';
 import { addressWith, place } from '../address.ts';
 import { act, ask } from '../client.ts';
-import { momentText, ownZone } from '../clock.ts';
+import { moment } from '../clock.ts';
 import {
   BookingsInHolidaysDocument,
   type ChangeHolidayCalendarInput,
@@ -33,7 +33,6 @@ type Values = { name: string; locationId: string; closes: boolean; url: string; 
 
 const readCalendars = (stop?: AbortSignal) =>
   readAll(async (after) => (await ask(MasterHolidayCalendarsDocument, { after }, stop)).holidayCalendars);
-const moment = (at: string) => momentText(ownZone, Date.parse(at));
 
 /** A file takes precedence over an address. */
 function inputOf({ locationId, url, ics, ...plain }: Partial<Values>): ChangeHolidayCalendarInput {

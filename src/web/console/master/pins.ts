@@ -1,7 +1,7 @@
 /** The PINs of a person: made, shown once, listed, revoked. */
 import { useState } from 'preact/hooks';
 import { act, ask } from '../client.ts';
-import { addDays, instantOf, momentText, ownZone } from '../clock.ts';
+import { addDays, instantOf, moment, ownZone } from '../clock.ts';
 import {
   CreatePinDocument,
   type MasterPinFragment,
@@ -19,7 +19,7 @@ import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
 /** @param otherwise the text without an instant */
-const whenText = (at: string | null, otherwise: string) => (at ? momentText(ownZone, Date.parse(at)) : otherwise);
+const whenText = (at: string | null, otherwise: string) => (at ? moment(at) : otherwise);
 
 export const Pins: Component<{ person: Person; onClose: () => void }> = ({ person, onClose }) => {
   const personId = person.id;

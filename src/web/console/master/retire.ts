@@ -1,7 +1,7 @@
 /** Retiring a room: what is still to come there, then what becomes of it. */
 import { useState } from 'preact/hooks';
 import { act, ask, type Refusal } from '../client.ts';
-import { momentText, rangeIn } from '../clock.ts';
+import { moment, rangeIn } from '../clock.ts';
 import {
   ChangeResourceDocument,
   type FutureBookings,
@@ -76,7 +76,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
             ? html`<p>${t().nothingAhead}</p>`
             : html`<ul>${there.map((what) => html`<li>${t().counts[what](preview[what])}</li>`)}</ul>`
         }
-        ${preview.lastEnd && html`<p>${t().lastEnd(momentText(timeZone, Date.parse(preview.lastEnd)))}</p>`}
+        ${preview.lastEnd && html`<p>${t().lastEnd(moment(preview.lastEnd, timeZone))}</p>`}
         ${preview.hasMailCalendar && html`<p>${t().mailStops}</p>`}
         ${
           hasBookings &&

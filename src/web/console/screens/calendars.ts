@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { act, ask, pages } from '../client.ts';
-import { momentText, ownZone } from '../clock.ts';
+import { moment } from '../clock.ts';
 import {
   CreateRoomFeedDocument,
   CreateTimetableFeedDocument,
@@ -55,7 +55,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
   const { revoke, isGoing } = useRevocation((which) => act(RevokeFeedDocument, which), t().willRevoke, asked.reload);
   const ofText = (feed: FeedFragment) =>
     room?.name ?? (feed.class ? t().ofClass(feed.class) : feed.teacher ? t().ofTeacher(feed.teacher) : t().kinds.mine);
-  const moment = (at: string | null) => (at ? momentText(ownZone, Date.parse(at)) : t().never);
+  const whenText = (at: string | null) => (at ? moment(at) : t().never);
   return html`
     <div class="panel form">
       <h2>${t().make}</h2>
@@ -93,7 +93,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
               key: 'used',
               title: t().usedAt,
               value: ({ lastUsedAt }) => lastUsedAt,
-              show: ({ lastUsedAt }) => moment(lastUsedAt),
+              show: ({ lastUsedAt }) => whenText(lastUsedAt),
             },
             {
               key: 'state',

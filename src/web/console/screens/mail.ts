@@ -2,9 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { lostSince } from '../client.ts';
+import { moment } from '../clock.ts';
 import { type CalendarFragment, FollowCalendarsDocument } from '../generated/graphql.ts';
 import { follow, tryNow } from '../live.ts';
-import { Details, moment, nextOf, readNow, stateOf } from '../mail/details.ts';
+import { Details, nextOf, readNow, stateOf } from '../mail/details.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/mail.ts';

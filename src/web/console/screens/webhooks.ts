@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { act } from '../client.ts';
+import { moment } from '../clock.ts';
 import { DeleteHookDocument } from '../generated/graphql.ts';
 import { useDeletion } from '../master/delete.ts';
 import { listTools } from '../master/list.ts';
@@ -9,7 +10,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/webhooks.ts';
-import { type Hook, isBad, kindOf, moment, readHooks, stateOf } from '../webhooks/data.ts';
+import { type Hook, isBad, kindOf, readHooks, stateOf } from '../webhooks/data.ts';
 import { Details } from '../webhooks/details.ts';
 import { SecretDialog } from '../webhooks/dialogs.ts';
 import { HookForm } from '../webhooks/form.ts';

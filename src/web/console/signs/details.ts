@@ -1,6 +1,6 @@
 /** The details of a sign: what it reports of itself, what it shows now, and what can be done with it. */
 import { act } from '../client.ts';
-import { momentText, ownZone } from '../clock.ts';
+import { moment } from '../clock.ts';
 import { RevokeSignDocument, type SignFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { fact } from '../parts/fact.ts';
@@ -9,8 +9,6 @@ import { sayRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/signs.ts';
 import { Preview, type Snapshots } from './preview.ts';
-
-const moment = (at: string): string => momentText(ownZone, Date.parse(at));
 
 export function stateOf({ revokedAt, silentSince, heardAt }: SignFragment): string {
   if (revokedAt) return t().revokedAt(moment(revokedAt));

@@ -1,5 +1,5 @@
 /** What people see of a batch. */
-import { momentText, ownZone } from '../clock.ts';
+import { moment } from '../clock.ts';
 import type { BatchStoryFragment, ImportStatus } from '../generated/graphql.ts';
 import { type Component, html } from '../parts/html.ts';
 import { t } from '../texts/timetables.ts';
@@ -28,7 +28,7 @@ export function stateText(batch: Batch): string {
   return batch.startedAt ? t().runs : t().waits(1);
 }
 
-export const momentOf = (at: string | null): string => (at ? momentText(ownZone, Date.parse(at)) : '');
+export const momentOf = (at: string | null): string => (at ? moment(at) : '');
 
 /** The progress of a batch, drawn and in words. */
 export const Progress: Component<{ batch: Batch }> = ({ batch }) => {

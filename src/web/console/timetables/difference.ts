@@ -1,6 +1,6 @@
 /** What a dry run would change. */
 import { line } from '../../turns.ts';
-import { momentText, ownZone } from '../clock.ts';
+import { moment, ownZone } from '../clock.ts';
 import type { BatchDetailsQuery } from '../generated/graphql.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
@@ -11,7 +11,7 @@ type Changed = Found['lessons'][number];
 
 const placeText = (place: Changed['before'], timeZone: string): string => {
   if (!place) return '';
-  const at = momentText(timeZone, Date.parse(place.start));
+  const at = moment(place.start, timeZone);
   return place.resourceName === null ? at : line`${at}, ${place.resourceName}`;
 };
 

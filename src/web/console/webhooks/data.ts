@@ -1,13 +1,11 @@
 /** What people see of a webhook. */
 import { ask } from '../client.ts';
-import { momentText, ownZone } from '../clock.ts';
+import { moment } from '../clock.ts';
 import { type HookFragment, HooksDocument, OneHookDocument } from '../generated/graphql.ts';
 import { t as activity } from '../texts/activity.ts';
 import { t } from '../texts/webhooks.ts';
 
 export type Hook = HookFragment;
-
-export const moment = (at: string): string => momentText(ownZone, Date.parse(at));
 
 export const readHooks = async (stop?: AbortSignal): Promise<readonly Hook[]> =>
   (await ask(HooksDocument, {}, stop)).webhooks?.nodes ?? [];

@@ -2,13 +2,14 @@
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
+import { moment } from '../clock.ts';
 import { HookDeliveriesDocument, type HookDeliveryFragment } from '../generated/graphql.ts';
 import { type Asked, showAsked, useAsked } from '../parts/asked.ts';
 import { Check } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/webhooks.ts';
-import { kindOf, moment } from './data.ts';
+import { kindOf } from './data.ts';
 
 type Delivery = HookDeliveryFragment;
 type Read = { deliveries: Delivery[]; hasMore: boolean };

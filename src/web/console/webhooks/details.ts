@@ -1,13 +1,14 @@
 /** The details of a webhook: how it is doing, what can be done with it, and its deliveries. */
 import { useState } from 'preact/hooks';
 import { act } from '../client.ts';
+import { moment } from '../clock.ts';
 import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';
 import { fact } from '../parts/fact.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { sayRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/webhooks.ts';
-import { type Hook, isBad, kindOf, moment, stateOf } from './data.ts';
+import { type Hook, isBad, kindOf, stateOf } from './data.ts';
 import { Deliveries, useDeliveries } from './deliveries.ts';
 import { ReplayDialog, RotateDialog } from './dialogs.ts';
 import { HookForm } from './form.ts';
