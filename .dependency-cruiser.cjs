@@ -230,7 +230,7 @@ module.exports = {
     // each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
-      '^src/web/(sign-in\\.js|(ink|random-key|retry-after|room-states|turns|zone-names)\\.ts)$',
+      '^src/web/(sign-in\\.js|(bidi|ink|random-key|retry-after|room-states|zone-names)\\.ts)$',
       '^src/(displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {

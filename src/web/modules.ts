@@ -18,11 +18,11 @@ const shared = [
   'timetable-files/cells.ts',
   'timetable-files/headings.ts',
   'timetable-files/text.ts',
+  'web/bidi.ts',
   'web/ink.ts',
   'web/random-key.ts',
   'web/retry-after.ts',
   'web/room-states.ts',
-  'web/turns.ts',
   'web/zone-names.ts',
 ];
 

@@ -16,11 +16,11 @@ const folder = 'web/display';
 const shared = [
   'displays/state.ts',
   'time/clock-changes.ts',
+  'web/bidi.ts',
   'web/ink.ts',
   'web/random-key.ts',
   'web/retry-after.ts',
   'web/room-states.ts',
-  'web/turns.ts',
   'web/zone-names.ts',
 ];
 

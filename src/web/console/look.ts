@@ -1,6 +1,6 @@
 /** Language and theme: the browser's, until somebody switches; the choice is stored in this browser. */
 import { computed, effect, signal } from '@preact/signals';
-import { inPlace } from '../turns.ts';
+import { inPlace } from '../bidi.ts';
 
 export const languages = ['de', 'en'] as const;
 export type Language = (typeof languages)[number];
@@ -41,7 +41,7 @@ effect(() => {
 
 effect(() => localStorage.setItem('roomgate stay', stay.value));
 
-/** The same texts, with the names in them isolated (turns.ts). */
+/** The same texts, with the names in them isolated (bidi.ts). */
 function withNamesInPlace<Some>(some: Some): Some {
   const place = (value: unknown): unknown =>
     typeof value === 'string' ? inPlace(value) : Array.isArray(value) ? value.map(place) : value;

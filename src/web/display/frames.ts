@@ -1,6 +1,6 @@
 /** The GraphQL documents, and their answers as the page uses them: instants are milliseconds since 1970. */
 import type { PlannedSlot, Schedule } from '../../displays/state.ts';
-import { inPlace } from '../turns.ts';
+import { inPlace } from '../bidi.ts';
 import type { ZoneOffsets } from './clock.ts';
 
 export type ShownSlot = PlannedSlot & { bookingId: string };
@@ -58,7 +58,7 @@ export const documents = {
 const instantNames =
   /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore|startNow|endNow)$/;
 
-/** Parses JSON: instants become numbers, and texts are isolated (turns.ts). */
+/** Parses JSON: instants become numbers, and texts are isolated (bidi.ts). */
 export function parseInstants(text: string): unknown {
   return JSON.parse(text, (key, value) => {
     if (typeof value !== 'string') return value;

@@ -1,5 +1,5 @@
 /** Opening hours of a location or a room: the week, the exceptions, and a preview of the resulting hours. */
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { go, place } from '../address.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';

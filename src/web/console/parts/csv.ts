@@ -1,6 +1,6 @@
 /** CSV for spreadsheets: with a BOM, and without letting a cell become a formula. */
 
-import { withoutTurns } from '../../turns.ts';
+import { withoutTurns } from '../../bidi.ts';
 
 export type Cell = string | number | null | undefined;
 

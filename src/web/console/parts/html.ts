@@ -1,7 +1,7 @@
 /** Markup: plain elements by `html`, own components by `h`, whose properties the compiler checks. */
 import htm from 'htm';
 import { h as build, options, type VNode } from 'preact';
-import { inPlace } from '../../turns.ts';
+import { inPlace } from '../../bidi.ts';
 
 export type Child = VNode | string | number | boolean | null | undefined | Child[];
 export type Component<Properties> = (properties: Properties) => VNode | null;
@@ -16,7 +16,7 @@ export const h = build as <Properties>(
 
 export const html = htm.bind(build) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;
 
-/** Isolates all texts that are drawn (turns.ts); values of inputs stay as they are. */
+/** Isolates all texts that are drawn (bidi.ts); values of inputs stay as they are. */
 export function drawInPlace(): void {
   const next = options.vnode;
   options.vnode = (node) => {

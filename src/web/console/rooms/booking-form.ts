@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { minutesOf } from '../../../time/days.ts';
 import { randomKey } from '../../random-key.ts';
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { type Alternative, act, isUnanswered, mandator, type Refusal } from '../client.ts';
 import {
   addDays,

@@ -1,5 +1,5 @@
 /** What is in the way of a booking, and what would be free instead. */
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import type { Alternative, Conflict, Refusal } from '../client.ts';
 import { dayAt, dayText, rangeIn, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { RefObject } from 'preact';
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import type { TimelineProperties } from './acts.ts';

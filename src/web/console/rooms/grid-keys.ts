@@ -1,5 +1,5 @@
 /** What the keys do in the timeline. A booking that is moved by keys is sent when the keys rest. */
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';

@@ -1,7 +1,7 @@
 /** Chooses the organizer of a booking. Persons who may not book for others do not see it. */
 
 import { useState } from 'preact/hooks';
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { ask, pages } from '../client.ts';
 import { BookersForOthersDocument, OrganizersDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';

@@ -1,5 +1,5 @@
 /** What people do with a booking: each change is drawn at once, and reverted with the reason if the server refuses it. */
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { act, type Refusal } from '../client.ts';
 import { rangeIn } from '../clock.ts';
 import {

@@ -1,5 +1,5 @@
 /** What a dry run would change. */
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { moment, ownZone } from '../clock.ts';
 import type { BatchDetailsQuery } from '../generated/graphql.ts';
 import { type Component, html } from '../parts/html.ts';

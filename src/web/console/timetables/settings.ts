@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { type ColumnName, columnNames } from '../../../timetable-files/headings.ts';
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t as files } from '../texts/timetable-files.ts';

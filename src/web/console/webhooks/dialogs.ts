@@ -1,7 +1,7 @@
 /** The dialogs for a secret that is shown once, for its rotation, and for the events that are sent again. */
 
 import { useState } from 'preact/hooks';
-import { line } from '../../turns.ts';
+import { line } from '../../bidi.ts';
 import { act, type Refusal } from '../client.ts';
 import { ReplayHookDocument, RotateHookSecretDocument } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { inPlace, line } from '../../src/web/bidi.ts';
 import { toCsv } from '../../src/web/console/parts/csv.ts';
-import { inPlace, line } from '../../src/web/turns.ts';
 
 test('names move nothing beside them: those from right to left are isolated once, what turns others around is removed', () => {
   expect(inPlace('חדר 12')).toBe('\u2068חדר 12\u2069');
