@@ -65,7 +65,7 @@ export const nameIn = (list: readonly Named[], id: string | null | undefined): s
 
 export const choicesOf = (list: readonly Named[]) => list.map(({ id, name }) => ({ value: id, text: name }));
 
-/** How much of bookings is written into calendars of mail servers, what becomes of edits there, and whether items without a room are declined. */
+/** How much of a booking is written into calendars of mail servers, what becomes of edits there, and whether items without a room are declined. */
 const calendarRules = {
   calendarWriting: ['Off', 'Busy', 'Full'],
   calendarEdits: ['PutBack', 'TakeOver'],

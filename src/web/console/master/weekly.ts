@@ -1,7 +1,7 @@
 /** The weekly hours of a location or a room: drawn, or typed in a form; saved as one list in the version that was read. */
 import { useMemo, useState } from 'preact/hooks';
-import type { Refusal } from '../client.ts';
 import { minutesOf } from '../../../time/days.ts';
+import type { Refusal } from '../client.ts';
 import { clockText } from '../clock.ts';
 import type { RulesFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';

@@ -2,8 +2,8 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { minutesOf } from '../../../time/days.ts';
-import { randomKey } from '../../random-key.ts';
 import { line } from '../../bidi.ts';
+import { randomKey } from '../../random-key.ts';
 import { type Alternative, act, isUnanswered, mandator, type Refusal } from '../client.ts';
 import {
   addDays,
@@ -76,7 +76,7 @@ export function readKept(): Draft | undefined {
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
 const scopes: readonly Scope[] = ['This', 'Following', 'All'];
-/** The most dates that are named of those that were left out. */
+/** How many of the skipped dates are listed. */
 const mostNamed = 6;
 const fieldNames = ['subject', 'description', 'resourceId', 'organizerId', 'start', 'end', 'recurrenceRule'];
 
@@ -141,7 +141,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   // The bookings of a series keep their dates.
   const { day, lastDay } = scope === 'This' ? wanted : before;
   const timeZone = zoneOf(roomId);
-  // Times that nobody has changed stay as they are: which of two hours that the clocks show is meant cannot be typed.
+  // Times that nobody has changed stay as they are: a repeated hour cannot be entered unambiguously.
   const areKept = timeZone === zone && [day, lastDay, from, to].join() === Object.values(before).join();
   const start = areKept ? draft.start : instantOf(timeZone, day, minutesOf(from));
   const end = areKept ? draft.end : instantOf(timeZone, lastDay, minutesOf(to) || 1440);

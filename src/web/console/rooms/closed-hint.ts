@@ -10,7 +10,7 @@ import { type Room, spanOf } from './store.ts';
 
 /** The most days that one call asks for. */
 const mostDays = 366;
-/** The most dates that are named. */
+/** How many dates are listed. */
 const mostNamed = 6;
 
 /** Whether it lies within open times, of which those that touch are one; undefined: always open. */

@@ -57,8 +57,8 @@ export const fitting = (rooms: readonly Room[], { location, capacity, equipment 
 export const mostFree = 200;
 
 /**
- * The rooms that are free for an hour from now, each with the instant until which it is: of those that fit, the 200 smallest, which
- * are one page of the API.
+ * The rooms that are free for an hour from now, each with the end of its free time; the 200 smallest that fit, which are one page
+ * of the API.
  */
 export async function readFree(
   { location, capacity, equipment }: Pick<Wish, 'location' | 'capacity' | 'equipment'>,
