@@ -1,6 +1,7 @@
 /** What a booking is, here and on the wire (contract 5.2). */
 import { maySee, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
+import type { CoupledLesson } from './coupled.ts';
 import type { Lektion } from './lektion.ts';
 import type { Questions } from './questions.ts';
 
@@ -53,8 +54,8 @@ export type Booking = {
     lektionId: string | null;
     mailItemId: string | null;
   };
-  /** The lesson of the booking; the first of coupled ones, with the classes and teachers of all. */
-  lektion: Lektion | null;
+  /** The lesson of the booking; the first of coupled ones, with the classes and teachers of all. `lessons` are all of them. */
+  lektion: (Lektion & { lessons: readonly CoupledLesson[] }) | null;
   createdAt: Date;
   createdBy: { personId: number; displayName: string } | null;
   /** Null for an undecided booking. `by` is null when it was declined because it began undecided. */
@@ -70,9 +71,9 @@ export type Booking = {
 
 /**
  * A booking with all its content, before `asSeenBy` hides what the viewer may not see. `deciders` are the groups that may
- * decide about it; null when it is not requested. `originRoom` is where its lesson was before its first change.
+ * decide about it; null when it is not requested.
  */
-export type StoredBooking = Booking & { deciders: readonly number[] | null; originRoom: number | null };
+export type StoredBooking = Booking & { deciders: readonly number[] | null };
 
 /** The statuses of bookings that occupy their resources. */
 const occupyingStatuses: readonly BookingStatus[] = ['Requested', 'Confirmed', 'Tentative'];
@@ -94,12 +95,12 @@ export const occupiedOnly = {
 } as const;
 
 export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: Stored): Stored {
-  if (maySee(viewer, stored)) {
-    const { lektion, originRoom } = stored;
-    if (!lektion || originRoom === null || mayShow(viewer, originRoom)) return stored;
-    return { ...stored, lektion: { ...lektion, ursprung: null } };
-  }
-  return { ...stored, ...occupiedOnly, origin: { ...stored.origin, mailItemId: null } };
+  if (!maySee(viewer, stored)) return { ...stored, ...occupiedOnly, origin: { ...stored.origin, mailItemId: null } };
+  const { lektion } = stored;
+  const isFromHidden = ({ originRoom }: CoupledLesson) => originRoom !== null && !mayShow(viewer, originRoom);
+  if (!lektion?.lessons.some(isFromHidden)) return stored;
+  const lessons = lektion.lessons.map((lesson) => (isFromHidden(lesson) ? { ...lesson, ursprung: null } : lesson));
+  return { ...stored, lektion: { ...lektion, ursprung: lessons[0]?.ursprung ?? null, lessons } };
 }
 
 /** Selects bookings of a tenant for a list or a stream; an absent member does not restrict. */

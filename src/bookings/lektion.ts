@@ -43,13 +43,16 @@ export const lessonOrigin = z
 
 export const lektion = z
   .object({
-    Fach: maybeText(longestText, 'Its subject.'),
+    Fach: maybeText(longestText, 'Its subject; of coupled lessons, that of the first.'),
     Klassen: maybeNames('Its classes; of coupled lessons, the classes of all.'),
     Lehrpersonen: maybeNames('Its teachers; of coupled lessons, the teachers of all.'),
-    Status: lessonStatus.meta({ description: 'Whether it takes place as planned.' }),
-    Ursprung: lessonOrigin
-      .nullable()
-      .meta({ description: 'The planned values; null if the lesson has not been changed.' }),
+    Status: lessonStatus.meta({
+      description: 'Whether it takes place as planned; of coupled lessons, that of the first.',
+    }),
+    Ursprung: lessonOrigin.nullable().meta({
+      description:
+        'The planned values; null if the lesson has not been changed; of coupled lessons, those of the first.',
+    }),
   })
   .meta({ id: 'Lektion', description: 'The lesson of a booking.' });
 

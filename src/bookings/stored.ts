@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { type Asked, readById } from '../db/read-by-id.ts';
 import type { DecisionVerdict, StoredBooking } from './booking.ts';
-import type { Lektion } from './lektion.ts';
+import { type CoupledLesson, together } from './coupled.ts';
 import type { BookingKey } from './selection.ts';
 import { senderOfLessons } from './sight.ts';
 import { isRequested, statusOf } from './status.ts';
@@ -12,7 +12,7 @@ export type StoredWithKey = StoredBooking & { key: BookingKey };
 
 export type StoredRow = Omit<
   StoredBooking,
-  'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy' | 'decision' | 'originRoom'
+  'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy' | 'decision'
 > & {
   mandatorUid: string;
   organizerId: number | null;
@@ -25,7 +25,7 @@ export type StoredRow = Omit<
   batchId: string | null;
   mailItemId: string | null;
   /** The coupled lessons of a booking of kind Lesson, in their order. */
-  lessons: (Lektion & { jobId: string; lektionId: string; originRoom: number | null })[] | null;
+  lessons: (CoupledLesson & { jobId: string; lektionId: string; fach: string | null })[] | null;
   creatorId: number | null;
   creatorName: string;
   approval: 'Requested' | DecisionVerdict | null;
@@ -75,7 +75,11 @@ export const describeBookings = <More = unknown>(
     select ${senderOfLessons} as created_by,
       json_agg(json_build_object('jobId', job.job_id, 'lektionId', lesson.lektion_id, 'fach', lesson.fach,
         'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen, 'status', lesson.status,
-        'ursprung', lesson.ursprung, 'originRoom', lesson.origin_resource_id) order by lesson.job, lesson.lektion_id) as list
+        'ursprung', lesson.ursprung, 'originRoom', lesson.origin_resource_id,
+        'originName', case when lesson.origin_resource_id is not null then (
+          select name from resource as origin
+          where origin.mandator_id = lesson.mandator_id and origin.id = lesson.origin_resource_id) end
+      ) order by lesson.job, lesson.lektion_id) as list
     from lesson
     join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
     where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
@@ -83,12 +87,6 @@ export const describeBookings = <More = unknown>(
   left join person as creator
     on creator.mandator_id = booking.mandator_id and creator.id = coalesce(booking.created_by, lesson.created_by)
   left join person as decider on decider.mandator_id = booking.mandator_id and decider.id = booking.decided_by`;
-
-/** The distinct members of all lists, in order; null if all lists are null. */
-function together(lists: readonly (string[] | null)[]): string[] | null {
-  const said = lists.filter((list) => list !== null);
-  return said.length > 0 ? [...new Set(said.flat())] : null;
-}
 
 /** The organizer: a person of the tenant, or a name or address from outside that a mail server has reported. */
 function toOrganizer({ organizerId, organizerName, organizerEmail }: StoredRow): StoredBooking['organizer'] {
@@ -151,13 +149,13 @@ export function toStored(row: StoredRow): StoredWithKey {
             ursprung: first.ursprung,
             klassen: together(lessons.map(({ klassen }) => klassen)),
             lehrpersonen: together(lessons.map(({ lehrpersonen }) => lehrpersonen)),
+            lessons,
           }
         : null,
     createdAt: row.createdAt,
     createdBy: row.creatorId === null ? null : { personId: row.creatorId, displayName: row.creatorName },
     decision: toDecision(row),
     deciders: row.deciders,
-    originRoom: first?.originRoom ?? null,
     changedAt: row.changedAt,
     version: row.version,
   };

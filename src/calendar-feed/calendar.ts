@@ -6,7 +6,7 @@ import ical, {
   ICalEventStatus,
   ICalEventTransparency,
 } from 'ical-generator';
-import { type Booking, isActive } from '../bookings/service.ts';
+import { type Booking, changeOfPlan, isActive } from '../bookings/service.ts';
 import { clockTimeOf, localDateOf } from '../time/zones.ts';
 
 const refreshSeconds = 15 * 60;
@@ -32,24 +32,19 @@ function spanText(start: Date, end: Date, timeZone: string): string {
   return `${day}.${month}.${year}, ${clockTimeOf(start, timeZone)}–${clockTimeOf(end, timeZone)}`;
 }
 
-/** How a lesson differs from the first plan: in words, and the planned values. */
-function changesOf(booking: Booking, { status, lehrpersonen, ursprung }: NonNullable<Booking['lektion']>) {
-  const { start, end, resourceName, timeZone } = booking;
-  const [begin, finish] = ursprung ? [new Date(ursprung.Beginn), new Date(ursprung.Ende)] : [start, end];
-  const isElsewhen = begin.getTime() !== start.getTime() || finish.getTime() !== end.getTime();
-  const isElsewhere = (ursprung?.RessourceName ?? resourceName) !== resourceName;
-  const isOthers = JSON.stringify(ursprung?.Lehrpersonen ?? lehrpersonen) !== JSON.stringify(lehrpersonen);
+/** How the lessons of a booking differ from the first plan: in words, and the planned values. */
+function changesOf(booking: Booking) {
+  const { start, end, resourceId, resourceName, timeZone, status, lektion } = booking;
+  const now = { roomId: resourceId, roomName: resourceName, start: start.getTime(), end: end.getTime() };
+  const { roomBefore, timesBefore, teachersBefore, isSubstituted } = changeOfPlan(lektion?.lessons ?? [], now);
   const words =
-    status === 'Entfaellt'
+    status === 'Cancelled'
       ? ['Entfällt']
-      : [
-          ...(status === 'Vertretung' || isOthers ? ['Vertretung'] : []),
-          ...(isElsewhen || isElsewhere ? ['Verlegt'] : []),
-        ];
+      : [...(isSubstituted ? ['Vertretung'] : []), ...(timesBefore || roomBefore !== null ? ['Verlegt'] : [])];
   const was = [
-    ...(isElsewhen ? [spanText(begin, finish, timeZone)] : []),
-    ...(isElsewhere ? [ursprung?.RessourceName ?? ''] : []),
-    ...(isOthers ? (ursprung?.Lehrpersonen ?? []) : []),
+    ...(timesBefore ? [spanText(new Date(timesBefore.start), new Date(timesBefore.end), timeZone)] : []),
+    ...(roomBefore === null ? [] : [roomBefore]),
+    ...(teachersBefore ?? []),
   ];
   return { words, was };
 }
@@ -60,7 +55,7 @@ function describe(booking: Booking): string | null {
   const lines = [
     ...(description ? [description] : []),
     ...(lektion ? [...listed('Klassen', lektion.klassen), ...listed('Lehrpersonen', lektion.lehrpersonen)] : []),
-    ...(lektion ? listed('Ursprünglich', changesOf(booking, lektion).was) : []),
+    ...(lektion ? listed('Ursprünglich', changesOf(booking).was) : []),
     ...(setupMinutes > 0 ? [`Vorbereitung: ${setupMinutes} min`] : []),
     ...(teardownMinutes > 0 ? [`Nachbereitung: ${teardownMinutes} min`] : []),
   ];
@@ -70,7 +65,7 @@ function describe(booking: Booking): string | null {
 /** The subject, with the changes of a lesson before it. */
 function summarize(booking: Booking): string {
   const subject = booking.subject ?? 'Belegt';
-  const words = booking.lektion ? changesOf(booking, booking.lektion).words : [];
+  const words = booking.lektion ? changesOf(booking).words : [];
   return words.length > 0 ? `${words.join(', ')}: ${subject}` : subject;
 }
 
@@ -103,7 +98,7 @@ function toEvent(booking: Booking) {
 }
 
 /** A part of the ETag; must increase when a new release writes other bytes for the same bookings. */
-export const edition = 3;
+export const edition = 4;
 
 const end = 'END:VCALENDAR';
 

@@ -40,7 +40,8 @@ function reachOf({ start, end, slots }: StoredPlan): { first: number; last: numb
   for (const { from, to, startNow, endNow, lessons } of slots) {
     reach(from, to);
     reach(startNow, endNow);
-    for (const { before } of lessons ?? []) if (before) reach(before.start, before.end);
+    for (const { ursprung } of lessons ?? [])
+      if (ursprung) reach(Date.parse(ursprung.Beginn), Date.parse(ursprung.Ende));
   }
   return { first: Math.max(first, start - farthest), last: Math.min(last, end + farthest) };
 }

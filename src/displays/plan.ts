@@ -1,23 +1,10 @@
 /** The stored plans of rooms for three days, read for many rooms at once, before any level of privacy is applied. */
 import { sql } from 'kysely';
-import type { BookingKind } from '../bookings/service.ts';
+import type { BookingKind, CoupledLesson } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
 import { addDays } from '../time/days.ts';
 import { localDateOf, startOfDate } from '../time/zones.ts';
-
-/** One of the coupled lessons of a booking. */
-export type StoredLesson = {
-  status: string;
-  klassen: string[] | null;
-  lehrpersonen: string[] | null;
-  /** As it was before its first change, with the names of that time. */
-  before: { room: string; teachers: string[] | null; start: number; end: number } | null;
-  /** The id of that room; null where it is not known. */
-  originId: number | null;
-  /** Its present name. */
-  originName: string | null;
-};
 
 /** A booking in a room's plan; instants are milliseconds since 1970. */
 export type StoredSlot = {
@@ -46,7 +33,7 @@ export type StoredSlot = {
   /** Where it is now. */
   roomId: number;
   roomName: string;
-  lessons: StoredLesson[] | null;
+  lessons: CoupledLesson[] | null;
 };
 
 export type StoredPlan = {
@@ -126,12 +113,9 @@ left join lateral (
   left join lateral (
     select json_agg(json_build_object(
       'status', lesson.status, 'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen,
-      'originId', lesson.origin_resource_id, 'originName', case when lesson.origin_resource_id is not null then (
-        select name from resource as origin where origin.mandator_id = $1 and origin.id = lesson.origin_resource_id) end,
-      'before', case when lesson.ursprung is not null then json_build_object(
-        'room', lesson.ursprung ->> 'RessourceName', 'teachers', nullif(lesson.ursprung -> 'Lehrpersonen', 'null'),
-        'start', ${millis("(lesson.ursprung ->> 'Beginn')::timestamptz")},
-        'end', ${millis("(lesson.ursprung ->> 'Ende')::timestamptz")}) end
+      'ursprung', lesson.ursprung, 'originRoom', lesson.origin_resource_id,
+      'originName', case when lesson.origin_resource_id is not null then (
+        select name from resource as origin where origin.mandator_id = $1 and origin.id = lesson.origin_resource_id) end
     ) order by lesson.job, lesson.lektion_id) as list
     from lesson
     where lesson.mandator_id = $1 and lesson.booking_id = booking.id and booking.kind = 'Lesson'

@@ -1,6 +1,7 @@
 /** What a level of privacy shows of a room's plan. Pure. */
+import { type CoupledLesson, changeOfPlan, type PlanChange, together } from '../bookings/service.ts';
 import type { DisplaySlot, Privacy } from './display.ts';
-import type { StoredLesson, StoredPlan, StoredSlot } from './plan.ts';
+import type { StoredPlan, StoredSlot } from './plan.ts';
 import type { SlotChange } from './state.ts';
 
 /** What each level shows; a private booking is shown as BusyOnly at every level. */
@@ -10,58 +11,33 @@ const shown = {
   BusyOnly: { subject: false, people: false },
 } satisfies Record<Privacy, { subject: boolean; people: boolean }>;
 
-/** The distinct entries of coupled lessons, in order; null where no lesson has a list. */
-function together(lists: readonly (string[] | null)[]): string[] | null {
-  const said = lists.filter((list) => list !== null);
-  const [first, second] = said;
-  return first ? [...new Set(second ? said.flat() : first)] : null;
-}
-
-const isSame = (one: readonly string[] | null, other: readonly string[] | null) =>
-  JSON.stringify(one ?? []) === JSON.stringify(other ?? []);
-
-/** How the lessons of a booking differ from the first plan; if several are coupled, the first changed one counts. */
-function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChange | null {
-  const lesson = lessons.find(({ before }) => before !== null) ?? lessons[0];
-  const before = lesson?.before;
-  const isElsewhere =
-    before != null && (lesson?.originId == null ? before.room !== slot.roomName : lesson.originId !== slot.roomId);
-  const isAtAnotherTime = before != null && !slot.isAway && (before.start !== slot.start || before.end !== slot.end);
+/** How the lessons of a booking differ from the first plan. */
+function changeOf(slot: StoredSlot, lessons: readonly CoupledLesson[]): SlotChange | null {
+  const change = changeOfPlan(lessons, slot);
+  // A lesson that has moved away is shown at the time at which it was planned.
+  const before = slot.isAway ? null : change.timesBefore;
   const isLater = slot.isAway && slot.isActive && (slot.startNow !== slot.start || slot.endNow !== slot.end);
-  // None differs from before where nothing is known of before.
-  const teachersBefore =
-    before != null ? together(lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen))) : null;
-  const hasOthers =
-    before != null && !isSame(teachersBefore, together(lessons.map(({ lehrpersonen }) => lehrpersonen)));
-  const kind = kindOfChange(slot, { isElsewhere, isAtAnotherTime, hasOthers, lessons });
+  const kind = kindOfChange(slot, change);
   return (
     kind && {
       kind,
-      roomBefore: isElsewhere ? (lesson?.originName ?? before.room) : null,
-      roomNow: isElsewhere ? slot.roomName : null,
-      startBefore: isAtAnotherTime ? before.start : null,
-      endBefore: isAtAnotherTime ? before.end : null,
+      roomBefore: change.roomBefore,
+      roomNow: change.roomBefore === null ? null : slot.roomName,
+      startBefore: before?.start ?? null,
+      endBefore: before?.end ?? null,
       startNow: isLater ? slot.startNow : null,
       endNow: isLater ? slot.endNow : null,
-      teachersBefore: hasOthers ? teachersBefore : null,
+      teachersBefore: change.teachersBefore,
     }
   );
 }
 
-function kindOfChange(
-  { isActive, isAway }: StoredSlot,
-  found: {
-    isElsewhere: boolean;
-    isAtAnotherTime: boolean;
-    hasOthers: boolean;
-    lessons: readonly StoredLesson[];
-  },
-): SlotChange['kind'] | null {
+function kindOfChange({ isActive, isAway }: StoredSlot, change: PlanChange): SlotChange['kind'] | null {
   if (!isActive) return 'Cancelled';
   if (isAway) return 'MovedAway';
-  if (found.isElsewhere) return 'MovedHere';
-  if (found.isAtAnotherTime) return 'Rescheduled';
-  return found.hasOthers || found.lessons.some(({ status }) => status === 'Vertretung') ? 'Substituted' : null;
+  if (change.roomBefore !== null) return 'MovedHere';
+  if (change.timesBefore) return 'Rescheduled';
+  return change.isSubstituted ? 'Substituted' : null;
 }
 
 function toSlot(stored: StoredSlot, level: Privacy): DisplaySlot {
@@ -99,5 +75,5 @@ export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] =>
 /** The resources that a plan names besides its own: when one of them is renamed, the plan changes. */
 export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>
   slots
-    .flatMap(({ roomId, lessons }) => [roomId, ...(lessons ?? []).map(({ originId }) => originId)])
+    .flatMap(({ roomId, lessons }) => [roomId, ...(lessons ?? []).map(({ originRoom }) => originRoom)])
     .filter((id) => id !== null && id !== resourceId) as number[];

@@ -481,6 +481,23 @@ describe('lesson jobs', () => {
     expect(await origins(other)).toEqual([null, null]);
   });
 
+  test('of coupled lessons one that came from a hidden room has not moved', async () => {
+    const run = async (path: string, ...jobs: object[]) => {
+      const { id } = await sendJobs(admin.token, path, jobs);
+      expect(await endOf(id, admin.token)).toMatchObject({ ImportStatus: 'LessonsCreated' });
+    };
+    const job = (JobID: string, room: string) => ({
+      JobID,
+      LektionList: [{ ...lesson('1', room, 17), KopplungId: 'K', Fach: 'Choir' }],
+    });
+    await run('create', job('K-1', 'R001'), job('K-2', 'R002'));
+    await run('update', job('K-2', 'R001'));
+    const summaryFor = async (who: MasterData) =>
+      /SUMMARY:(.*Choir)/.exec(await fetchText(who, `/resources/${open}/calendar.ics`))?.[1];
+    expect([await summaryFor(member), await summaryFor(other)]).toEqual(['Verlegt: Choir', 'Choir']);
+    await run('delete', { JobID: 'K-1' }, { JobID: 'K-2' });
+  });
+
   const unseen = { H: 'Unknown JobId: H', J: 'Unknown JobId: J has lessons in rooms that you do not see' };
   const taken = 'is taken by a job that you do not see';
   const whole = (hour: number) => ({ ReplaceLektionList: true, LektionList: [lesson('1', 'R001', hour)] });

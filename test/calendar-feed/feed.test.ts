@@ -716,29 +716,45 @@ test('429 past the limit of a token, and past that of wrong ones from an address
 });
 
 describe('calendars of timetables', () => {
-  type Taught = { teachers: string[]; subject: string; status?: string; isPrivate?: boolean; origin?: object };
+  type Taught = {
+    teachers: string[] | null;
+    subject: string;
+    status?: string;
+    isPrivate?: boolean;
+    classes?: string[];
+    origin?: object;
+    originRoom?: number;
+  };
   const tokens = '/timetable/calendar-tokens';
   let room: number;
   let lessons = 0;
   let teacherId: number;
   let teacher: MasterData;
 
-  /** A lesson of class 3a, by the user's import. */
-  async function teach(days: number, { teachers, subject, status = 'Geplant', isPrivate = false, origin }: Taught) {
-    const { db } = service.context;
-    const { mandatorId } = service.tenant;
+  /** Coupled lessons, by default of class 3a, by the user's import. */
+  async function teach(days: number, ...coupled: [Taught, ...Taught[]]) {
+    const [{ subject, isPrivate = false, status }] = coupled;
     const id = await book(room, { start: inDays(days), subject, isPrivate });
     await sql`update booking set kind = 'Lesson', status = ${status === 'Entfaellt' ? 'Cancelled' : 'Confirmed'}
-      where id = ${id}`.execute(db);
+      where id = ${id}`.execute(service.context.db);
+    for (const lesson of coupled) await addLesson(id, inDays(days), lesson);
+    return id;
+  }
+
+  async function addLesson(bookingId: number, start: Date, lesson: Taught) {
+    const { teachers, subject, status = 'Geplant', isPrivate = false, classes = ['3a'], origin, originRoom } = lesson;
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
     await sql`
       with job as (
         insert into lesson_job (mandator_id, job_id, batch_id, created_by)
         values (${mandatorId}, ${`J-${++lessons}`}, gen_random_uuid(), ${service.tenant.person('User').id}) returning id)
       insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, fach, klassen,
-        lehrpersonen, privat, ursprung)
-      select ${mandatorId}, job.id, 'L', ${id}, ${room}, ${inDays(days)}, ${inDays(days, 60)}, ${status}, ${subject},
-        '{3a}', ${teachers}, ${isPrivate}, ${origin ? JSON.stringify(origin) : null}::jsonb from job`.execute(db);
-    return id;
+        lehrpersonen, privat, ursprung, origin_resource_id)
+      select ${mandatorId}, job.id, 'L', ${bookingId}, ${room}, ${start}, ${new Date(start.getTime() + 3_600_000)},
+        ${status}, ${subject}, ${classes}, ${teachers}, ${isPrivate},
+        ${origin ? JSON.stringify(origin) : null}::jsonb, ${originRoom ?? null}
+      from job`.execute(db);
   }
 
   beforeAll(async () => {
@@ -781,6 +797,36 @@ describe('calendars of timetables', () => {
     expect([own.status, await own.text()]).toEqual([200, text]);
     const etag = own.headers.get('etag') ?? '';
     expect((await fetch(Url, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  });
+
+  test('what has changed of lessons is said as at the sign of their room: a new name of the room is no move, coupled ones are compared together', async () => {
+    const classes = ['9z'];
+    const was = (days: number, RessourceName: string, Lehrpersonen: string[] | null) => ({
+      RessourceName,
+      Lehrpersonen,
+      Fach: 'A',
+      Beginn: inDays(days).toISOString(),
+      Ende: inDays(days, 60).toISOString(),
+    });
+    const former = await makeRoom('T 0 new');
+    const one = { teachers: ['One'], subject: 'A', classes };
+    const two = { teachers: ['Two'], subject: 'A', classes };
+    await teach(11, { ...one, origin: was(11, 'T 1 old', ['One']), originRoom: room });
+    await teach(12, { ...one, origin: was(12, 'T 1', null), originRoom: room });
+    await teach(13, one, { ...two, origin: was(13, 'T 0', ['Two']), originRoom: former });
+    await teach(14, one, { ...two, status: 'Vertretung' });
+    await teach(15, { ...one, origin: was(15, 'T 0', ['One']) }, two);
+    const { events } = await readEvents((await make(user, { Klasse: '9z' })).Url);
+    const before = /(?<=Ursprünglich: ).*/;
+    expect(
+      [...events.values()].map(({ summary, description }) => [summary, before.exec(String(description))?.[0]]),
+    ).toEqual([
+      ['A', undefined],
+      ['Vertretung: A', undefined],
+      ['Verlegt: A', 'T 0 new'],
+      ['Vertretung: A', undefined],
+      ['Verlegt: A', 'T 0'],
+    ]);
   });
 
   test('of a class or a teacher: as who made the token sees it, without what that person may not see', async () => {

@@ -301,6 +301,18 @@ describe('a lesson of an import', () => {
     expect(new Set(schedule[0]?.classes)).toEqual(new Set(['1a', '1b']));
     expect(new Set(schedule[0]?.teachers)).toEqual(new Set(['E. Noether', 'D. Hilbert']));
   });
+
+  test('that is coupled has moved if any of the coupled lessons has, whatever else has changed of the others', async () => {
+    await importJob('I', lesson(9, { KopplungId: 'K' }));
+    await importJob('J', lesson(9, { KopplungId: 'K', RessourceName: 'R2', Lehrpersonen: ['D. Hilbert'] }));
+    await change('J', 'L9', { RessourceName: 'R1' });
+    const moved = { ...unchanged, kind: 'MovedHere', roomBefore: 'R2', roomNow: 'R1' };
+    expect((await contentOf(0)).schedule.map((slot) => slot.change)).toEqual([moved]);
+    await change('I', 'L9', { Lehrpersonen: ['M. Curie'] });
+    expect((await contentOf(0)).schedule.map((slot) => slot.change)).toEqual([
+      { ...moved, teachersBefore: ['E. Noether', 'D. Hilbert'] },
+    ]);
+  });
 });
 
 describe('privacy', () => {
