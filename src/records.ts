@@ -1,4 +1,5 @@
 /** Records of a tenant with an id and a version: how they are found, held and changed. Each room writes its own tables. */
+import { isDeepStrictEqual } from 'node:util';
 import { checkVersion } from './access.ts';
 import { recordAct, type Subject } from './acts.ts';
 import type { Act, Versions, Viewer } from './context.ts';
@@ -15,7 +16,8 @@ type One<Row> = { forNoKeyUpdate(): { executeTakeFirst(): Promise<Row | undefine
 export type HeldKind<Row> = {
   /** What people call it. */
   noun: string;
-  one(db: Database, viewer: Viewer, id: number): One<Row>;
+  /** Reads a record and locks it against changes and deletion until the transaction ends. */
+  lock(trx: Transaction, viewer: Viewer, id: number): Promise<Row | undefined>;
   subjectOf(row: Row): Subject;
   /** What the audit tells of it. */
   auditedMembers(row: Row): object;
@@ -45,17 +47,28 @@ export const getterOf =
     return found;
   };
 
-/**
- * Reads a record and locks it against changes and deletion until the transaction ends.
- * @throws NotFound, PreconditionFailed
- */
-export async function holdRecord<Row extends Versioned>(one: One<Row>, noun: string, expected: Versions): Promise<Row> {
-  // A stronger lock would block the audit of changes by this person, whose foreign key needs the row to stay.
-  const found = await one.forNoKeyUpdate().executeTakeFirst();
+/** Runs the query of a record and locks it. A stronger lock would block the audit, whose foreign key needs a person's row to stay. */
+export const lockOne = <Row>(one: One<Row>): Promise<Row | undefined> => one.forNoKeyUpdate().executeTakeFirst();
+
+/** The locked record. @throws NotFound, PreconditionFailed */
+export async function holdRecord<Row extends Versioned>(
+  locked: Promise<Row | undefined>,
+  noun: string,
+  expected: Versions,
+): Promise<Row> {
+  const found = await locked;
   if (!found) throw noRecord(noun);
   checkVersion(found, expected);
   return found;
 }
+
+/** The fields that differ from those of the record. */
+export const newTo = (found: object, fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).filter(
+      ([name, value]) => !isDeepStrictEqual(value, (found as Record<string, unknown>)[name]),
+    ),
+  );
 
 /**
  * Holds a record, changes it, and records that in the audit if it has another version then.
@@ -65,11 +78,11 @@ export async function holdRecord<Row extends Versioned>(one: One<Row>, noun: str
 export async function changeHeld<Row extends Versioned>(
   trx: Transaction,
   act: Act,
-  { noun, one, subjectOf, auditedMembers }: HeldKind<Row>,
+  { noun, lock, subjectOf, auditedMembers }: HeldKind<Row>,
   { id, expected }: Which,
   write: (found: Row) => Promise<Row>,
 ): Promise<Row> {
-  const found = await holdRecord(one(trx, act.viewer, id), noun, expected);
+  const found = await holdRecord(lock(trx, act.viewer, id), noun, expected);
   const changed = await write(found);
   if (changed.version === found.version) return changed;
   const record = { before: auditedMembers(found), after: auditedMembers(changed) };
@@ -85,11 +98,11 @@ export async function changeHeld<Row extends Versioned>(
 export async function deleteHeld<Row extends Versioned>(
   trx: Transaction,
   act: Act,
-  { noun, one, subjectOf }: HeldKind<Row>,
+  { noun, lock, subjectOf }: HeldKind<Row>,
   { id, expected }: Which,
   remove: () => Promise<unknown>,
 ): Promise<Row> {
-  const found = await holdRecord(one(trx, act.viewer, id), noun, expected);
+  const found = await holdRecord(lock(trx, act.viewer, id), noun, expected);
   await remove();
   await recordAct(trx, act, `delete ${noun}`, subjectOf(found));
   return found;

@@ -1,6 +1,6 @@
 /** Paired devices: Admins list, change and revoke them; each reads itself. */
 import { sql } from 'kysely';
-import { checkAdmin, checkVersion, getOwnDisplay } from '../access.ts';
+import { checkAdmin, getOwnDisplay } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -9,7 +9,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { countPerParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { Conflict } from '../errors.ts';
-import { noRecord } from '../records.ts';
+import { changeHeld, getterOf, type HeldKind, holdRecord, newTo } from '../records.ts';
 import { changeDisplayPerson, holdActiveLocation } from '../tenants/service.ts';
 import type { DeviceHealth, Display } from './display.ts';
 import { hear } from './hearing.ts';
@@ -111,11 +111,12 @@ export async function listAllDevices(db: Database, viewer: Viewer): Promise<Disp
   return rows.map(toDisplay);
 }
 
-async function readDevice(db: Database, viewer: Viewer, id: number): Promise<Display> {
+async function findDevice(db: Database, viewer: Viewer, id: number): Promise<Display | undefined> {
   const row = await selectDevices(db, viewer).where('display.id', '=', id).executeTakeFirst();
-  if (!row) throw noRecord('display');
-  return toDisplay(row);
+  return row && toDisplay(row);
 }
+
+const readDevice = getterOf('display', findDevice);
 
 /** @throws Forbidden; NotFound, also for another tenant's */
 export async function getDevice(db: Database, viewer: Viewer, id: number): Promise<Display> {
@@ -162,38 +163,29 @@ export function changeDevice(
 ): Promise<Display> {
   checkAdmin(act.viewer);
   const { mandatorId } = act.viewer;
-  return db.transaction().execute(async (trx) => {
-    await hold(trx, mandatorId, id);
-    const found = await readDevice(trx, act.viewer, id);
-    checkVersion(found, expected);
-    if (found.revokedAt) throw new Conflict('The display is revoked; pair the device again.');
-    const { name, locationId, mayBook, privacy } = changes;
-    const resourceIds = changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
-    checkSomeRoom(resourceIds ?? found.resourceIds, locationId === undefined ? found.locationId : locationId);
-    // Before the rooms, as tenant files lock them.
-    if (locationId) await holdActiveLocation(trx, mandatorId, locationId);
-    if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
-    const isNew = { ...found, ...changes, ...(resourceIds && { resourceIds }) };
-    if (JSON.stringify(isNew) === JSON.stringify(found)) return found;
-    if (name !== undefined) await changeDisplayPerson(trx, mandatorId, found.personId, { name });
-    await trx
-      .updateTable('display')
-      .set({
-        version: found.version + 1,
-        location_id: locationId,
-        may_book: mayBook,
-        privacy,
-      })
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', id)
-      .execute();
-    const changed = await readDevice(trx, act.viewer, id);
-    await recordAct(trx, act, 'change display', subjectOf(changed), {
-      before: settingsOf(found),
-      after: settingsOf(changed),
-    });
-    return changed;
-  });
+  return db.transaction().execute((trx) =>
+    changeHeld(trx, act, displays, { id, expected }, async (found) => {
+      if (found.revokedAt) throw new Conflict('The display is revoked; pair the device again.');
+      const { name = found.name, locationId = found.locationId } = changes;
+      const { mayBook = found.mayBook, privacy = found.privacy } = changes;
+      const given = changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
+      const resourceIds = given ?? found.resourceIds;
+      checkSomeRoom(resourceIds, locationId);
+      // Before the rooms, as tenant files lock them.
+      if (changes.locationId) await holdActiveLocation(trx, mandatorId, changes.locationId);
+      if (given) await giveResources(trx, mandatorId, id, given);
+      const settings = { name, resourceIds, locationId, mayBook, privacy };
+      if (Object.keys(newTo(found, settings)).length === 0) return found;
+      if (name !== found.name) await changeDisplayPerson(trx, mandatorId, found.personId, { name });
+      await trx
+        .updateTable('display')
+        .set({ version: found.version + 1, location_id: locationId, may_book: mayBook, privacy })
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '=', id)
+        .execute();
+      return await readDevice(trx, act.viewer, id);
+    }),
+  );
 }
 
 /** A display as the subject of an act in the audit. */
@@ -204,10 +196,16 @@ export function settingsOf({ name, resources, locationId, mayBook, privacy }: Di
   return { name, resources: resources.map((resource) => resource.name), locationId, mayBook, privacy };
 }
 
-/** Locks the display against other changes. @throws NotFound */
-async function hold(trx: Transaction, mandatorId: number, id: number): Promise<void> {
-  if (!(await lockRow(trx, 'display', mandatorId, id))) throw noRecord('display');
-}
+const displays: HeldKind<Display> = {
+  noun: 'display',
+  lock: async (trx, viewer, id) => {
+    // The lock needs a statement of its own, since the other reads rows of other tables too.
+    await lockRow(trx, 'display', viewer.mandatorId, id);
+    return await findDevice(trx, viewer, id);
+  },
+  subjectOf,
+  auditedMembers: settingsOf,
+};
 
 async function giveResources(
   trx: Transaction,
@@ -234,8 +232,7 @@ export function revokeDevice(db: Database, act: Act, id: number): Promise<Displa
   checkAdmin(act.viewer);
   const { mandatorId } = act.viewer;
   return db.transaction().execute(async (trx) => {
-    await hold(trx, mandatorId, id);
-    const found = await readDevice(trx, act.viewer, id);
+    const found = await holdRecord(displays.lock(trx, act.viewer, id), displays.noun, undefined);
     if (found.revokedAt) return found;
     await trx
       .updateTable('display')

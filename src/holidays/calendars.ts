@@ -9,7 +9,7 @@ import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { keepRow } from '../db/row-lock.ts';
 import { InvalidInput, memberFault } from '../errors.ts';
-import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind } from '../records.ts';
+import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, lockOne } from '../records.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
@@ -49,7 +49,7 @@ export async function listCalendars(
 
 const calendars: HeldKind<HolidayCalendar> = {
   noun: 'holiday calendar',
-  one: (db, viewer, id) => calendarsOf(db, viewer).where('id', '=', id),
+  lock: (trx, viewer, id) => lockOne(calendarsOf(trx, viewer).where('id', '=', id)),
   subjectOf,
   auditedMembers,
 };

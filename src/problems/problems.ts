@@ -1,7 +1,6 @@
 /** Reported problems of rooms, for Admins: listed, followed and settled. */
 import { sql } from 'kysely';
-import { checkCaretaker, checkVersion } from '../access.ts';
-import { recordAct } from '../acts.ts';
+import { checkCaretaker } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { followList } from '../db/followed-list.ts';
@@ -10,7 +9,7 @@ import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { answerPerParent } from '../db/per-parent.ts';
 import { lockRow } from '../db/row-lock.ts';
-import { noRecord } from '../records.ts';
+import { changeHeld, getterOf, type HeldKind } from '../records.ts';
 import { type RoomProblem, selectProblems } from './stored.ts';
 
 export type ProblemFilter = {
@@ -56,13 +55,20 @@ export async function findProblem(db: Database, viewer: Viewer, id: number): Pro
   return await problemsById(db, { viewer, parent: id, asked: null });
 }
 
+const problems: HeldKind<RoomProblem> = {
+  noun: 'room problem',
+  lock: async (trx, viewer, id) => {
+    // The lock needs a statement of its own, since the other reads rows of other tables too.
+    await lockRow(trx, 'room_problem', viewer.mandatorId, id);
+    const [found] = await readByIds(trx, viewer, [id]);
+    return found;
+  },
+  subjectOf: ({ id, resourceName: name }) => ({ noun: 'RoomProblem', id, name }),
+  auditedMembers: ({ kind, state }) => ({ kind, state }),
+};
+
 /** @throws Forbidden; NotFound, also for a problem of another tenant */
-export async function getProblem(db: Database, viewer: Viewer, id: number): Promise<RoomProblem> {
-  checkCaretaker(viewer);
-  const [found] = await readByIds(db, viewer, [id]);
-  if (!found) throw noRecord('problem');
-  return found;
-}
+export const getProblem = getterOf(problems.noun, findProblem);
 
 /** Settles a problem, or reopens it. @throws Forbidden, NotFound, PreconditionFailed */
 export function changeProblem(
@@ -74,26 +80,20 @@ export function changeProblem(
 ): Promise<RoomProblem> {
   const { viewer } = act;
   checkCaretaker(viewer);
-  return db.transaction().execute(async (trx) => {
-    await lockRow(trx, 'room_problem', viewer.mandatorId, id);
-    const found = await getProblem(trx, viewer, id);
-    checkVersion(found, expected);
-    if (state === undefined || state === found.state) return found;
-    const isDone = state === 'Done';
-    await trx
-      .updateTable('room_problem')
-      .set({ done_at: isDone ? sql<Date>`now()` : null, done_by: isDone ? viewer.personId : null })
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', id)
-      .execute();
-    const subject = { noun: 'RoomProblem' as const, id, name: found.resourceName };
-    const told = ({ kind }: RoomProblem, state: string) => ({ kind, state });
-    await recordAct(trx, act, 'change room problem', subject, {
-      before: told(found, found.state),
-      after: told(found, state),
-    });
-    return await getProblem(trx, viewer, id);
-  });
+  return db.transaction().execute((trx) =>
+    changeHeld(trx, act, problems, { id, expected }, async (found) => {
+      if (state === undefined || state === found.state) return found;
+      const isDone = state === 'Done';
+      await trx
+        .updateTable('room_problem')
+        .set({ done_at: isDone ? sql<Date>`now()` : null, done_by: isDone ? viewer.personId : null })
+        .where('mandator_id', '=', viewer.mandatorId)
+        .where('id', '=', id)
+        .execute();
+      const [changed] = await readByIds(trx, viewer, [id]);
+      return changed as RoomProblem;
+    }),
+  );
 }
 
 /** The topic of the problems of a tenant, with their ids as keys. */

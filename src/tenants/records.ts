@@ -1,12 +1,11 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
-import { isDeepStrictEqual } from 'node:util';
 import { recordAct, type Subject } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isReferred, refuseDuplicate } from '../flow/database-errors.ts';
-import { holdRecord, nameTaken } from '../records.ts';
+import { holdRecord, lockOne, nameTaken, newTo } from '../records.ts';
 
 type MasterRecord = { id: number; version: number };
 /** A new record has no id and no version, is active and has not been erased. */
@@ -69,16 +68,8 @@ type Which = { id: number; expected: Versions };
 /** @throws NotFound, PreconditionFailed */
 function hold(trx: Transaction, mandatorId: number, kind: RecordKind, { id, expected }: Which): Promise<MasterRecord> {
   const one = trx.selectFrom(tableOf(kind)).where('mandator_id', '=', mandatorId).where('id', '=', id);
-  return holdRecord(one.select(columnsOf(kind)), kind.noun, expected);
+  return holdRecord(lockOne(one.select(columnsOf(kind))), kind.noun, expected);
 }
-
-/** The fields that differ from those of the record. */
-const newTo = (found: object, fields: object): object =>
-  Object.fromEntries(
-    Object.entries(fields).filter(
-      ([name, value]) => !isDeepStrictEqual(value, (found as Record<string, unknown>)[name]),
-    ),
-  );
 
 /**
  * Changes the given members. Values that the record already has change nothing, and the audit does not record them.

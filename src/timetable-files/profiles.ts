@@ -10,7 +10,7 @@ import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { InvalidInput, memberFault } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
-import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, nameTaken } from '../records.ts';
+import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, lockOne, nameTaken } from '../records.ts';
 import type { Format, reading, TimetableRequest } from './wire.ts';
 
 /** The members of a request that a profile may give. */
@@ -29,7 +29,7 @@ const profilesOf = (db: Database, { mandatorId }: Viewer) =>
 
 const profiles: HeldKind<Profile> = {
   noun: 'timetable profile',
-  one: (db, viewer, id) => profilesOf(db, viewer).where('id', '=', id),
+  lock: (trx, viewer, id) => lockOne(profilesOf(trx, viewer).where('id', '=', id)),
   subjectOf: ({ id, name }) => ({ noun: 'TimetableProfile', id, name }),
   auditedMembers: ({ name, reading: kept }) => ({ name, ...kept }),
 };

@@ -13,7 +13,16 @@ import { checkRecordLimit } from '../db/record-limit.ts';
 import { Conflict, InvalidInput, memberFault } from '../errors.ts';
 import { refuseDuplicate } from '../flow/database-errors.ts';
 import { checkPublic, NotPublic } from '../http/public-fetch.ts';
-import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, holdRecord, nameTaken } from '../records.ts';
+import {
+  changeHeld,
+  deleteHeld,
+  finderOf,
+  getterOf,
+  type HeldKind,
+  holdRecord,
+  lockOne,
+  nameTaken,
+} from '../records.ts';
 import { makeSecret, sealSecret } from './secrets.ts';
 import { auditedMembers, columns, mostWebhooks, subjectOf, type Webhook, webhooksOf } from './stored.ts';
 import { dropOtherKinds } from './waiting.ts';
@@ -36,7 +45,7 @@ export async function listWebhooks(db: Database, viewer: Viewer, page: PageReque
 
 const webhooks: HeldKind<Webhook> = {
   noun: 'webhook',
-  one: (db, { mandatorId }, id) => webhooksOf(db, mandatorId).where('id', '=', id),
+  lock: (trx, { mandatorId }, id) => lockOne(webhooksOf(trx, mandatorId).where('id', '=', id)),
   subjectOf,
   auditedMembers,
 };
@@ -97,7 +106,7 @@ export async function createWebhook(
 
 /** @throws NotFound, PreconditionFailed */
 const hold = (trx: Transaction, viewer: Viewer, id: number, expected?: Versions): Promise<Webhook> =>
-  holdRecord(webhooks.one(trx, viewer, id), webhooks.noun, expected);
+  holdRecord(webhooks.lock(trx, viewer, id), webhooks.noun, expected);
 
 /** Locks a webhook against deletion until the transaction ends. @throws NotFound */
 export const keepWebhook = (trx: Transaction, viewer: Viewer, id: number): Promise<Webhook> => hold(trx, viewer, id);
