@@ -70,12 +70,12 @@ export const addCommands: AddCommands = (program, action) => {
           );
         const { mandatorId } = act.viewer;
         const rooms: number[] = [];
-        for (const name of options.room ?? []) rooms.push(await displays.findRoomNamed(db, mandatorId, name));
+        for (const name of options.room ?? []) rooms.push(await displays.getRoomNamed(db, mandatorId, name));
         const wanted = readInput(newDisplay, {
           Code: code,
           Name: options.name ?? null,
           ResourceIds: rooms,
-          LocationId: options.location ? await displays.findLocationNamed(db, mandatorId, options.location) : null,
+          LocationId: options.location ? await displays.getLocationNamed(db, mandatorId, options.location) : null,
           MayBook: options.book ?? false,
           Privacy: options.privacy,
         });

@@ -3,18 +3,16 @@ import { sql } from 'kysely';
 import type { Act } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
-import { getFirstAdmin } from '../identity/service.ts';
+import { actOfOperator } from '../identity/service.ts';
 
-/** @throws NotFound when there is no such tenant, or no active Admin in it */
-export async function openOffice(db: Database, mandator: string): Promise<Act> {
-  return { viewer: await getFirstAdmin(db, mandator), requestId: 'roomgate command line' };
-}
+/** @throws as `actOfOperator` */
+export const openOffice = (db: Database, mandator: string): Promise<Act> => actOfOperator(db, mandator);
 
 /**
  * An active room by its name or by `location/name`, in any case.
  * @throws NotFound; InvalidInput with the locations when several rooms have the name
  */
-export async function findRoomNamed(db: Database, mandatorId: number, name: string): Promise<number> {
+export async function getRoomNamed(db: Database, mandatorId: number, name: string): Promise<number> {
   const found = await db
     .selectFrom('resource')
     .innerJoin('location', (join) =>
@@ -36,7 +34,7 @@ export async function findRoomNamed(db: Database, mandatorId: number, name: stri
 }
 
 /** An active location by its name, in any case. @throws NotFound */
-export async function findLocationNamed(db: Database, mandatorId: number, name: string): Promise<number> {
+export async function getLocationNamed(db: Database, mandatorId: number, name: string): Promise<number> {
   const found = await db
     .selectFrom('location')
     .where('mandator_id', '=', mandatorId)

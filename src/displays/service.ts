@@ -30,6 +30,6 @@ export {
 export type { Display, DisplayEnded, DisplayFrame, DisplayHeartbeat, RoomSnapshot } from './display.ts';
 export { displayFigures, findSilent, forgetPairings, hasLate, hear, hearReader } from './hearing.ts';
 export { figuresOf, readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
-export { findLocationNamed, findRoomNamed, openOffice } from './office.ts';
+export { getLocationNamed, getRoomNamed, openOffice } from './office.ts';
 export { deviceTopic, watchDevices } from './oversight.ts';
 export { type AskedRoom, codeMinutes, findAskedRoom, pairDisplay, requestPairing } from './pairing.ts';

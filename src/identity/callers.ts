@@ -1,7 +1,7 @@
 /** The viewers that credentials lead to, read from the database as they are now. */
 import { sql } from 'kysely';
 import { sightColumns } from '../access.ts';
-import type { Context, Viewer } from '../context.ts';
+import type { Act, Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { NotAuthenticated, NotFound } from '../errors.ts';
 import { getPerson } from '../tenants/service.ts';
@@ -85,6 +85,11 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
       `There is no tenant ${mandator} with an active Admin; create them with "roomgate apply FILE", or give a PIN if the command accepts one.`,
     );
   return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
+}
+
+/** An act of the operator at the command line, as the first Admin. @throws as `getFirstAdmin` */
+export async function actOfOperator(db: Database, mandator: string): Promise<Act> {
+  return { viewer: await getFirstAdmin(db, mandator), requestId: 'roomgate command line' };
 }
 
 /** The active person in whose name a booking follows its item on the mail server; undefined if there is none. */

@@ -26,7 +26,7 @@ import { beginSession, deleteSession, hashSession, openUses, readSession } from 
 import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 
-export { anyAdmin, findBooker, getFirstAdmin, getHolder } from './callers.ts';
+export { actOfOperator, anyAdmin, findBooker, getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';

@@ -56,7 +56,7 @@ async function describe(place: Place, path: string): Promise<DavResource | undef
 }
 
 /** Finds the resource that names the account's principal: the Url itself, or the well-known path (RFC 6764). */
-async function findEntrance(place: Place): Promise<DavResource> {
+async function discoverEntrance(place: Place): Promise<DavResource> {
   const { origin, pathname } = new URL(place.settings.Url);
   for (const path of new Set([pathname, '/.well-known/caldav'])) {
     const entrance = await describe(place, path);
@@ -72,10 +72,10 @@ const homeOf = (principal: DavResource | undefined, { settings }: Place) =>
   principal && hrefOf(principal, calDavNamespace, 'calendar-home-set', settings.Url);
 
 /** Finds the calendar home of the room. */
-async function findHome(place: Place): Promise<string> {
+async function discoverHome(place: Place): Promise<string> {
   const { settings, mailbox } = place;
   const { origin } = new URL(settings.Url);
-  const entrance = await findEntrance(place);
+  const entrance = await discoverEntrance(place);
   const path = hrefOf(entrance, davNamespace, 'current-user-principal', settings.Url);
   const own = path === undefined ? undefined : await describe(place, path);
   const isOwn = settings.User?.toLowerCase() === mailbox.toLowerCase();
@@ -135,14 +135,14 @@ function isCalendar(resource: DavResource): boolean {
  * Finds the address of the room's calendar.
  * @throws ServerFault that says what to set where there is none, or one of several
  */
-export async function findCalendar(
+export async function discoverCalendar(
   ask: AskServer,
   settings: MailServerSettings,
   mailbox: string,
   signal: AbortSignal,
 ): Promise<string> {
   const place: Place = { ask, signal, settings, mailbox };
-  const home = await findHome(place);
+  const home = await discoverHome(place);
   const question = { method: 'PROPFIND', address: absolute(home, place), depth: 1 } as const;
   const { resources } = await askResources(
     ask,

@@ -1,7 +1,7 @@
 /** Writes calendar objects to a CalDAV server (RFC 4791, 5.3.2), with one request each, and never overwrites changes by others. */
 
 import type { MailServerSettings } from '../config.ts';
-import { fillTemplate, findCalendar } from './caldav-discovery.ts';
+import { discoverCalendar, fillTemplate } from './caldav-discovery.ts';
 import {
   type Connector,
   type RemoteCalendar,
@@ -76,7 +76,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
   async function collection({ mailbox, address }: RemoteCalendar, signal: AbortSignal): Promise<string> {
     const known = fillTemplate(settings, mailbox) ?? address;
     const isHere = known !== null && URL.parse(known)?.origin === new URL(settings.Url).origin;
-    const found = isHere ? known : await findCalendar(ask, settings, mailbox, signal);
+    const found = isHere ? known : await discoverCalendar(ask, settings, mailbox, signal);
     return found.endsWith('/') ? found : `${found}/`;
   }
 

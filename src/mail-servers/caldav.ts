@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { openCalDavInvitations } from './caldav-declines.ts';
-import { fillTemplate, findCalendar } from './caldav-discovery.ts';
+import { discoverCalendar, fillTemplate } from './caldav-discovery.ts';
 import { openCalDavWrites } from './caldav-writes.ts';
 import {
   type CalendarPage,
@@ -64,7 +64,7 @@ type Reading = {
 async function* read(reading: Reading, from: ReadingStart): AsyncGenerator<CalendarPage, void> {
   const { ask, settings, calendar, signal } = reading;
   const known = fillTemplate(settings, calendar.mailbox) ?? calendar.address;
-  const find = () => findCalendar(ask, settings, calendar.mailbox, signal);
+  const find = () => discoverCalendar(ask, settings, calendar.mailbox, signal);
   if (known === null || !isHere(settings, known)) return yield* readAt(reading, await find(), from);
   try {
     yield* readAt(reading, known, from);

@@ -3,13 +3,11 @@ import { sql } from 'kysely';
 import type { Act, Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
-import { getFirstAdmin } from '../identity/service.ts';
+import { actOfOperator } from '../identity/service.ts';
 import type { DisabledReason } from './stored.ts';
 
-/** @throws NotFound when there is no such tenant, or no active Admin in it */
-export async function openOffice(db: Database, mandator: string): Promise<Act> {
-  return { viewer: await getFirstAdmin(db, mandator), requestId: 'roomgate command line' };
-}
+/** @throws as `actOfOperator` */
+export const openOffice = (db: Database, mandator: string): Promise<Act> => actOfOperator(db, mandator);
 
 const check = 'Webhooks';
 /** The most webhooks that are reported one by one. */
