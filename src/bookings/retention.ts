@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { rests } from '../db/resting.ts';
 
 type Retention = Pick<Config['Limits'], 'BookingDays' | 'LessonDays' | 'ChangeDays'>;
@@ -15,14 +16,12 @@ export type RetentionWork = { work: Database; config: Pick<Config, 'Limits'>; si
 /** The most bookings that one statement deletes. */
 const forgottenAtOnce = 1_000;
 
-const before = (days: number) => sql`now() - make_interval(days => ${days})`;
-
 /**
  * SQL: whether `booking` ended more than `days` ago and nothing refers to it: neither the feed of changes, nor a lesson, nor a
  * mail item, nor a written item in the calendar of its room.
  */
 const isForgettable = (days: number, { ChangeDays }: Retention) => sql<boolean>`
-  upper(booking.occupied) < ${before(days)} and booking.changed_at < ${before(ChangeDays)}
+  upper(booking.occupied) < ${daysAgo(days)} and booking.changed_at < ${daysAgo(ChangeDays)}
   and not exists (
     select from lesson where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id)
   and not exists (
@@ -38,14 +37,14 @@ const isSeriesOver = (days: number, { ChangeDays }: Retention) => sql<boolean>`(
   booking.series_id is null or not exists (
     select from booking as other
     where other.mandator_id = booking.mandator_id and other.series_id = booking.series_id
-      and (upper(other.occupied) >= ${before(days)} or other.changed_at >= ${before(ChangeDays)})))`;
+      and (upper(other.occupied) >= ${daysAgo(days)} or other.changed_at >= ${daysAgo(ChangeDays)})))`;
 
 /** Selects old bookings room by room, as the index has the oldest of a room first; skips tenants that are being moved. */
 const oldOfRooms = (isOld: RawBuilder<boolean>, days: number) => sql`
   select old.* from resource as room cross join lateral (
     select booking.mandator_id, booking.id, booking.series_id from booking
     where booking.mandator_id = room.mandator_id and booking.resource_id = room.id
-      and lower(booking.occupied) < ${before(days)} and ${isOld}
+      and lower(booking.occupied) < ${daysAgo(days)} and ${isOld}
     order by lower(booking.occupied) limit ${forgottenAtOnce} for update skip locked) as old
   where not ${rests(sql`room.mandator_id`)}
   limit ${forgottenAtOnce}`;

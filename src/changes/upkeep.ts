@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
 import { type Database, stateIn } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { rests } from '../db/resting.ts';
 import { findEnd } from './feed.ts';
 
@@ -72,7 +73,7 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
 
 /** Deletes changes that are older than so many days, the oldest first, in portions of a tenant. */
 export async function forgetOldChanges(db: Database, days: number, signal?: AbortSignal): Promise<void> {
-  const isOld = sql<boolean>`at < now() - make_interval(days => ${days})`;
+  const isOld = sql<boolean>`at < ${daysAgo(days)}`;
   const { rows } = await sql<{ mandatorId: number }>`
     select mandator.id as "mandatorId" from mandator, lateral (
       select at from change where mandator_id = mandator.id and position is not null order by position limit 1) as oldest

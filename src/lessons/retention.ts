@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { forgetBookings, type RetentionWork } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Transaction } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { rests } from '../db/resting.ts';
 import { lockClasses } from '../flow/locks.ts';
 import { isOpen } from './next.ts';
@@ -12,19 +13,17 @@ type Kept = Config['Limits'];
 /** Jobs that one transaction deletes; imports of their tenant wait for it. */
 const forgottenAtOnce = 50;
 
-const before = (days: number) => sql`now() - make_interval(days => ${days})`;
-
 /**
  * A job is forgotten as a whole, so that a sender who sends it again finds all of its lessons or none. Job and bookings must
  * not have changed for `ChangeDays`, as the feed refers to them; and no batch may be open, as it could name the job.
  */
 const oldJobs = (mandatorId: number, { LessonDays, ChangeDays }: Kept) => sql`
   select id from lesson_job as job
-  where mandator_id = ${mandatorId} and changed_at < ${before(Math.max(LessonDays, ChangeDays))}
+  where mandator_id = ${mandatorId} and changed_at < ${daysAgo(Math.max(LessonDays, ChangeDays))}
     and not exists (
       select from lesson join booking on booking.mandator_id = lesson.mandator_id and booking.id = lesson.booking_id
-      where lesson.mandator_id = job.mandator_id and lesson.job = job.id and (lesson.ende >= ${before(LessonDays)}
-        or upper(booking.occupied) >= ${before(LessonDays)} or booking.changed_at >= ${before(ChangeDays)}))
+      where lesson.mandator_id = job.mandator_id and lesson.job = job.id and (lesson.ende >= ${daysAgo(LessonDays)}
+        or upper(booking.occupied) >= ${daysAgo(LessonDays)} or booking.changed_at >= ${daysAgo(ChangeDays)}))
     and not exists (select from batch where batch.mandator_id = job.mandator_id and ${isOpen})
     and not ${rests(sql`job.mandator_id`)}
   order by id limit ${forgottenAtOnce}`;
@@ -55,7 +54,7 @@ export async function forgetOldLessons({ work, config, signal }: RetentionWork):
   const { rows } = await sql<{ mandatorId: number }>`
     select mandator.id as "mandatorId" from mandator where exists (
       select from lesson_job
-      where mandator_id = mandator.id and changed_at < ${before(Limits.LessonDays)})`.execute(work);
+      where mandator_id = mandator.id and changed_at < ${daysAgo(Limits.LessonDays)})`.execute(work);
   for (const { mandatorId } of rows)
     for (let some = forgottenAtOnce; some === forgottenAtOnce && !signal?.aborted; )
       some = await work.transaction().execute((trx) => forgetSome(trx, mandatorId, Limits));

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import { rests } from '../db/resting.ts';
 import type { DB } from '../db/tables.ts';
@@ -70,7 +71,7 @@ export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'wo
   await sql`
     delete from batch where (mandator_id, id) in (
       select mandator_id, id from batch
-      where finished_at < now() - make_interval(days => ${config.Limits.BatchDays}) and not ${rests(sql`batch.mandator_id`)}
+      where finished_at < ${daysAgo(config.Limits.BatchDays)} and not ${rests(sql`batch.mandator_id`)}
       order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
 }
 

@@ -1,6 +1,7 @@
 /** The retention of notifications (contract 7). */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { rests } from '../db/resting.ts';
 
 /** How many of the newest refused notifications are kept; limited, as anyone can send them. */
@@ -19,7 +20,7 @@ async function deletePortions(db: Database, chosen: RawBuilder<unknown>): Promis
 }
 
 export async function forgetOldNotifications(db: Database, days: number): Promise<void> {
-  await deletePortions(db, sql`received_at < now() - make_interval(days => ${days})`);
+  await deletePortions(db, sql`received_at < ${daysAgo(days)}`);
 }
 
 const isRefused = sql`verdict in ('Rejected', 'Unrecognised', 'Handshake')`;

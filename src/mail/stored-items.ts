@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { MailOutcome } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { boundId, type ReadingWindow } from '../mail-servers/service.ts';
 import type { MailItem, TakenReading } from './items.ts';
 import type { Calendar, CalendarKey } from './reading.ts';
@@ -123,7 +124,7 @@ export async function forgetOld(
   await sql`
     delete from mail_item where mandator_id = ${mandatorId} and calendar_id = ${id}
       and (upper(occupied) < ${start}::timestamptz - make_interval(days => ${rememberedDays})
-        or (state = 'Gone' and changed_at < now() - make_interval(days => ${rememberedDays})))`.execute(trx);
+        or (state = 'Gone' and changed_at < ${daysAgo(rememberedDays)}))`.execute(trx);
 }
 
 /** Erases the organizer of all items that this address organizes. If an item changes on the mail server, it is stored again. */

@@ -1,6 +1,7 @@
 /** The retention of problems, and the number of open ones. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { rests } from '../db/resting.ts';
 
 /** The most problems that one statement deletes. */
@@ -10,7 +11,7 @@ const forgottenAtOnce = 5_000;
 export async function forgetProblems(db: Database, days: number): Promise<void> {
   await sql`
     delete from room_problem where ctid = any (array(
-      select ctid from room_problem where done_at < now() - make_interval(days => ${days}) and not ${rests(sql`room_problem.mandator_id`)}
+      select ctid from room_problem where done_at < ${daysAgo(days)} and not ${rests(sql`room_problem.mandator_id`)}
       limit ${forgottenAtOnce} for update skip locked))`.execute(db);
 }
 

@@ -4,6 +4,7 @@ import { checkPublisher } from '../access.ts';
 import { cursorAt } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
@@ -115,6 +116,6 @@ export async function getDelivery(db: Database, viewer: Viewer, webhookId: numbe
 export async function forgetDeliveries(db: Database): Promise<void> {
   await sql`
     delete from webhook_delivery where ctid = any (array(
-      select ctid from webhook_delivery where at < now() - make_interval(days => ${keptDays}) and not ${rests(sql`webhook_delivery.mandator_id`)}
+      select ctid from webhook_delivery where at < ${daysAgo(keptDays)} and not ${rests(sql`webhook_delivery.mandator_id`)}
       limit ${forgottenAtOnce} for update skip locked))`.execute(db);
 }

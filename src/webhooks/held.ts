@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { recordOperatorActs } from '../acts.ts';
 import type { FeedPlace } from '../changes/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import type { Log } from '../log.ts';
 import type { EventKind } from './kinds.ts';
 import { type DisabledReason, subjectOf } from './stored.ts';
@@ -30,7 +31,7 @@ export async function readHeld(db: Database, { mandatorId, webhookId }: WebhookK
       case when seen_position is not null
         then jsonb_build_object('position', seen_position, 'micros', seen_micros) end as seen,
       rounds::float8 as rounds, failures, receiver_failures as "receiverFailures",
-      (failing_since < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
+      (failing_since < ${daysAgo(daysOfAttempts)}) is true as "isSpent"
     from webhook join mandator on mandator.id = webhook.mandator_id
     where webhook.mandator_id = ${mandatorId} and webhook.id = ${webhookId}
       and disabled_at is null and due_at <= now()`.execute(db);

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import { type FeedPlace, readEvents } from '../changes/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { daysAgo } from '../db/days-ago.ts';
 import { type EventKind, kindOf, subjectOf } from './kinds.ts';
 
 /** The most changes of the feed that one round takes. */
@@ -43,7 +44,7 @@ export type FoundEvents = {
 export async function readWaiting(db: Database, { mandatorId, webhookId, kinds, seen }: Reader): Promise<FoundEvents> {
   const { rows: events } = await sql<WaitingEvent>`
     select event.position::float8 as position, event.micros::float8 as micros, subject, event.kind, event.at, event.attempts,
-      (event.failed_at < now() - make_interval(days => ${daysOfAttempts})) is true as "isSpent"
+      (event.failed_at < ${daysAgo(daysOfAttempts)}) is true as "isSpent"
     from (
       select subject from webhook_event
       where mandator_id = ${mandatorId} and webhook_id = ${webhookId} and due_at <= now()
