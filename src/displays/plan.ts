@@ -64,8 +64,9 @@ const [windowStart, windowEnd] = ["($3::timestamptz - interval '28 hours')", "($
 
 /**
  * $1 tenant, $2 resources, $3 now. Zones are not computed here: a zone that PostgreSQL does not know would fail the rooms of
- * all locations. Each room takes three index scans: its active bookings, its cancelled lessons, and the lessons that have
- * moved away from it. No lesson lasts longer than a day.
+ * all locations. Each room takes three index scans: its active bookings, its cancelled lessons (with the statuses of
+ * booking_inactive, so that PostgreSQL uses this partial index), and the lessons that have moved away from it. No lesson lasts
+ * longer than a day.
  */
 const plans = `
 select resource.id as "resourceId", resource.name, resource.kind, resource.capacity, resource.equipment,
