@@ -6,7 +6,8 @@
 import type { CompiledQuery } from 'kysely';
 import type { Viewer } from '../src/context.ts';
 import { selectBatchPage } from '../src/lessons/batch.ts';
-import { selectJobs, selectLessons } from '../src/lessons/timetable.ts';
+import { selectJobs } from '../src/lessons/jobs.ts';
+import { selectLessons } from '../src/lessons/timetable.ts';
 import { makeJobs } from '../test/_util/lessons.ts';
 import { median, say, show } from './_util/figures.ts';
 import { openBench, term } from './_util/harness.ts';

@@ -81,9 +81,12 @@ const occupyingStatuses: readonly BookingStatus[] = ['Requested', 'Confirmed', '
 /** Whether a booking occupies its resource. */
 export const isActive = ({ status }: { status: BookingStatus }) => occupyingStatuses.includes(status);
 
+/** Written where a subject is missing, or the viewer may not see it. */
+export const busySubject = 'Belegt';
+
 /** The values that replace the content of a booking that the viewer may not see. */
-export const occupiedOnly = {
-  subject: 'Belegt',
+const occupiedOnly = {
+  subject: busySubject,
   description: null,
   organizer: null,
   // Either member would reveal which private bookings belong together.

@@ -16,7 +16,7 @@ import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { policyColumns } from '../tenants/service.ts';
 import { minute } from '../time/durations.ts';
-import { type BookingKind, occupiedOnly } from './booking.ts';
+import { type BookingKind, busySubject } from './booking.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
 import { amongVisible } from './sight.ts';
 import { occupies } from './status.ts';
@@ -160,7 +160,7 @@ export async function findConflicts(
       bookingId: id,
       resourceId,
       kind,
-      subject: isShown ? subject : occupiedOnly.subject,
+      subject: isShown ? subject : busySubject,
       start: row.from,
       end: row.to,
       wantedStart: row.wantedStart,

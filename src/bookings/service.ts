@@ -16,7 +16,7 @@
  *   only the content of bookings that it made.
  */
 export { checkIn, countNoShows, hasNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
-export { type Booking, type BookingFilter, type BookingKind, isActive } from './booking.ts';
+export { type Booking, type BookingFilter, type BookingKind, busySubject, isActive } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
 export { type CoupledLesson, changeOfPlan, type PlanChange, together } from './coupled.ts';

@@ -6,7 +6,7 @@ import ical, {
   ICalEventStatus,
   ICalEventTransparency,
 } from 'ical-generator';
-import { type Booking, changeOfPlan, isActive } from '../bookings/service.ts';
+import { type Booking, busySubject, changeOfPlan, isActive } from '../bookings/service.ts';
 import { clockTimeOf, localDateOf } from '../time/zones.ts';
 
 const refreshSeconds = 15 * 60;
@@ -64,7 +64,7 @@ function describe(booking: Booking): string | null {
 
 /** The subject, with the changes of a lesson before it. */
 function summarize(booking: Booking): string {
-  const subject = booking.subject ?? 'Belegt';
+  const subject = booking.subject ?? busySubject;
   const words = booking.lektion ? changesOf(booking).words : [];
   return words.length > 0 ? `${words.join(', ')}: ${subject}` : subject;
 }

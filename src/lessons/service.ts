@@ -28,6 +28,7 @@ export {
 export { cancelBatch, findBatch, getBatch, listBatches, listErrors } from './batches.ts';
 export { examineBatches } from './diagnosis.ts';
 export { readDifference } from './difference.ts';
+export { findJob, jobList, type LessonJob, listJobs } from './jobs.ts';
 export { batchTasks } from './lifecycle.ts';
 export { hasOpen } from './next.ts';
 export { forgetOldLessons } from './retention.ts';
@@ -35,15 +36,11 @@ export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool, openSpool, type Spool } from './spool.ts';
 export { findLessonsNaming, removeTeachers } from './teachers.ts';
 export {
-  findJob,
   findLesson,
   findLessonById,
   getBookingOf,
-  jobList,
   type Lesson,
-  type LessonJob,
   lessonList,
-  listJobs,
   listLessons,
 } from './timetable.ts';
 export { findBatchOf, findJobOf, findRoomOf, listJobsOf, listLessonsOf } from './timetable-edges.ts';

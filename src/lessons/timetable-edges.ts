@@ -6,19 +6,8 @@ import { type Page, type PageRequest, toPage, wholeList } from '../db/paging.ts'
 import { answerPerParent, readPerParent } from '../db/per-parent.ts';
 import { findResource, type Resource } from '../tenants/service.ts';
 import { type Batch, selectBatches, toBatch } from './batch.ts';
-import {
-  type JobRow,
-  jobList,
-  type Lesson,
-  type LessonJob,
-  type LessonKey,
-  type LessonRow,
-  lessonList,
-  selectJobs,
-  selectLessons,
-  toJobs,
-  toLessons,
-} from './timetable.ts';
+import { type JobRow, jobList, type LessonJob, selectJobs, toJobs } from './jobs.ts';
+import { type Lesson, type LessonKey, type LessonRow, lessonList, selectLessons, toLessons } from './timetable.ts';
 
 const lessonsOf = {
   job: readPerParent<Viewer, null, LessonKey, LessonRow>((_db, parent, { viewer, page }) =>

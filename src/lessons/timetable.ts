@@ -1,34 +1,24 @@
-/** The imported timetable: jobs and their lessons (contract 4). */
+/** The lessons of the imported timetable (contract 4). */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { checkBatchUser, inReach, maySeeAll, maySeePrivate } from '../access.ts';
-import { asks, getBooking, type LessonOrigin, lessonAnswers, type Questions, windowOf } from '../bookings/service.ts';
+import {
+  asks,
+  busySubject,
+  getBooking,
+  type LessonOrigin,
+  lessonAnswers,
+  type Questions,
+  windowOf,
+} from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { boundsOf, pageById } from '../db/page-query.ts';
+import { boundsOf } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 import { dayLength } from '../time/days.ts';
 import { checkPeriod } from '../time/period.ts';
-import { seesJob } from './sight.ts';
-
-export type LessonJob = {
-  id: number;
-  jobID: string;
-  bezeichnung: string | null;
-  quelle: string | null;
-  standort: string | null;
-  bemerkung: string | null;
-  lessonCount: number;
-  /** The batch that created it. */
-  batchId: string;
-  createdAt: Date;
-  changedAt: Date;
-  createdBy: { personId: number; displayName: string };
-};
-
-export const jobList: List<LessonJob> = { name: 'jobs', key: longIdKey, keyOf: ({ id }) => id };
 
 /**
  * Beginn in microseconds, the job's id and the LektionId, which is unique in its job only. The microseconds are a text,
@@ -85,7 +75,7 @@ export type LessonFilter = Questions & {
 
 /** What others see of a private lesson, as of a private booking (contract 5.2). */
 const occupiedOnly = {
-  titel: 'Belegt',
+  titel: busySubject,
   fach: null,
   bemerkung: null,
   klassen: null,
@@ -93,55 +83,6 @@ const occupiedOnly = {
   kopplungId: null,
   ursprung: null,
 };
-
-/** The jobs of the tenant that the viewer sees, newest first; an unknown JobID gives an empty page. @throws Forbidden for a display */
-export async function listJobs(
-  db: Database,
-  viewer: Viewer,
-  filter: { jobID?: string | undefined },
-  page: PageRequest,
-): Promise<Page<LessonJob>> {
-  checkBatchUser(viewer);
-  return toPage(jobList, toJobs(await selectJobs(db, viewer, filter, page).execute()), page);
-}
-
-export type JobRow = Omit<LessonJob, 'createdBy'> & LessonJob['createdBy'];
-export const toJobs = (rows: readonly JobRow[]): LessonJob[] =>
-  rows.map(({ personId, displayName, ...job }) => ({ ...job, createdBy: { personId, displayName } }));
-
-export function selectJobs(
-  db: Database,
-  viewer: Viewer,
-  { ids, jobID, batchOf }: { ids?: readonly number[]; jobID?: string | undefined; batchOf?: IdOfParent<string> },
-  page: PageRequest,
-) {
-  const { mandatorId } = viewer;
-  return db
-    .selectFrom('lesson_job as job')
-    .innerJoin('person', (join) =>
-      join.onRef('person.mandator_id', '=', 'job.mandator_id').onRef('person.id', '=', 'job.created_by'),
-    )
-    .select(['job.id', 'job.job_id as jobID', 'bezeichnung', 'quelle', 'standort', 'bemerkung'])
-    .select(['batch_id as batchId', 'job.created_at as createdAt', 'job.changed_at as changedAt'])
-    .select(['job.created_by as personId', 'person.name as displayName'])
-    .select((eb) =>
-      eb
-        .selectFrom('lesson')
-        .whereRef('lesson.mandator_id', '=', 'job.mandator_id')
-        .whereRef('lesson.job', '=', 'job.id')
-        .where(sql<boolean>`true ${inReach(viewer, 'lesson.resource_id')}`)
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .$asScalar()
-        .$notNull()
-        .as('lessonCount'),
-    )
-    .where('job.mandator_id', '=', mandatorId)
-    .$if(ids !== undefined, (query) => query.where('job.id', '=', sql<number>`any (${ids}::bigint[])`))
-    .where(seesJob(viewer))
-    .$if(jobID !== undefined, (query) => query.where('job.job_id', '=', jobID as string))
-    .$if(batchOf !== undefined, (query) => query.where('job.batch_id', '=', batchOf as IdOfParent<string>))
-    .$call(pageById('job.id', page, 'desc'));
-}
 
 /**
  * The lessons of the tenant in order of Beginn; an unknown JobID or room gives an empty page. Only Admins and the sender of
@@ -174,10 +115,6 @@ export const toLessons = (viewer: Viewer, rows: readonly LessonRow[]): Lesson[] 
   });
 
 type OfParent = { jobOf?: IdOfParent; bookingOf?: IdOfParent; batchOf?: IdOfParent<string> };
-
-/** @throws Forbidden for a display */
-export const findJob = async (db: Database, viewer: Viewer, jobID: string): Promise<LessonJob | undefined> =>
-  (await listJobs(db, viewer, { jobID }, { limit: 1, after: undefined })).items[0];
 
 /** @throws Forbidden for a display */
 export const findLesson = async (

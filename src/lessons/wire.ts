@@ -9,7 +9,8 @@ import { type Difference, differenceKinds, mostDifferences } from './difference.
 import { type Field, jobFields, lessonFields, longestKey, longestName } from './fields.ts';
 import { mostKept } from './findings.ts';
 import { valueSchemas } from './job-wire.ts';
-import type { Lesson, LessonJob } from './timetable.ts';
+import type { LessonJob } from './jobs.ts';
+import type { Lesson } from './timetable.ts';
 
 export * as examples from './examples.ts';
 export { asBody, bodies, jobSchemas, lessonSchemas } from './job-wire.ts';

@@ -1,5 +1,6 @@
 /** Compares the items in a calendar with the bookings that should be there, and decides what to write. Pure, except for random pauses. */
 import { createHash } from 'node:crypto';
+import { busySubject } from '../bookings/service.ts';
 import { backOff } from '../flow/retry.ts';
 import { cutText, type RemoteItem, type Write, type WriteOutcome, type WrittenItem } from '../mail-servers/service.ts';
 import { dayLength } from '../time/days.ts';
@@ -13,8 +14,6 @@ const pausesOfRefused = { firstMs: hour, longestMs: dayLength };
 const mostPutBacks = 3;
 /** If a calendar lacks more items than this, their bookings are not cancelled: somebody has emptied it. */
 export const mostCancelled = 10;
-/** Written in place of a subject that others may not see. */
-const busy = 'Belegt';
 
 export type WritingMode = 'Off' | 'Busy' | 'Full';
 
@@ -76,7 +75,7 @@ const isRemoval = ({ subjectHash }: WrittenRow) => subjectHash === noSubject;
 type WrittenSubject = Pick<WantedItem, 'subject' | 'hasOwnSubject'>;
 export function subjectFor(writing: WritingMode, subject: string | null, isPrivate: boolean): WrittenSubject {
   const hasOwnSubject = writing === 'Full' && !isPrivate;
-  return { subject: (hasOwnSubject && cutText(subject)) || busy, hasOwnSubject };
+  return { subject: (hasOwnSubject && cutText(subject)) || busySubject, hasOwnSubject };
 }
 
 const hashOf = (subject: string) => createHash('sha256').update(subject).digest('hex');
