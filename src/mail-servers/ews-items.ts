@@ -3,7 +3,7 @@
 import type { RemoteGroup, RemoteItem } from './connector.ts';
 import { types } from './ews-soap.ts';
 import { groupItems, type ReadItem } from './groups.ts';
-import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+import { boundId, cutText, organizerOf, readAddress, readInstant, readUid } from './values.ts';
 import { readDay } from './whole-days.ts';
 import { childOf, childrenOf, textOf, type XmlElement } from './xml.ts';
 
@@ -72,9 +72,7 @@ function readMark(element: XmlElement): string | null {
 
 export function readOrganizer(element: XmlElement): RemoteOrganizer {
   const mailbox = childOf(childOf(element, types, 'Organizer'), types, 'Mailbox');
-  const name = cutText(textOf(mailbox, types, 'Name'));
-  const email = readAddress(textOf(mailbox, types, 'EmailAddress'));
-  return name === null && email === null ? null : { name, email };
+  return organizerOf(cutText(textOf(mailbox, types, 'Name')), readAddress(textOf(mailbox, types, 'EmailAddress')));
 }
 
 const responses: Record<string, RemoteItem['response']> = {

@@ -3,7 +3,7 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import { z } from 'zod';
 import type { RemoteItem } from './connector.ts';
 import type { ReadOfGroup } from './groups.ts';
-import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+import { boundId, cutText, organizerOf, readAddress, readInstant, readUid } from './values.ts';
 
 const text = z.string().nullish();
 const moment = z.object({ date: text, dateTime: text }).nullish();
@@ -87,7 +87,6 @@ function itemOf(
   mailbox: string,
 ): RemoteItem {
   const { displayName, email } = event.organizer ?? {};
-  const organizer = { name: cutText(displayName), email: readAddress(email) };
   return {
     id: boundId(event.id),
     occurrence: original?.at.toISOString() ?? '',
@@ -97,7 +96,7 @@ function itemOf(
     end: end.at,
     days: start.date !== null && end.date !== null ? { from: start.date, to: end.date } : null,
     subject: cutText(event.summary),
-    organizer: organizer.name === null && organizer.email === null ? null : organizer,
+    organizer: organizerOf(cutText(displayName), readAddress(email)),
     isPrivate: ['private', 'confidential'].includes(event.visibility ?? ''),
     isCancelled: false,
     response: responseOf(event, mailbox),

@@ -3,7 +3,7 @@ import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
 import type { RemoteItem } from './connector.ts';
 import type { ReadItem, ReadOfGroup } from './groups.ts';
-import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+import { boundId, cutText, organizerOf, readAddress, readInstant, readUid } from './values.ts';
 import { readDay } from './whole-days.ts';
 
 const text = z.string().nullish();
@@ -96,7 +96,6 @@ type Stated = Pick<RemoteItem, 'start' | 'end' | 'occurrence' | 'changeKey'>;
 
 function itemOf(event: Known, { start, end, occurrence, changeKey }: Stated): RemoteItem {
   const { name, address } = event.organizer?.emailAddress ?? {};
-  const organizer = { name: cutText(name), email: readAddress(address) };
   return {
     id: boundId(event.id),
     occurrence,
@@ -107,7 +106,7 @@ function itemOf(event: Known, { start, end, occurrence, changeKey }: Stated): Re
       ? { from: readDay(start, event.originalStartTimeZone), to: readDay(end, event.originalEndTimeZone) }
       : null,
     subject: cutText(event.subject),
-    organizer: organizer.name === null && organizer.email === null ? null : organizer,
+    organizer: organizerOf(cutText(name), readAddress(address)),
     isPrivate: ['private', 'confidential'].includes(event.sensitivity ?? ''),
     isCancelled: event.isCancelled ?? false,
     response: responseOf(event),

@@ -28,7 +28,7 @@ import {
   spanOf,
 } from './ical-times.ts';
 import { type IcalZones, readWall, readZones } from './ical-zones.ts';
-import { boundId, cutText, readAddress, readUid } from './values.ts';
+import { boundId, cutText, organizerOf, readAddress, readUid } from './values.ts';
 
 export type ObjectReader = {
   window: ReadingWindow;
@@ -232,10 +232,7 @@ function readOrganizer(event: IcalComponent): RemoteItem['organizer'] {
   if (!property) return null;
   // RFC 6868.
   const name = property.parameters.get('CN')?.replace(/\^([n^'])/g, (_, each: string) => circumflexes[each]!);
-  return {
-    name: cutText(name),
-    email: addressOf(property.value, property.parameters),
-  };
+  return organizerOf(cutText(name), addressOf(property.value, property.parameters));
 }
 
 const responses: Readonly<Record<string, RemoteItem['response']>> = {

@@ -1,6 +1,14 @@
-/** Merges the pages of a reading. */
-import type { CalendarChanges, CalendarPage, RemoteGroup } from './connector.ts';
+/** Merges the pages of a reading, and bounds them. */
+import { type CalendarChanges, type CalendarPage, type RemoteGroup, ServerFault } from './connector.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
+
+const mostItems = 20_000;
+
+/** @throws ServerFault for more items than a reading may have */
+export function checkItemCount(items: number): void {
+  if (items > mostItems)
+    throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
+}
 
 /** Drops the pages before the last one that restarts the reading. */
 export function withoutVoid<Page extends Pick<CalendarPage, 'restarts'>>(pages: readonly Page[]): Page[] {

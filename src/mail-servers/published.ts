@@ -17,14 +17,13 @@ import { faultOf, networkFault, quote } from './faults.ts';
 import { type ObjectReader, readCalendarObject } from './ical.ts';
 import { fingerprintOf, splitFeed } from './ical-feed.ts';
 import { readZones } from './ical-zones.ts';
+import { checkItemCount } from './pages.ts';
 import { readPlace } from './places.ts';
 import { boundId } from './values.ts';
 
 const mostBytes = 10 * 1_048_576;
 const deadlineMs = 15_000;
 const mostRedirects = 5;
-/** The most items of a reading; `mail/steps.ts` has the same limit. */
-const mostItems = 20_000;
 const mostZones = 200;
 const longestTag = 1_000;
 const [usualMinutes, longestMinutes] = [15, 24 * 60];
@@ -174,8 +173,7 @@ async function readGroups(
         `The calendar has too many series that began long ago: more than ${mostSearched} days were searched for them.`,
       );
     items += group.items.length;
-    if (items > mostItems)
-      throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
+    checkItemCount(items);
     if (group.items.length > 0 || group.unreadable !== undefined) groups.push(group);
   }
   return groups;

@@ -42,8 +42,8 @@ export {
   type WrittenItem,
 } from './connector.ts';
 export { mayConcernLookup, mayConcernOneItem } from './failed-writes.ts';
-export { mergePages, withoutVoid } from './pages.ts';
-export { boundId, cutText } from './values.ts';
+export { checkItemCount, mergePages, withoutVoid } from './pages.ts';
+export { boundId, cutText, organizerOf } from './values.ts';
 export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
 
 const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav, Google: openGoogle, ICalendar: openPublished };

@@ -37,6 +37,10 @@ export function readAddress(text: string | null | undefined): string | null {
     : null;
 }
 
+/** An organizer by name and address; null where neither is known. */
+export const organizerOf = (name: string | null, email: string | null) =>
+  name === null && email === null ? null : { name, email };
+
 /** An id as it is stored: itself, or its hash if it is too long or unfit for the database. */
 export function boundId(id: string): string {
   if (id.length <= longestId && /^[\x20-\x7e]*$/.test(id)) return id;

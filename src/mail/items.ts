@@ -5,6 +5,7 @@ import {
   boundId,
   type CalendarChanges,
   cutText,
+  organizerOf,
   type ReadingWindow,
   type RemoteGroup,
   type RemoteItem,
@@ -104,11 +105,8 @@ function passOver(
   return undefined;
 }
 
-function toOrganizer({ organizer }: RemoteItem): MailBooking['organizer'] {
-  const name = cutText(organizer?.name);
-  const email = cutText(organizer?.email, longest.email);
-  return name === null && email === null ? null : { name, email };
-}
+const toOrganizer = ({ organizer }: RemoteItem): MailBooking['organizer'] =>
+  organizerOf(cutText(organizer?.name), cutText(organizer?.email, longest.email));
 
 const hashOf = (item: Omit<MailItem, 'hash'>, ids: readonly (string | null)[]): Buffer =>
   createHash('sha256')

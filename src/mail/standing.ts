@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { InTheWay, MailBooking, MailOutcome, MailWish } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
+import { organizerOf } from '../mail-servers/service.ts';
 
 export type StandingItem = {
   id: number;
@@ -62,8 +63,7 @@ export function toWish({ key, bookingId, ...row }: StandingItem): MailWish {
 
 function toBooking(row: Omit<StandingItem, 'key' | 'bookingId'>): MailBooking {
   const { start, end, isTentative, precedence, subject, isPrivate, uid } = row;
-  const { organizerName: name, organizerEmail: email } = row;
-  const organizer = name === null && email === null ? null : { name, email };
+  const organizer = organizerOf(row.organizerName, row.organizerEmail);
   const status = isTentative ? 'Tentative' : 'Confirmed';
   return { start, end, status, precedence, subject, isPrivate, organizer, uid };
 }

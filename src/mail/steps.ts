@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import {
   type CalendarPage,
   type Connector,
+  checkItemCount,
   type KnownItems,
   type ReadingWindow,
   ServerFault,
@@ -17,7 +18,6 @@ import { dayLength } from '../time/days.ts';
 import { countItems } from './items.ts';
 import { type Calendar, type Continuation, forgetSteps, isUnchanged, noFault, Overtaken } from './reading.ts';
 
-const mostItems = 20_000;
 /** After this many items, or this long, a step ends with the current page: soon enough for a quick turn (`flow/turns.ts`). */
 const itemsOfStep = 2_000;
 const stepWithinMs = 3_000;
@@ -68,8 +68,7 @@ export async function readStep(
         answered();
         step.pages = withoutVoid([...step.pages, page]);
         step.items = step.pages.reduce((sum, { groups }) => sum + countItems(groups), 0);
-        if (itemsSoFar(calendar, step) > mostItems)
-          throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
+        checkItemCount(itemsSoFar(calendar, step));
         if (page.isLast || isOver(step)) break;
       }
       return step;

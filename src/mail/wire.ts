@@ -69,6 +69,12 @@ const fault = z
   })
   .meta({ id: 'MailFault', description: 'Why the last reading of a calendar failed.' });
 
+const listed = <Member extends z.ZodType>(member: Member, length: number, which = 'first') =>
+  z
+    .array(member)
+    .max(length)
+    .meta({ description: `The ${which} ${length} of them; for all calendars together at most ${most.together}.` });
+
 export const calendarRecord = z
   .object({
     Id: id('mailSubscription', 'The id of the calendar.'),
@@ -90,34 +96,14 @@ export const calendarRecord = z
     FoundByPoll: count('Changes that were found only by polling: many of them mean that push does not work.'),
     Fault: fault.nullable().meta({ description: 'Why the last reading failed; null if it succeeded.' }),
     ConflictCount: count('Items that are not over and have no booking because their room is taken.'),
-    Conflicts: z
-      .array(conflict)
-      .max(most.conflicts)
-      .meta({
-        description: `The first ${most.conflicts} of them; for all calendars together at most ${most.together}.`,
-      }),
+    Conflicts: listed(conflict, most.conflicts),
     DeclinedCount: count('Items that are not over and were declined on the mail server because their room was taken.'),
-    Declined: z
-      .array(conflict)
-      .max(most.conflicts)
-      .meta({
-        description: `The first ${most.conflicts} of them; for all calendars together at most ${most.together}.`,
-      }),
+    Declined: listed(conflict, most.conflicts),
     UnreadableCount: count('Items that have no booking because they cannot be read.'),
-    Unreadable: z
-      .array(unreadable)
-      .max(most.unreadable)
-      .meta({
-        description: `The newest ${most.unreadable} of them; for all calendars together at most ${most.together}.`,
-      }),
+    Unreadable: listed(unreadable, most.unreadable, 'newest'),
     WritingFault: maybeText(500, 'Why the calendar cannot be written at the moment.'),
     UnwrittenCount: count('Items that are not over and are not in the calendar as they are booked.'),
-    Unwritten: z
-      .array(unwritten)
-      .max(most.unwritten)
-      .meta({
-        description: `The first ${most.unwritten} of them; for all calendars together at most ${most.together}.`,
-      }),
+    Unwritten: listed(unwritten, most.unwritten),
   })
   .meta({ id: 'MailSubscription', description: 'The status of the calendar of a room on the mail server.' });
 
