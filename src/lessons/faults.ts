@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf } from './fields.ts';
-import { maysChange, seesPart } from './sight.ts';
+import { mayChangeJob, seesPart } from './sight.ts';
 
 export type FaultQuery = RawBuilder<unknown>;
 
@@ -107,7 +107,7 @@ const duplicateErrors = (batch: Running): FaultQuery[] => [
           when may_change is not null then ' (it is taken by a job that you do not see, or not all of it; choose another JobID)'
           else '' end
       from (select index, job_id, row_number() over (partition by job_id order by index) as occurrence,
-              (select ${maysChange(batch)} from lesson_job as stored
+              (select ${mayChangeJob(batch)} from lesson_job as stored
                 where stored.mandator_id = ${batch.mandatorId} and stored.job_id = staged_job.job_id
                   and staged_job.is_new and staged_job.job is not null) as may_change
             from staged_job where job_id is not null) as job

@@ -24,7 +24,7 @@ export const hiddenFrom = ({ mandatorId, createdBy }: BatchSender): RawBuilder<n
   sql`(select ${hiddenRooms} from person where mandator_id = ${mandatorId} and id = ${createdBy})::integer[]`;
 
 /** Whether the sender of a batch may change a job (lesson_job as `stored`); reads no lessons if the sender sees all rooms. */
-export const maysChange = (batch: BatchSender): RawBuilder<boolean> => sql`(${hiddenFrom(batch)} = '{}' or (
+export const mayChangeJob = (batch: BatchSender): RawBuilder<boolean> => sql`(${hiddenFrom(batch)} = '{}' or (
   not exists (select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
     and lesson.resource_id = any (${hiddenFrom(batch)}))
   and (stored.created_by = ${batch.createdBy} or exists (

@@ -25,7 +25,7 @@ import {
   valueColumns,
   withoutList,
 } from './fields.ts';
-import { hiddenFrom, maysChange } from './sight.ts';
+import { hiddenFrom, mayChangeJob } from './sight.ts';
 
 const ofBatch = ({ mandatorId, id }: BatchKey) => sql`mandator_id = ${mandatorId} and batch_id = ${id}`;
 const unknownMembers = (object: RawBuilder<unknown>, known: string[]) =>
@@ -103,7 +103,7 @@ export function jobRows(batch: Running): RawBuilder<unknown> {
             ${isUnknown} or ${faulty} as faulty
           from (${typed}) as typed
           left join lesson_job as stored on stored.mandator_id = ${mandatorId} and stored.job_id = typed.job_id_value
-            and ${maysChange(batch)}`;
+            and ${mayChangeJob(batch)}`;
 }
 
 /** Fills `staged_job` and `staged_room`. */
@@ -122,7 +122,7 @@ async function stageReplaced(trx: Transaction, batch: Running): Promise<void> {
     select ${jobCount}::int + row_number() over (order by id), id, false, false, true, job_id, bezeichnung, quelle, standort,
       bemerkung, false
     from lesson_job as stored
-    where mandator_id = ${mandatorId} and quelle = ${replacesQuelle} and ${maysChange(batch)}
+    where mandator_id = ${mandatorId} and quelle = ${replacesQuelle} and ${mayChangeJob(batch)}
       and not exists (select from staged_job where staged_job.job = stored.id)`.execute(trx);
 }
 
@@ -132,7 +132,7 @@ export async function removesMany(trx: Transaction, batch: Running): Promise<str
   const { rows } = await sql<{ removed: number; stored: number }>`
     select (select count(*) from staged_lesson where action = 'delete')::int as removed,
       (select count(*) from lesson join lesson_job as stored on stored.mandator_id = lesson.mandator_id and stored.id = lesson.job
-       where lesson.mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle} and ${maysChange(batch)})::int as stored`.execute(
+       where lesson.mandator_id = ${batch.mandatorId} and quelle = ${batch.replacesQuelle} and ${mayChangeJob(batch)})::int as stored`.execute(
     trx,
   );
   const { removed = 0, stored = 0 } = rows[0] ?? {};

@@ -17,7 +17,7 @@ import { reasonOf } from './failing.ts';
 import type { CalendarKey } from './reading.ts';
 import { listToWrite, readWanted, readWritten, type WrittenCalendar } from './wanted.ts';
 import { lookUp, lookUpSize, type Session, writeSteps } from './write-batches.ts';
-import { byFailures, compare, isUnsettled } from './written.ts';
+import { byFailures, isUnsettled, planWrites } from './written.ts';
 import { forget, readRows, save } from './written-rows.ts';
 
 /** A job begins no batch after this time, so that the calendar can be read in between. */
@@ -90,7 +90,7 @@ async function writeSome(context: MailWork, turn: Turn, calendar: WrittenCalenda
   }
   const wanted = doubted.length > 0 ? await read() : session.wanted;
   const rows = await readRows(work, calendar);
-  const { steps, forgotten, over } = compare([...wanted.values()], rows, calendar.mandatorUid, Date.now());
+  const { steps, forgotten, over } = planWrites([...wanted.values()], rows, calendar.mandatorUid, Date.now());
   if (forgotten.length > 0) await forget(work, calendar, forgotten);
   if (over.length > 0) await work.transaction().execute((trx) => save(trx, calendar, over));
   const near = steps.filter(({ row }) => row.start.getTime() < Date.now() + nearMs);

@@ -152,7 +152,7 @@ const rests = ({ notBefore, state }: WrittenRow, now: number, isSame: boolean): 
  * Compares the wanted items with the rows; the steps are in order of their start, but those that have failed come last. Rows whose
  * outcome is unknown are left out.
  */
-export function compare(
+export function planWrites(
   wanted: readonly WantedItem[],
   rows: readonly WrittenRow[],
   mandatorUid: string,

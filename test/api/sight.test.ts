@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
-import { maysChange } from '../../src/lessons/sight.ts';
+import { mayChangeJob } from '../../src/lessons/sight.ts';
 import { makeDisplay } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -456,7 +456,7 @@ describe('lesson jobs', () => {
       const sender = { mandatorId: tenant.mandatorId, createdBy };
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
         explain (analyze, costs off, timing off) select from lesson_job as stored
-        where stored.mandator_id = ${tenant.mandatorId} and ${maysChange(sender)}`.execute(db);
+        where stored.mandator_id = ${tenant.mandatorId} and ${mayChangeJob(sender)}`.execute(db);
       const scans = rows.map((row) => row['QUERY PLAN']).filter((line) => /Scan.* on /.test(line));
       const of = (table: string) => scans.filter((line) => new RegExp(` on ${table}\\b`).test(line));
       return { lessons: of('lesson'), persons: of('person'), policies: of('policy') };
