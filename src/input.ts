@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { DomainError, type FieldError, InvalidInput, Malformed, pathOf, pointerTo, shorten } from './errors.ts';
 import { lowerFirst, upperFirst } from './fields.ts';
-import { isStorable, mostId, notStorable } from './storable.ts';
+import { isStorable, notStorable } from './storable.ts';
 import './wording.ts';
 
 const deepest = 32;
@@ -123,12 +123,6 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
   const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
   return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
-}
-
-/** Reads a numeric id of a header; returns 0, which no record has, for any other text. */
-export function readId(text: string): number {
-  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  return id <= mostId ? id : 0;
 }
 
 /** Idempotency-Key (contract 4.2), as a header and as an argument. */

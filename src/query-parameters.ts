@@ -3,17 +3,16 @@ import { z } from 'zod';
 import { longestCursor, mostPerPage } from './db/paging.ts';
 import { sentInstant } from './fields.ts';
 import { type IdNoun, naming, nouns } from './nouns.ts';
-import { mostId } from './storable.ts';
+import { mostId, readId } from './storable.ts';
 
 const idUpTo = (most: number, description: string) =>
   z
     .string()
-    .max(String(most).length, { error: 'must be an id', abort: true })
-    .refine((text) => /^[1-9]\d*$/.test(text) && Number(text) <= most, 'must be an id')
+    .refine((text) => readId(text, most) > 0, 'must be an id')
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: most, description });
 
-/** A numeric id of the noun in a path or a query. Digits only: `0x10` and `1e2` are no ids. */
+/** A numeric id of the noun in a path or a query. */
 export const id = (noun: IdNoun, description: string) => naming(noun, idUpTo(Number(nouns[noun]), description));
 /** An id whose noun is given by another parameter. */
 export const anyId = (description: string) => idUpTo(mostId, description);

@@ -6,7 +6,7 @@ import { given } from '../graphql/given.ts';
 import { globalId, readGlobalId } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
-import { readId } from '../input.ts';
+import { readId } from '../storable.ts';
 import { actList, findAct, listActs, type RecordedAct } from './service.ts';
 import * as wire from './wire.ts';
 

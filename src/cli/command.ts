@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
+import { readId } from '../storable.ts';
 
 /** The output of a command. */
 export type Output = {
@@ -41,6 +42,13 @@ export function commandGroup(program: Command, name: string, description: string
 
 /** A user's mistake or a failed result. Its message is printed without a stack. */
 export class CommandFailed extends Error {}
+
+/** @param what has the id; `list` is the command that lists the ids. @throws CommandFailed for what is no id */
+export function readIdOf(what: string, list: string, text: string): number {
+  const id = readId(text);
+  if (id === 0) throw new CommandFailed(`${text} is not the id of a ${what}; see ${list}.`);
+  return id;
+}
 
 const reasons: Record<string, string> = {
   ENOENT: 'there is no such file',

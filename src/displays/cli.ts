@@ -1,4 +1,4 @@
-import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, commandGroup, readIdOf, type TenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { toFields } from '../fields.ts';
 import { readInput } from '../input.ts';
@@ -117,9 +117,9 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('revoke 3 --mandator demo'))
     .action(
       action(async ({ context: { db }, print }, id: string, options: TenantOption) => {
-        if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`id: ${id} is not the id of a display; see display list.`);
+        const displayId = readIdOf('display', 'display list', id);
         const act = await displays.openOffice(db, options.mandator);
-        const revoked = await displays.revokeDevice(db, act, Number(id));
+        const revoked = await displays.revokeDevice(db, act, displayId);
         print(`${revoked.name} (${revoked.id}) is revoked.`, toDisplayRecord(revoked));
       }),
     );

@@ -5,6 +5,7 @@
 import type { ArgBuilder, ArgumentRef, ObjectFieldBuilder } from '@pothos/core';
 import { z } from 'zod';
 import { type IdNoun, type IdOf, nounOf, nouns } from '../nouns.ts';
+import { readId } from '../storable.ts';
 import type { Types } from './builder.ts';
 
 export const globalId = (noun: IdNoun, id: number | string): string => `${noun}_${id}`;
@@ -30,10 +31,10 @@ function plainText(noun: IdNoun, text: string): string {
   return read?.noun === noun ? read.id : text;
 }
 
-/** The same id as it is written in a body of REST. */
+/** The same id as it is written in a body of REST: a number where JSON writes it in these digits. */
 export function plainValue(noun: IdNoun, text: string): number | string {
   const plain = plainText(noun, text);
-  return nouns[noun] !== 'text' && /^\d{1,15}$/.test(plain) ? Number(plain) : plain;
+  return nouns[noun] !== 'text' && String(Number(plain)) === plain ? Number(plain) : plain;
 }
 
 /** The id in REST; 0, which no record has, for a malformed id. */
@@ -41,8 +42,7 @@ export function plainId<Name extends IdNoun>(noun: Name, text: string): IdOf<Nam
   const plain = plainText(noun, text);
   const most: number | 'text' = nouns[noun];
   if (most === 'text') return plain as IdOf<Name>;
-  const id = /^[1-9]\d{0,15}$/.test(plain) ? Number(plain) : 0;
-  return (id <= most ? id : 0) as IdOf<Name>;
+  return readId(plain, most) as IdOf<Name>;
 }
 
 /** Reads either id as the id in REST, as a text. */

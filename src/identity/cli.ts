@@ -1,4 +1,4 @@
-import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
+import { type AddCommands, readIdOf, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { createPin, getHolder, listPins, pepperOf, revokePin, whyPinsDoNotCount } from './service.ts';
 import { toPinRecord } from './wire.ts';
@@ -67,8 +67,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('revoke 7'))
     .action(
       action(async ({ context, print }, id: string, options: HolderOptions) => {
-        if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`PinId: ${id} is not a PinId; see pin list.`);
-        const pinId = Number(id);
+        const pinId = readIdOf('PIN', 'pin list', id);
         const { mandatorId, personId } = await getHolder(context.db, options.mandator, options.person);
         await revokePin(context.db, mandatorId, pinId, personId);
         print(`PIN ${pinId} is revoked.`, { PinId: pinId, Revoked: true });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import { LargeJson } from '../http/large-json.ts';
-import { readId } from '../input.ts';
 import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readId } from '../storable.ts';
 import * as hours from './service.ts';
 import * as wire from './wire.ts';
 

@@ -1,4 +1,4 @@
-import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, commandGroup, readIdOf, type TenantOption } from '../cli/command.ts';
 import { formatMinute, formatTable } from '../cli/output.ts';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
@@ -16,10 +16,7 @@ function stateOf({ enabled, disabledBecause, failures }: webhooks.Webhook): stri
   return failures > 0 ? `${failures} failed` : 'ok';
 }
 
-function readId(id: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(id)) throw new CommandFailed(`id: ${id} is not the id of a webhook; see webhooks list.`);
-  return Number(id);
-}
+const readId = (text: string) => readIdOf('webhook', 'webhooks list', text);
 
 const readKinds = (list: string) => list.split(',').map((kind) => kind.trim());
 

@@ -110,6 +110,17 @@ test('where PINs do not count, who makes one or needs one is told so, with the r
   expect((await run('roomgate pin create')).said).not.toContain('not valid');
 });
 
+test.each([
+  ['webhooks delete', 'webhook; see webhooks list'],
+  ['display revoke', 'display; see display list'],
+  ['pin revoke', 'PIN; see pin list'],
+])('%s: an id is digits without leading zeros, up to the greatest that a record may have', async (command, told) => {
+  for (const wrong of ['007', '0x7', '0', '2147483648'])
+    expect((await run(`roomgate ${command} ${wrong}`)).said).toBe(`${wrong} is not the id of a ${told}.\n`);
+  const { code, said } = await run(`roomgate ${command} 2147483647`);
+  expect([code, said]).toEqual([1, expect.not.stringContaining('is not the id')]);
+});
+
 test('a webhook is changed, disabled, enabled and deleted, and the list says so', async () => {
   const { said } = await run(`roomgate webhooks add ${receiver.origin} --name Sign --kinds BatchEnded`);
   const id = /^Sign \((\d+)\)/.exec(said)?.[1];

@@ -99,6 +99,18 @@ test('faults of several arguments come together', async () => {
   expect(brief(others)).toEqual(['/label InvalidValue', '/idempotencyKey InvalidValue']);
 });
 
+test('an id with leading zeros names no record, in an argument and in an input', async () => {
+  for (const id of [`0${room}`, `resource_0${room}`]) {
+    expect(await ask('query ($id: ID!) { result: resource(id: $id) { id } }', { id })).toEqual({
+      data: { result: null },
+    });
+    const input = { ...wanted(), resourceId: id };
+    expect(brief(await faultsOf('createBooking', { input: ['CreateBookingInput!', input] }))).toEqual([
+      '/input/resourceId InvalidType',
+    ]);
+  }
+});
+
 test('members of parts and of lists have their places', async () => {
   const rule = { weekdays: [1, 8], opens: '08:00', closes: '12:00', validFrom: '2027-02-01', validTo: '2027-01-01' };
   const faults = await faultsOf('setOpeningRules', {
