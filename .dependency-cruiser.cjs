@@ -142,7 +142,7 @@ module.exports = {
       [
         '^src/$1/',
         sharedFloors,
-        '^src/(errors|fields|finding|input|names|nouns|printing|query-parameters|siblings|storable|context|config|log|tracing)\\.ts$',
+        '^src/(errors|fields|finding|input|json-text|names|nouns|printing|query-parameters|siblings|storable|context|config|log|tracing)\\.ts$',
         paging,
       ],
     ),
@@ -177,7 +177,7 @@ module.exports = {
     onlyTo('flow', '^src/flow/', ['^src/flow/', '^src/(config|errors|log)\\.ts$']),
     onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log|tracing)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable|wording)\\.ts$']),
-    onlyTo('config', '^src/config\\.ts$', ['^src/(settings|wording)\\.ts$']),
+    onlyTo('config', '^src/config\\.ts$', ['^src/(json-text|settings|wording)\\.ts$']),
     onlyTo('settings', '^src/(mail-server-)?settings\\.ts$', [
       '^src/(names|setting-values|mail-server-settings)\\.ts$',
     ]),
@@ -186,7 +186,7 @@ module.exports = {
     onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|nouns|storable)\\.ts$', paging]),
     onlyTo(
       'ground',
-      '^src/(containment|errors|finding|log|names|printing|setting-values|storable|tracing|wording)\\.ts$',
+      '^src/(containment|errors|finding|json-text|log|names|printing|setting-values|storable|tracing|wording)\\.ts$',
       ['^src/(names|printing|tracing)\\.ts$'],
     ),
     onlyTo('tracing-export', '^src/tracing-export\\.ts$', '^src/(config|log|tracing)\\.ts$'),

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import leven, { closestMatch } from 'leven';
 import { z } from 'zod';
+import { readJsonText } from './json-text.ts';
 import {
   clientSettings,
   corsSettings,
@@ -49,11 +50,9 @@ function readJson(file: string, setting: string): unknown {
     throw new ConfigError(`${file}: cannot be read; name another file in ${setting}, or create this one`);
   }
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return readJsonText(text);
   } catch (error) {
-    // The parser's message may quote the file, and with it a secret.
-    const reason = (error as Error).message.replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '');
-    throw new ConfigError(`${file}: is not JSON: ${reason}`);
+    throw new ConfigError(`${file}: is not JSON: ${(error as Error).message}`);
   }
 }
 

@@ -1,5 +1,7 @@
+import fs from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
+import { readJsonText } from '../json-text.ts';
 import { readId } from '../storable.ts';
 
 /** The output of a command. */
@@ -58,4 +60,16 @@ const reasons: Record<string, string> = {
 
 export function unreadableFile(file: string, { code = '', message }: NodeJS.ErrnoException): CommandFailed {
   return new CommandFailed(`${file} cannot be read: ${reasons[code] ?? message}.`);
+}
+
+/** @throws CommandFailed if it cannot be read, or is not JSON */
+export async function readJsonFile(file: string): Promise<unknown> {
+  const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw unreadableFile(file, error);
+  });
+  try {
+    return readJsonText(text);
+  } catch (error) {
+    throw new CommandFailed(`${file}: is not JSON: ${(error as Error).message}`);
+  }
 }

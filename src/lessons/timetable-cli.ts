@@ -1,13 +1,11 @@
 /** The options of `import` that say how the files of a timetable program are read. */
-import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import { CommandFailed, unreadableFile } from '../cli/command.ts';
+import { CommandFailed, readJsonFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
 import { readInput } from '../input.ts';
-
 import type { BatchRecord, TimetableAnswer, TimetableOptions } from './service.ts';
 
 /** As REST has them. */
@@ -79,18 +77,6 @@ export function refuseReadingOptions(options: ReadingOptions): void {
 export const formatOf = ({ format }: ReadingOptions, file: string): FileFormat | undefined =>
   format ?? (path.extname(file).toLowerCase() === '.json' || path.extname(file) === '' ? 'json' : undefined);
 
-async function readJson(file: string | undefined): Promise<unknown> {
-  if (file === undefined) return undefined;
-  const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw unreadableFile(file, error);
-  });
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    throw new CommandFailed(`${file} is not JSON: ${(error as Error).message}.`);
-  }
-}
-
 const periods = z.array(z.unknown());
 const weekdays = ['1', '2', '3', '4', '5', '6', '7'];
 /** The shapes of files of options. Only the command line knows these files; the server checks their content. */
@@ -124,7 +110,9 @@ function check(shape: z.core.$ZodType, file: string | undefined, value: unknown)
 /** @throws CommandFailed for files that do not exist, are not JSON, or have another shape */
 export async function readOptions(options: ReadingOptions): Promise<TimetableOptions> {
   const { term, timeGrid, rooms, mapping, saveProfile: _, sharedRoom, ...named } = options;
-  const [read, grid, names, columns] = await Promise.all([term, timeGrid, rooms, mapping].map(readJson));
+  const [read, grid, names, columns] = await Promise.all(
+    [term, timeGrid, rooms, mapping].map((file) => (file === undefined ? undefined : readJsonFile(file))),
+  );
   check(shapes.term, term, read);
   check(shapes.timeGrid, timeGrid, grid);
   return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns, sharedRooms: sharedRoom };

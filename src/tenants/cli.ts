@@ -1,5 +1,4 @@
-import fs from 'node:fs/promises';
-import { type AddCommands, CommandFailed, type TenantOption, tenantOption, unreadableFile } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, readJsonFile, type TenantOption, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
 import { printedJson } from '../printing.ts';
@@ -20,14 +19,10 @@ const inFile =
 
 /** @throws CommandFailed naming the file, with one line per fault */
 async function readFile(file: string): Promise<tenants.TenantFile> {
-  const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw unreadableFile(file, error);
-  });
+  const sent = await readJsonFile(file);
   try {
-    return tenants.readTenantFile(JSON.parse(text.replace(/^\uFEFF/, '')));
+    return tenants.readTenantFile(sent);
   } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new CommandFailed(`${file}: is not JSON: ${error.message.replaceAll('\n', ' ')}`);
     return inFile(file)(error);
   }
 }

@@ -809,7 +809,11 @@ describe('roomgate apply FILE', () => {
 
   test.each([
     ['that is not there', undefined, /tenant\.json cannot be read: there is no such file/],
-    ['that is not JSON', '{"Mandator": }', /tenant\.json: is not JSON: /],
+    [
+      'that is not JSON, without quoting it',
+      '{"HolidayCalendars": ["https://u:secret@x",}',
+      /tenant\.json: is not JSON: (?!.*secret)/,
+    ],
     [
       'with faults',
       '{"Mandator":"a b","Name":1,"Naem":1}',

@@ -96,6 +96,10 @@ test('roomgate import: what is wrong with its own files is told with the file an
     expect([text, code, err]).toEqual([text, 1, expect.stringContaining(message)]);
     expect(err).toMatch(new RegExp(`/${name}: .* Write it as docs/timetables\\.md says\\.`));
   }
+  expect(await told('term.json', '{"Id": secret}', '--term')).toEqual([
+    1,
+    "/term.json: is not JSON: Unexpected token 's'\n",
+  ]);
   const missing = await run(school, path.join(folder, 'GPU001.TXT'), ...small);
   expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('GPU001.TXT cannot be read: there is no')]);
   await fs.rm(folder, { recursive: true });
