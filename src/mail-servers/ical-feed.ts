@@ -1,7 +1,9 @@
 /** Splits a published calendar into its appointments and series, each a calendar of its own, and the zones that they name. */
 import { createHash } from 'node:crypto';
 import { openSlices } from '../flow/slices.ts';
-import { Unreadable } from '../time/ical-lines.ts';
+import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
+import { readDuration, Unreadable } from '../time/ical-lines.ts';
 
 export type IcalFeed = {
   /** The text of each appointment or series, by UID or else by a hash of its content. */
@@ -14,12 +16,9 @@ export type IcalFeed = {
 
 const [mostLines, mostEvents, deepest] = [600_000, 50_000, 6];
 
-const duration = /^P(?:(\d{1,3})W)?(?:(\d{1,4})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,7})S)?)?$/;
 function minutesOf(value: string): number | null {
-  const found = duration.exec(value.trim().toUpperCase());
-  if (!found) return null;
-  const [weeks, days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0)) as number[];
-  return ((weeks! * 7 + days!) * 24 + hours!) * 60 + minutes! + Math.ceil(seconds! / 60);
+  const length = readDuration(value);
+  return length ? Math.ceil((length.days * dayLength + length.exact) / minute) : null;
 }
 
 /** The time at which a copy of the calendar was made, which differs even if nothing has changed. */

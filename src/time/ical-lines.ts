@@ -130,7 +130,7 @@ export function readText(value: string): string {
 /** Local days, then exact milliseconds (RFC 5545, 3.8.5.3). */
 export type IcalLength = { days: number; exact: number };
 
-const duration = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/;
+const duration = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/i;
 
 /** Reads a DURATION; undefined for any other text. */
 export function readDuration(text: string): IcalLength | undefined {
