@@ -4,7 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backOff } from '../flow/retry.ts';
+import { readRetryAfter } from '../http/retry-after.ts';
 import { fetchBounded, type Outgoing } from '../http/safe-fetch.ts';
+import { whyUnanswered } from '../http/unanswered.ts';
 import { CommandFailed, type Output } from './command.ts';
 import type { Credential } from './credential.ts';
 
@@ -73,18 +75,12 @@ type Reply = { url: URL; status: number; headers: Headers; text: string };
 /** Far more than the largest page of a list. */
 const mostBytes = 16 * 1_048_576;
 const answerTimeout = 60_000;
+const longestAskedMs = 60_000;
 const transientStatus = new Set([429, 502, 503, 504]);
 
-/** The header `Retry-After` in milliseconds, 60 s at most. */
 function retryAfterOf({ headers }: Reply): number | undefined {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) ? Math.min(seconds, 60) * 1_000 : undefined;
-}
-
-/** The shortest description of a failed fetch. */
-function reasonOf(error: unknown): string {
-  const { name, message, code } = error as NodeJS.ErrnoException;
-  return name === 'TimeoutError' ? message : (code ?? message);
+  const asked = readRetryAfter(headers);
+  return asked === undefined ? undefined : Math.min(asked, longestAskedMs);
 }
 
 async function ask(address: string, init: Outgoing, timeout: number): Promise<Reply> {
@@ -98,7 +94,7 @@ const isOk = ({ status }: Reply) => status >= 200 && status < 300;
 
 function unreachable(url: string, error: unknown): CommandFailed {
   return new CommandFailed(
-    `No server answers at ${url} (${reasonOf(error)}). Start it with "./roomgate serve", or name another one with --base-url URL.`,
+    `${whyUnanswered(error, url, answerTimeout)}. Start the server with "./roomgate serve", or name another one with --base-url URL.`,
   );
 }
 
@@ -179,6 +175,7 @@ export async function connect(account: Account): Promise<ApiClient> {
     options: { timeout?: number; repeatOn?: number } = {},
   ): Promise<ApiAnswer<T>> {
     const giveUpAt = performance.now() + giveUpAfterMs;
+    const timeout = options.timeout ?? answerTimeout;
     for (let attempt = 0, renewed = false; ; attempt++) {
       let pauseMs = backOff(attempt, { firstMs: 200, longestMs: 8_000 });
       let failure: string;
@@ -187,7 +184,7 @@ export async function connect(account: Account): Promise<ApiClient> {
         const reply = await askHere(
           `${root}${path}`,
           { ...rest, headers: { ...headers, ...authorization, Accept: 'application/json' } },
-          options.timeout ?? answerTimeout,
+          timeout,
         );
         if (isOk(reply)) return { body: JSON.parse(reply.text) as T, retryAfterMs: retryAfterOf(reply) };
         failure = describeProblem(reply);
@@ -200,7 +197,7 @@ export async function connect(account: Account): Promise<ApiClient> {
         pauseMs = retryAfterOf(reply) ?? pauseMs;
       } catch (error) {
         if (error instanceof CommandFailed || signal?.aborted) throw error;
-        failure = `${baseUrl} no longer answers (${reasonOf(error)}).`;
+        failure = `${whyUnanswered(error, baseUrl, timeout)}.`;
       }
       if (performance.now() + pauseMs > giveUpAt)
         throw new CommandFailed(`${failure} Gave up after ${attempt + 1} attempts.`);

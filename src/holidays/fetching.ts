@@ -4,7 +4,8 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
-import { AnswerTooLarge, type FetchedAnswer } from '../http/safe-fetch.ts';
+import type { FetchedAnswer } from '../http/safe-fetch.ts';
+import { whyUnanswered } from '../http/unanswered.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { readHolidays } from './reading.ts';
 import { readingColumns, writeHolidays } from './stored.ts';
@@ -58,10 +59,7 @@ async function ask({ url, etag }: Due, trusted: readonly string[], signal: Abort
 /** Why a reading failed, for an Admin; quotes nothing of the answer. */
 function reasonOf(error: unknown): string {
   if (error instanceof Failed || error instanceof NotPublic || error instanceof Unreadable) return error.message;
-  if (error instanceof AnswerTooLarge) return `the answer is larger than ${mostBytes} bytes`;
-  if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
-  const code = (error as NodeJS.ErrnoException)?.code;
-  return code ? `the server cannot be reached: ${code}` : 'the server did not send a valid HTTP answer';
+  return whyUnanswered(error, 'the server', patienceMs);
 }
 
 async function readOne(

@@ -1,6 +1,8 @@
 /** Turns refusals and failures of mail servers into faults. */
 
+import { readRetryAfter } from '../http/retry-after.ts';
 import { AnswerTooLarge } from '../http/safe-fetch.ts';
+import { whyUnanswered } from '../http/unanswered.ts';
 import { beginningOf, withoutSecrets } from '../log.ts';
 import { hour } from '../time/durations.ts';
 import { ServerFault } from './connector.ts';
@@ -37,12 +39,9 @@ export function restUntil(milliseconds: number): Date {
   return new Date(Date.now() + Math.min(hour, Math.max(secondMs, milliseconds)));
 }
 
-/** Reads Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where it is missing or invalid. */
 function retryAtOf(headers: Headers): Date | null {
-  const text = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return restUntil(Number(text) * secondMs);
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? null : restUntil(date - Date.now());
+  const asked = readRetryAfter(headers);
+  return asked === undefined ? null : restUntil(asked);
 }
 
 /** Quotes a text of a mail server for people: on one line, short, without secrets. */
@@ -73,8 +72,8 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
 export function networkFault(error: unknown, origin: string, what = ''): ServerFault {
   if (error instanceof ServerFault) return error;
   if (error instanceof AnswerTooLarge) return new ServerFault('TooLarge', `${error.message}.`);
-  const { name, message, code } = error as NodeJS.ErrnoException;
-  if (name === 'TimeoutError' || name === 'AbortError')
-    return new TimedOut(`${origin} did not answer in time${what && `: ${what}`}.`);
-  return new ServerFault('Unreachable', `${origin} cannot be reached: ${code ?? quote(message)}`);
+  const why = whyUnanswered(error, origin);
+  const { name } = error as Error;
+  if (name === 'TimeoutError' || name === 'AbortError') return new TimedOut(`${why}${what && `: ${what}`}.`);
+  return new ServerFault('Unreachable', `${why}.`);
 }

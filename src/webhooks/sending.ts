@@ -3,6 +3,8 @@
 import type { Agent } from 'node:http';
 import type { Config } from '../config.ts';
 import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
+import { readRetryAfter } from '../http/retry-after.ts';
+import { whyUnanswered } from '../http/unanswered.ts';
 import { hour } from '../time/durations.ts';
 import { traceparentNow } from '../tracing.ts';
 import { type MessageKind, typeOf } from './kinds.ts';
@@ -53,21 +55,14 @@ async function signaturesOf(
 }
 
 function pauseOf(headers: Headers): number | null {
-  const asked = headers.get('retry-after')?.trim();
-  if (!asked) return null;
-  const ms = /^\d+$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, shortestAskedMs), longestAskedMs);
+  const asked = readRetryAfter(headers);
+  return asked === undefined ? null : Math.min(Math.max(asked, shortestAskedMs), longestAskedMs);
 }
 
 /** Why there was no answer, for an Admin. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotPublic || error instanceof SecretLost) return error.message;
-  if ((error as Error)?.name === 'TimeoutError')
-    return `there was no complete answer within ${patienceMs / 1_000} seconds`;
-  const code = (error as NodeJS.ErrnoException)?.code;
-  // `HPE_`: an error of the HTTP parser.
-  const isReached = code === undefined || code.startsWith('HPE_');
-  return isReached ? 'the receiver did not send a valid HTTP answer' : `the receiver cannot be reached: ${code}`;
+  return whyUnanswered(error, 'the receiver', patienceMs);
 }
 
 /** The beginning of an answer as a text that can be stored; control characters become spaces. */

@@ -94,7 +94,7 @@ describe('connect', () => {
 
   test('no server: names the URL and how to start one, at once', async () => {
     await stop();
-    const advice = `No server answers at ${url} (ECONNREFUSED). Start it with "./roomgate serve"`;
+    const advice = `${url} cannot be reached: ECONNREFUSED. Start the server with "./roomgate serve"`;
     await expect(reach(url)).rejects.toThrow(advice);
     await expect(signIn()).rejects.toThrow(advice);
     await listen(Number(new URL(url).port));
@@ -145,7 +145,7 @@ describe('postJobs', () => {
     script = Array.from({ length: 50 }, () => () => 'cut' as const);
     const client = await signIn({ giveUpAfterMs: 300 });
     const message = await client.postJobs('create', jobs).then(String, (error: Error) => error.message);
-    expect(message).toMatch(/no longer answers .* Gave up after \d+ attempts/);
+    expect(message).toMatch(/ cannot be reached: \w+\. Gave up after \d+ attempts/);
     expect(message).toContain(`after ${seen.length} attempts`);
   });
 });

@@ -422,7 +422,7 @@ describe('import', () => {
       ...['import', file, '--mandator', 'muni', '--base-url', 'http://127.0.0.1:9'],
     );
     expect(code).toBe(1);
-    expect(err).toMatch(/^No server answers at http:\/\/127\.0\.0\.1:9 .* Start it with "\.\/roomgate serve"/);
+    expect(err).toMatch(/^http:\/\/127\.0\.0\.1:9 .* Start the server with "\.\/roomgate serve"/);
   });
 
   describe('by IdentityProvider.Mode', () => {

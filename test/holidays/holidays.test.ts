@@ -316,7 +316,11 @@ describe('a calendar with an address', () => {
         'the server answers 302; give the address that it redirects to',
       ],
       [{ status: 200, body: 'hello' }, 'it is not a single VCALENDAR'],
-      [{ status: 200, body: 'x'.repeat(2 ** 20 + 1) }, 'the answer is larger than 1048576 bytes'],
+      [{ status: 200, body: 'x'.repeat(2 ** 20 + 1) }, `${origin} answers with more than 1048576 bytes`],
+      [
+        { status: 200, hold: (response: ServerResponse) => void response.socket?.end('220 mail.example ESMTP\r\n') },
+        'the server did not send a valid HTTP answer',
+      ],
     ] as const;
     for (const [wrong, fault] of faults) {
       answer = wrong;

@@ -4,6 +4,7 @@ import http from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readRetryAfter } from '../../src/http/retry-after.ts';
 import { AnswerTooLarge, fetchBounded, fetchSafely } from '../../src/http/safe-fetch.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 
@@ -145,4 +146,25 @@ test('connections are kept where asked, each looked up, and one that the server 
   closing.add('fifth');
   await expect(post('fifth')).rejects.toMatchObject({ code: 'ECONNRESET' });
   agent.destroy();
+});
+
+describe('Retry-After', () => {
+  const read = (value: string) => readRetryAfter(new Headers({ 'Retry-After': value }));
+
+  test.each([
+    ['0', 0],
+    ['120', 120_000],
+    ['1.5', 1_500],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 0],
+  ])('%s is a pause', (value, ms) => expect(read(value)).toBe(ms));
+
+  test('a date to come is a pause until then', () => {
+    const pause = read(new Date(Date.now() + 600_000).toUTCString());
+    expect(pause).toBeGreaterThan(500_000);
+    expect(pause).toBeLessThanOrEqual(600_000);
+  });
+
+  test.each(['', 'later', '-5', '0x10', '1e3', '1, 2'])('"%s" is none', (value) => expect(read(value)).toBeUndefined());
+
+  test('nor is a missing one', () => expect(readRetryAfter(new Headers())).toBeUndefined());
 });

@@ -186,6 +186,7 @@ describe('what has not changed is not read again', () => {
     ['15 minutes', [], {}, 15],
     ['the setting', [], { PollMinutes: 5 }, 5],
     ['the publisher, where it wants more', ['REFRESH-INTERVAL;VALUE=DURATION:PT6H'], { PollMinutes: 5 }, 360],
+    ['the publisher, where it wants more, in any spelling', ['REFRESH-INTERVAL:+pt2h'], {}, 120],
     ['the publisher, in the words of Outlook', ['X-PUBLISHED-TTL:P1DT30M', 'REFRESH-INTERVAL:PT1H'], {}, 1440],
     ['the setting, where the publisher wants less', ['X-PUBLISHED-TTL:PT1M'], { PollMinutes: 30 }, 30],
     ['15 minutes, where the publisher says nothing that is known', ['X-PUBLISHED-TTL:often'], {}, 15],
@@ -247,6 +248,12 @@ describe('a file that is not a calendar is a fault, which discloses only the ori
     ['a refusal', { status: 403 }, 'AccessLost', /answers 403/],
     ['a request to wait', { status: 429, headers: { 'retry-after': '120' } }, 'Throttled', /answers 429/],
     ['a failure', { status: 502 }, 'Unreachable', /answers 502/],
+    [
+      'what is no HTTP',
+      { body: (response) => void response.socket?.end('220 mail.example ESMTP\r\n') },
+      'Unreachable',
+      /^http:\/\/127\.0\.0\.1:\d+ did not send a valid HTTP answer\.$/,
+    ],
     ['304 to what was not asked', { status: 304 }, 'Unreachable', /answers 304/],
     [
       'a place inside',

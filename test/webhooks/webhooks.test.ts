@@ -455,7 +455,7 @@ describe('a receiver that fails', () => {
   test('is probed with one message after five failures, and rests for the time that it asks for', async () => {
     const made = await make();
     await book(30);
-    receiver.answer(answering(503, { 'Retry-After': '120' }));
+    receiver.answer(answering(503, { 'Retry-After': '120.5' }));
     await deliver(made);
     const first = receiver.asked.length;
     expect(first).toBeLessThanOrEqual(5);
