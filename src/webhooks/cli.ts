@@ -80,11 +80,11 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(async ({ context, print }, id: string, options: TenantOption & Partial<Written>) => {
         const { name: Name, url: Url, kinds } = options;
-        if ([Name, Url, kinds].every((value) => value === undefined))
-          throw new CommandFailed('Nothing to change: give --url, --name or --kinds.');
+        const Kinds = kinds === undefined ? undefined : readKinds(kinds);
+        const sent = Object.entries({ Name, Url, Kinds }).filter(([, value]) => value !== undefined);
+        if (sent.length === 0) throw new CommandFailed('Nothing to change: give --url, --name or --kinds.');
+        const wanted = toFields(readInput(wire.webhookChanges, Object.fromEntries(sent)));
         const act = await webhooks.openOffice(context.db, options.mandator);
-        const sent = { ...(Name && { Name }), ...(Url && { Url }), ...(kinds && { Kinds: readKinds(kinds) }) };
-        const wanted = toFields(readInput(wire.webhookChanges, sent));
         const changed = await webhooks.changeWebhook(context, act, readId(id), undefined, wanted);
         print(`${nameOf(changed)} is changed.`, wire.toWebhookRecord(changed));
       }),

@@ -138,6 +138,10 @@ test('a webhook is changed, disabled, enabled and deleted, and the list says so'
   });
   expect(await list()).toMatch(/Gong +\S+ +BatchEnded BookingCreated +ok/);
   expect(await change('')).toMatchObject({ code: 1, said: expect.stringContaining('--url, --name or --kinds') });
+  expect(await change('--name ""')).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('Name: must not be empty'),
+  });
   expect(await change('--kinds Lunch')).toMatchObject({ code: 1, said: expect.stringContaining('BatchEnded') });
   await change('--name Sign');
   expect(await run(`roomgate webhooks delete ${id}`)).toMatchObject({ code: 0, said: `Sign (${id}) is deleted.\n` });
