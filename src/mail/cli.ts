@@ -5,13 +5,10 @@ import {
   type ListedItems,
   listCalendarsOf,
   listItems,
-  type MailConflict,
   openCallback,
-  pushWorks,
   requestReadings,
-  type UnreadableItem,
-  type UnwrittenItem,
 } from './service.ts';
+import { toCalendarRecord } from './wire.ts';
 
 export { examineMail } from './service.ts';
 
@@ -21,61 +18,6 @@ const none = (mandator: string | undefined) =>
   new CommandFailed(
     `No calendar${mandator === undefined ? '' : ` of ${mandator}`} is read: set MailServer, give resources a Mailbox, and check that a worker runs.`,
   );
-
-const toConflictRecord = ({ uid, subject, start, end, reason, bookingId, decline }: MailConflict) => ({
-  Uid: uid,
-  Subject: subject,
-  Start: start,
-  End: end,
-  Reason: reason,
-  BookingId: bookingId,
-  Decline: decline && { State: decline.state, At: decline.at, Reason: decline.reason },
-});
-
-const toUnreadableRecord = ({ uid, itemId, reason, since }: UnreadableItem) => ({
-  Uid: uid,
-  ItemId: itemId,
-  Reason: reason,
-  Since: since,
-});
-
-const toUnwrittenRecord = ({ bookingId, start, end, cause, reason, nextTryAt }: UnwrittenItem) => ({
-  BookingId: bookingId,
-  Start: start,
-  End: end,
-  Cause: cause,
-  Reason: reason,
-  NextTryAt: nextTryAt,
-});
-
-const toRecord = (calendar: CalendarStatus, items: ListedItems) => ({
-  Mandator: calendar.mandator,
-  CalendarId: calendar.id,
-  ResourceId: calendar.resourceId,
-  ResourceName: calendar.resourceName,
-  Mailbox: calendar.mailbox,
-  Kind: calendar.kind,
-  State: calendar.state,
-  StateSince: calendar.stateSince,
-  StateText: calendar.stateText,
-  PushWorks: pushWorks(calendar),
-  LastPushAt: calendar.lastPushAt,
-  ExpiresAt: calendar.expiresAt,
-  LastReadAt: calendar.lastReadAt,
-  NextReadAt: calendar.nextReadAt,
-  FoundByPush: calendar.foundByPush,
-  FoundByPoll: calendar.foundByPoll,
-  Fault: calendar.fault && { Kind: calendar.fault.kind, Text: calendar.fault.text },
-  ConflictCount: calendar.conflictCount,
-  Conflicts: items.conflicts.map(toConflictRecord),
-  DeclinedCount: calendar.declinedCount,
-  Declined: items.declined.map(toConflictRecord),
-  UnreadableCount: calendar.unreadableCount,
-  Unreadable: items.unreadable.map(toUnreadableRecord),
-  WritingFault: calendar.writingFault,
-  UnwrittenCount: calendar.unwrittenCount,
-  Unwritten: items.unwritten.map(toUnwrittenRecord),
-});
 
 const headings = [
   'Mandator',
@@ -183,7 +125,10 @@ export const addCommands: AddCommands = (program, action) => {
             : none(options.mandator).message;
         cli.print(
           text,
-          calendars.map((calendar) => toRecord(calendar, itemsOf(calendar))),
+          calendars.map((calendar) => ({
+            Mandator: calendar.mandator,
+            ...toCalendarRecord(calendar, itemsOf(calendar)),
+          })),
         );
       }),
     );

@@ -6,6 +6,7 @@ import type { Config } from '../../src/config.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { openCallback } from '../../src/mail/callback.ts';
+import { calendarRecord } from '../../src/mail/wire.ts';
 import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -91,12 +92,13 @@ describe('mail list', () => {
     ]);
   });
 
-  test('--json: all that is known, each conflict and each unreadable item too', async () => {
+  test('--json: the record of REST, with each conflict and each unreadable item, and the tenant', async () => {
     const { out } = await run('mail', 'list', '--json');
     const [first] = JSON.parse(out) as Record<string, unknown>[];
+    expect(Object.keys(first ?? {})).toEqual(['Mandator', ...Object.keys(calendarRecord.shape)]);
     expect(first).toMatchObject({
       Mandator: 'school',
-      CalendarId: ids[0],
+      Id: ids[0],
       ResourceName: 'Aula',
       Mailbox: 'a@mail.example',
       Kind: 'Ews',
@@ -105,7 +107,16 @@ describe('mail list', () => {
       FoundByPush: 3,
       Fault: null,
       ConflictCount: 1,
-      Conflicts: [{ Subject: 'Subject 0', Start: '2126-11-20T09:00:00.000Z', Uid: 'uid 0', BookingId: null }],
+      Conflicts: [
+        {
+          Subject: 'Subject 0',
+          Start: '2126-11-20T09:00:00.000Z',
+          Uid: 'uid 0',
+          OrganizerName: null,
+          OrganizerEmail: null,
+          BookingId: null,
+        },
+      ],
       UnreadableCount: 2,
       Unreadable: [
         {
