@@ -57,6 +57,7 @@ module.exports = {
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db|flow)/',
       '^src/http/(node-http|stalled)\\.ts$',
+      '^src/identity/authenticate\\.ts$',
       '^src/(app|health-app|siblings|context|config|errors|log|tracing-export)\\.ts$',
     ]),
     onlyTo('supervisor', '^src/supervisor\\.ts$', ['^src/flow/', '^src/(siblings|config|log)\\.ts$']),
@@ -163,7 +164,7 @@ module.exports = {
     onlyTo('cli-program', '^src/cli/program\\.ts$', [
       '^src/cli/',
       sharedFloors,
-      `^src/${room}/cli\\.ts$`,
+      `^src/${room}/(cli|service)\\.ts$`,
       '^src/(errors|finding|names|printing|context|config|log)\\.ts$',
     ]),
     onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),

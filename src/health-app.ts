@@ -13,9 +13,6 @@ import { handleErrors, type InOtherForm } from './rest/errors.ts';
 import { type Health, openHealth } from './rest/health.ts';
 import { identifyRequests } from './rest/request.ts';
 
-/** For server.ts. */
-export { claimPepper, hasRightPepper } from './identity/authenticate.ts';
-
 /** What server.ts connects to its HTTP server. */
 export type App = {
   handler: RequestListener;

@@ -1,22 +1,27 @@
 /** The commands of the command line. */
 import { Command, CommanderError } from 'commander';
-import * as cells from '../cells/cli.ts';
+import { addCommands as addCells } from '../cells/cli.ts';
 import { type Config, ConfigError, ownRoot, wrongPepper } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
-import * as displays from '../displays/cli.ts';
+import { addCommands as addDisplays } from '../displays/cli.ts';
 import { DomainError } from '../errors.ts';
 import type { Finding } from '../finding.ts';
 import { isOutage, isSchemaMissing, isUnwritable } from '../flow/database-errors.ts';
 import { takesPins } from '../http/schemes.ts';
-import * as identity from '../identity/cli.ts';
-import * as lessons from '../lessons/cli.ts';
+import { addCommands as addIdentity } from '../identity/cli.ts';
+import * as identity from '../identity/service.ts';
+import { addCommands as addLessons } from '../lessons/cli.ts';
+import { examineBatches, examineSpool } from '../lessons/service.ts';
 import { withoutSecrets } from '../log.ts';
-import * as mail from '../mail/cli.ts';
+import { addCommands as addMail } from '../mail/cli.ts';
+import { examineMail } from '../mail/service.ts';
 import { version } from '../names.ts';
 import { printedJson } from '../printing.ts';
-import * as tenants from '../tenants/cli.ts';
-import * as webhooks from '../webhooks/cli.ts';
+import { addCommands as addTenants } from '../tenants/cli.ts';
+import { getOnlyTenant } from '../tenants/service.ts';
+import { addCommands as addWebhooks } from '../webhooks/cli.ts';
+import { examineWebhooks } from '../webhooks/service.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output, tenantOption } from './command.ts';
 import { credentialOf, needsToken } from './credential.ts';
@@ -79,7 +84,7 @@ export function createProgram(host: Host): Command {
         if (makesSecrets) await insistOn(identity.claimPepper(context));
         const command = args.at(-1);
         if (command instanceof Command && leavesOutTenant(command))
-          command.setOptionValue('mandator', await tenants.getOnlyTenant(context.db));
+          command.setOptionValue('mandator', await getOnlyTenant(context.db));
         await work({ ...outputOf(program), context }, ...args);
       } finally {
         await close();
@@ -114,7 +119,7 @@ export function createProgram(host: Host): Command {
             ? new CommandFailed(`${name}, or make sure that it can be looked up: ${describeError(error).message}`)
             : error;
         });
-        return await tenants.getOnlyTenant(context.db);
+        return await getOnlyTenant(context.db);
       }
       async function credential(config: Config, idpUrl: string, mandator: string, { pin, token }: SignIn) {
         if (token) return { token };
@@ -191,27 +196,27 @@ export function createProgram(host: Host): Command {
   const { hasRightPepper, forgetPepper } = identity;
   addRecovery(program, { ...host, hasRightPepper, forgetPepper, version, output: () => outputOf(program) });
 
-  tenants.addCommands(program, action);
-  identity.addCommands(program, action);
-  displays.addCommands(program, action);
-  lessons.addCommands(program, remoteAction);
-  mail.addCommands(program, action);
-  webhooks.addCommands(program, action);
-  cells.addCommands(program, action);
+  addTenants(program, action);
+  addIdentity(program, action);
+  addDisplays(program, action);
+  addLessons(program, remoteAction);
+  addMail(program, action);
+  addWebhooks(program, action);
+  addCells(program, action);
 
   /** The findings of the host on the database, and of the rooms on its content if that can be read. */
   async function diagnose(context: Context): Promise<Finding[]> {
-    const findings = [...(await host.diagnose(context)), await lessons.examineSpool()];
+    const findings = [...(await host.diagnose(context)), await examineSpool()];
     const isReadable = findings.every(
       ({ check, level }) => level !== 'fault' || !['Database', 'Migrations'].includes(check),
     );
     if (!isReadable) return findings;
     return [
       ...findings,
-      ...(await lessons.examineBatches(context.db)),
+      ...(await examineBatches(context.db)),
       ...(await identity.examinePepper(context)),
-      ...(await mail.examineMail(context)),
-      ...(await webhooks.examineWebhooks(context)),
+      ...(await examineMail(context)),
+      ...(await examineWebhooks(context)),
     ];
   }
 

@@ -3,8 +3,6 @@ import { formatTable } from '../cli/output.ts';
 import { createPin, getHolder, listPins, pepperOf, revokePin, whyPinsDoNotCount } from './service.ts';
 import { toPinRecord } from './wire.ts';
 
-export { claimPepper, createTemporaryPin, examinePepper, forgetPepper, hasRightPepper } from './service.ts';
-
 type HolderOptions = { mandator: string; person?: string };
 
 export const addCommands: AddCommands = (program, action) => {

@@ -28,8 +28,6 @@ import {
   refuseReadingOptions,
 } from './timetable-cli.ts';
 
-export { examineBatches, examineSpool } from './service.ts';
-
 const pinOption = () =>
   new Option('--pin <pin>', 'PIN to sign in with; without one, a temporary PIN of the first Admin').env('ROOMGATE_PIN');
 const tokenOption = () =>

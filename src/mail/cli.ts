@@ -10,8 +10,6 @@ import {
 } from './service.ts';
 import { toCalendarRecord } from './wire.ts';
 
-export { examineMail } from './service.ts';
-
 type Options = { mandator?: string };
 
 const none = (mandator: string | undefined) =>

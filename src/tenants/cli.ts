@@ -5,9 +5,6 @@ import { printedJson } from '../printing.ts';
 import * as tenants from './service.ts';
 import { toPersonRecord } from './wire.ts';
 
-/** For commands whose tenant is optional. */
-export { getOnlyTenant } from './service.ts';
-
 /** @throws CommandFailed naming the file, with one line per fault */
 const inFile =
   (file: string) =>

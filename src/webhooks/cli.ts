@@ -6,8 +6,6 @@ import { readInput } from '../input.ts';
 import * as webhooks from './service.ts';
 import * as wire from './wire.ts';
 
-export { examineWebhooks } from './service.ts';
-
 type Written = { name: string; url: string; kinds: string };
 type Numbered = { id: number; name: string };
 

@@ -11,7 +11,7 @@ import type { Context } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { diagnose } from '../../src/db/diagnosis.ts';
 import type { Finding } from '../../src/finding.ts';
-import { examineBatches, examineSpool } from '../../src/lessons/cli.ts';
+import { examineBatches, examineSpool } from '../../src/lessons/service.ts';
 import { openLog } from '../../src/log.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { makeTenant } from '../_util/factories.ts';

@@ -69,7 +69,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   'graphql-schema': [['src/graphql/schema.ts', 'src/lessons/service.ts']],
   worker: [['src/worker/queue.ts', 'src/lessons/service.ts']],
   'worker-runner': [['src/worker/runner.ts', 'src/lessons/service.ts']],
-  'cli-program': [['src/cli/program.ts', 'src/lessons/service.ts']],
+  'cli-program': [
+    ['src/cli/program.ts', 'src/lessons/import.ts'],
+    ['src/cli/program.ts', 'src/db/database.ts'],
+  ],
   'mail-servers': [
     ['src/mail-servers/service.ts', 'src/db/database.ts'],
     ['src/mail-servers/connector.ts', 'src/tenants/service.ts'],

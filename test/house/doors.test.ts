@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => fs.rmSync(project, { recursive: true }));
 
-function faultsOf(text: string): string[] {
-  fs.writeFileSync(path.join(project, 'src/bookings/service.ts'), text);
+function faultsOf(text: string, file = 'service.ts'): string[] {
+  fs.writeFileSync(path.join(project, 'src/bookings', file), text);
   return findSmuggled(project);
 }
 
@@ -36,4 +36,21 @@ test.each([
   "import { getResource } from '../tenants/service.ts';\nexport const getResourceOf = () => getResource();",
 ])('a room exports what is its own: %j', (text) => {
   expect(faultsOf(text)).toEqual([]);
+});
+
+test.each([
+  ['cli.ts', "\nexport { getBooking } from './service.ts';"],
+  ['edges-graphql.ts', "import { getBooking } from './service.ts';\nexport { getBooking };"],
+  ['rest.ts', "import * as bookings from './service.ts';\nexport { bookings };"],
+])('a face exports nothing of its service: %s', (file, text) => {
+  expect(faultsOf(text, file)).toEqual([
+    `src/bookings/${file}:2: exports what is its service's; import the service there`,
+  ]);
+});
+
+test.each([
+  ['cli.ts', "import { getBooking } from './service.ts';\nexport const addCommands = () => getBooking();"],
+  ['rest.ts', "export { occupiedMembers } from './occupied-wire.ts';"],
+])('a face exports what is its own: %s', (file, text) => {
+  expect(faultsOf(text, file)).toEqual([]);
 });

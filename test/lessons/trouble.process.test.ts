@@ -1,7 +1,7 @@
 /** Starts of a batch that fail: outages do not count as attempts, pauses grow and outlive processes, and hours pass. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { examineBatches } from '../../src/lessons/cli.ts';
+import { examineBatches } from '../../src/lessons/service.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
