@@ -167,7 +167,7 @@ module.exports = {
       `^src/${room}/(cli|service)\\.ts$`,
       '^src/(errors|finding|names|printing|context|config|log)\\.ts$',
     ]),
-    onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
+    onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/(errors|fields)\\.ts$']),
     onlyTo('records', '^src/records\\.ts$', ['^src/db/', '^src/(access|acts|context|errors)\\.ts$']),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log|tracing)\\.ts$']),
     onlyTo('db', '^src/db/', [

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { rests } from './db/resting.ts';
+import { upperFirst } from './fields.ts';
 
 /** The kinds of records that acts are about. */
 export const auditSubjects = [
@@ -49,7 +50,7 @@ function valueText(value: unknown): string | null {
 /** The members that differ; for a new record, all that have a value. @param before null for a new record */
 function changesOf(subject: Subject, before: object | null, after: object): MemberChange[] {
   return Object.entries(after).flatMap(([name, value]) => {
-    const member = name.charAt(0).toUpperCase() + name.slice(1);
+    const member = upperFirst(name);
     const from = valueText(before && (before as Record<string, unknown>)[name]);
     const to = valueText(value);
     if (from === to || unchanging.has(member)) return [];

@@ -5,6 +5,7 @@
 import type pg from 'pg';
 import { codeOf, isUnwritable } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
+import { minute } from '../time/durations.ts';
 
 export type Cause = 'DiskFull' | 'ReadOnly';
 
@@ -30,8 +31,6 @@ export type Refusals = {
   /** Whether one was refused within the last minute. */
   isRecent(): boolean;
 };
-
-const minute = 60_000;
 
 /** @param ticks milliseconds that only go forward */
 export function openRefusals(log: Log, ticks = () => performance.now()): Refusals {

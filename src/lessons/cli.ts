@@ -6,6 +6,7 @@ import type { RemoteAction } from '../cli/client.ts';
 import { CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { openProgress } from '../cli/progress.ts';
+import { upperFirst } from '../fields.ts';
 import { describeBatch, describeFindings, describeSuccess, mostFindingsShown } from './batch-cli.ts';
 import {
   type BatchClient,
@@ -115,7 +116,7 @@ async function sendFiles(client: BatchClient, files: readonly string[], options:
 function queryOf({ validateOnly, dryRun, onConflict, takeOverBookings }: ImportOptions): Record<string, string> {
   return {
     ...((validateOnly || dryRun) && { ValidateOnly: 'true' }),
-    ...(onConflict && { OnConflict: onConflict.charAt(0).toUpperCase() + onConflict.slice(1) }),
+    ...(onConflict && { OnConflict: upperFirst(onConflict) }),
     ...(takeOverBookings && { TakeOverBookings: 'true' }),
   };
 }

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { lowerFirst } from '../fields.ts';
 import type { JobOperation } from './batch.ts';
 
 /**
@@ -68,7 +69,7 @@ export const fieldsOf: Record<JobOperation, { job: readonly Field[]; lesson: rea
 /** The spellings that a request may use: the first letter in either case, and JobId for JobID. */
 function spellings(name: string): string[] {
   const names = name === 'JobID' ? ['JobID', 'JobId'] : [name];
-  return names.flatMap((spelling) => [spelling, spelling.charAt(0).toLowerCase() + spelling.slice(1)]);
+  return names.flatMap((spelling) => [spelling, lowerFirst(spelling)]);
 }
 
 const known = (fields: readonly Field[], ...more: string[]) =>

@@ -7,6 +7,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
+import { upperFirst } from '../fields.ts';
 import { getterOf } from '../records.ts';
 import { changeRecord, deleteRecord, insertRecord, type RecordKind } from './records.ts';
 
@@ -118,7 +119,7 @@ async function checkGroups(trx: Transaction, mandatorId: number, changes: Policy
   const known = new Set(rows.map(({ id }) => id));
   const faults = lists.flatMap((list) =>
     (changes[list] ?? []).flatMap((id, at) => {
-      const field = `${list.charAt(0).toUpperCase()}${list.slice(1)}`;
+      const field = upperFirst(list);
       const message = `${field}[${at}]: there is no group ${id}.`;
       return known.has(id) ? [] : [{ field, pointer: `/${field}/${at}`, code: 'UnknownGroup', message }];
     }),
