@@ -2,6 +2,8 @@
  * The errors that are reported to clients. Services throw them; rest/errors and graphql/errors write them. Any other error is a
  * bug: it is answered 500, without details but with a TraceId.
  */
+import type { z } from 'zod';
+
 /** One fault of an input. `field` is its name on the wire, `pointer` a JSON pointer (RFC 6901) into the body. */
 export type FieldError = {
   field: string | null;
@@ -40,6 +42,13 @@ export const parameterFault = (field: string, code: string, text: string): Field
   ...memberFault(field, code, text),
   pointer: null,
 });
+
+/** The code of what zod finds in a body or a tenant file; a custom check of the schema may give one by `params: { code }`. */
+export function codeOfIssue(issue: z.core.$ZodIssue, value: unknown): string {
+  const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
+  if (typeof named === 'string') return named;
+  return issue.code === 'invalid_type' || value === null ? 'InvalidType' : 'InvalidValue';
+}
 
 const messageOf = (faults: readonly FieldError[]) => faults.map(({ message }) => message).join(' ');
 

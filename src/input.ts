@@ -1,6 +1,15 @@
 /** Checks a body or the variables of a call: reports all of its faults at once, each with its place in what was sent. */
 import { z } from 'zod';
-import { DomainError, type FieldError, InvalidInput, Malformed, pathOf, pointerTo, shorten } from './errors.ts';
+import {
+  codeOfIssue,
+  DomainError,
+  type FieldError,
+  InvalidInput,
+  Malformed,
+  pathOf,
+  pointerTo,
+  shorten,
+} from './errors.ts';
 import { lowerFirst, upperFirst } from './fields.ts';
 import { isStorable, notStorable } from './storable.ts';
 import './wording.ts';
@@ -119,10 +128,9 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
     return issue.keys
       .slice(0, mostFaults)
       .map((key) => fault([...issue.path, key], 'UnknownField', 'is not known here'));
-  if (follow(issue.path).value === undefined) return [fault(issue.path, 'MissingField', 'is missing')];
-  const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
-  const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
-  return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
+  const { value } = follow(issue.path);
+  if (value === undefined) return [fault(issue.path, 'MissingField', 'is missing')];
+  return [fault(issue.path, codeOfIssue(issue, value), issue.message)];
 }
 
 /** Idempotency-Key (contract 4.2), as a header and as an argument. */

@@ -1,6 +1,6 @@
 /** The schema of a tenant file, which holds the master data of a tenant (contract 1), and the messages for its faults. */
 import { z } from 'zod';
-import { type FieldError, InvalidInput, pathOf, pointerTo } from '../errors.ts';
+import { codeOfIssue, type FieldError, InvalidInput, pathOf, pointerTo } from '../errors.ts';
 import { sentText } from '../fields.ts';
 import { mostCalendars, sourceMembers } from '../holidays/service.ts';
 import { mandatorForm, reservedNames } from '../names.ts';
@@ -130,13 +130,11 @@ function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
     });
   const value = valueAt(input, issue.path);
   if (value === null && typeof issue.path.at(-1) === 'string')
-    return [fault(issue.path, 'InvalidType', `is null, but cannot be cleared; ${issue.message}`)];
+    return [fault(issue.path, codeOfIssue(issue, value), `is null, but cannot be cleared; ${issue.message}`)];
   if (value === undefined) return [fault(issue.path, 'MissingField', `is missing; ${issue.message}`)];
-  const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
-  const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
   // An address may be a secret, or contain a password although that is not allowed.
   const told = issue.path.at(-1) === 'Url' ? issue.message : `is ${shown(value)}; ${issue.message}`;
-  return [fault(issue.path, typeof named === 'string' ? named : code, told)];
+  return [fault(issue.path, codeOfIssue(issue, value), told)];
 }
 
 function shown(value: unknown): string {

@@ -145,6 +145,18 @@ describe('absent and null are different where the schema of the body says so', (
     const refused = await change(version + 3, { name: null });
     expect(brief(refused.data?.result.errors ?? [])).toEqual(['/input/name InvalidType']);
   });
+
+  test('null in place of a value of an enumeration is of the wrong type, as in a tenant file', async () => {
+    const id = String(service.tenant.person('User').id);
+    const ofRest = await admin.patch(`/persons/${id}`, { Role: null });
+    expect(ofRest.body['Errors']).toMatchObject([{ Pointer: '/Role', Code: 'InvalidType' }]);
+    const faults = await faultsOf('changePerson', {
+      id: ['ID!', id],
+      version: ['Int!', 1],
+      input: ['ChangePersonInput!', { role: null }],
+    });
+    expect(brief(faults)).toEqual(['/input/role InvalidType']);
+  });
 });
 
 test('a text that PostgreSQL cannot keep is a fault with its place', async () => {
