@@ -3,12 +3,13 @@
  * **long servers leave two places to the others, and those of one tenant have three at a time.**
  *
  * A server is **long** if its requests were under way for more than a second in its last turn: it answers late, or much is sent to
- * it. Either way it holds a place for as long. The time of our database does not count, and a turn without requests says nothing. A
- * server without a turn yet counts as quick, so it may hold any place once. The one that has waited longest goes first.
+ * it. Either way it holds a place for as long. It stays long until a turn shows otherwise a minute after its last long one, as some
+ * answer late now and then. The time of our database does not count, and a turn without requests says nothing. A server without a turn yet counts as quick, so it may hold any place once. The one that has waited longest goes first.
  */
 import { openTurns, type Refusal, type Turn, type TurnWork } from './turns.ts';
 
 const longMs = 1_000;
+const staysLongMs = 60_000;
 const mostOfTenant = 3;
 const leftByLong = 2;
 const againMs = 1_000;
@@ -52,7 +53,8 @@ async function measure(turn: Turn, work: (turn: SharedTurn) => Promise<void>): P
 /** @param places how many turns may run at a time */
 export function openShares(places: number): Shares {
   const turns = openTurns(places);
-  const long = new Set<number>();
+  /** The long servers, with the time of the last long turn. */
+  const long = new Map<number, number>();
   /** The tenants of the long servers that have a turn. */
   const running: number[] = [];
   /** The long servers that were refused and have had no turn since, in the order in which they came. */
@@ -88,8 +90,9 @@ export function openShares(places: number): Shares {
           waiting.delete(server);
           const ms = await measure(turn, work);
           if (ms === undefined) return;
-          if (ms > longMs) long.add(server);
-          else long.delete(server);
+          const now = performance.now();
+          if (ms > longMs) long.set(server, now);
+          else if (now - (long.get(server) ?? now) >= staysLongMs) long.delete(server);
         });
         return refusal && isLong ? refuse(tenant, server, refusal, false) : refusal;
       } finally {

@@ -123,3 +123,20 @@ test('a turn without a request leaves a server long', async () => {
   for (const [tenant, server] of ofTenant(1, 4)) got.push(await may(tenant, server));
   expect(got).toEqual([true, true, true, false]);
 });
+
+test('a long server stays long until a turn is quick a minute after its last long one, however long it has none', async () => {
+  const servers = ofTenant(1, 4);
+  const atOnce = async () => {
+    const turns = await Promise.all(servers.map(([tenant, server]) => begin(tenant, server)));
+    for (const turn of turns) await turn?.end();
+    return turns.filter((turn) => turn).length;
+  };
+  await answerAfter(2, servers);
+  await pass(59);
+  for (const [tenant, server] of servers) await take(tenant, server, ask);
+  expect(await atOnce()).toBe(3);
+  await pass(600);
+  expect(await atOnce()).toBe(3);
+  for (const [tenant, server] of servers) await take(tenant, server, ask);
+  expect(await atOnce()).toBe(4);
+});
