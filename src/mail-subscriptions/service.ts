@@ -32,6 +32,7 @@ export {
   type MailJob,
   type MailWork,
   moveHeard,
+  pushes,
   type SubscriptionState,
   standing,
   subscriptionStates,

@@ -39,6 +39,10 @@ export type SubscriptionState = (typeof subscriptionStates)[number];
 export const coming = sql`('Provisioning', 'AwaitingFirstPush')`;
 export const standing = sql`('Active', 'Suspect')`;
 export const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
+/** Whether the subscription `subscription` pushes the changes of `calendar`: one for all calendars may push those of some only. */
+export const pushes = (subscription: string, calendar: string) => sql<boolean>`(
+  ${sql.ref(`${subscription}.calendar_id`)} = ${sql.ref(`${calendar}.id`)} or (${sql.ref(`${subscription}.calendar_id`)} is null
+    and ${sql.ref(`${calendar}.pushed_at`)} >= ${sql.ref(`${subscription}.state_since`)}))`;
 export const isLive = (row: string) => sql<boolean>`${sql.ref(`${row}.state`)} in ${sql.raw(live)}`;
 /** The opposite of `isLive`, as the indices have it. */
 export const isEnded = (row: string) =>
@@ -137,8 +141,8 @@ export async function replaceOlder(db: Database | Transaction, mandatorId: numbe
 }
 
 /**
- * Moves the subscription that was Active at a change to Suspect, be it for one calendar or for all of the tenant: a reading has found
- * the change, and its notification is overdue.
+ * Moves the subscription that was Active at a change and pushes those of the calendar to Suspect: a reading has found the change, and
+ * its notification is overdue.
  * @param changedAt by the mail server's clock
  */
 export async function doubtSubscription(
@@ -151,7 +155,9 @@ export async function doubtSubscription(
     mandatorId,
     from: ['Active'],
     to: 'Suspect',
-    which: sql`(calendar_id = ${calendarId} or calendar_id is null) and state_since < ${changedAt}`,
+    which: sql`state_since < ${changedAt} and exists (
+      select from mail_calendar as calendar
+      where calendar.mandator_id = moved.mandator_id and calendar.id = ${calendarId} and ${pushes('moved', 'calendar')})`,
     text: 'A reading has found a change that should have been pushed.',
   });
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
-import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
+import { attemptSoon, type MailWork, markAllCalendars, markCalendars, pushes } from '../mail-subscriptions/service.ts';
 import { isQueued } from '../worker/queue.ts';
 import { queueWriting } from './doubts.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
@@ -13,16 +13,14 @@ import { endRests } from './written-rows.ts';
 const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
 
 /**
- * The interval of polls: a minute without push, unless the source asks for more; longer, the longer push works. A subscription for all
- * calendars counts for those that it has reported since it became Active, as it may not report them all. `calendar` is the row.
+ * The interval of polls: a minute without push, unless the source asks for more; longer, the longer push works. `calendar` is the row.
  */
 const mostUnread: RawBuilder<unknown> = sql`coalesce((
   select case when min(subscription.state_since) < now() - interval '24 hours' then interval '60 minutes'
     else interval '15 minutes' end
   from mail_subscription as subscription
   where subscription.mandator_id = calendar.mandator_id and subscription.state = 'Active'
-    and (subscription.calendar_id = calendar.id
-      or (subscription.calendar_id is null and calendar.pushed_at >= subscription.state_since))
+    and ${pushes('subscription', 'calendar')}
   having count(*) > 0), make_interval(mins => calendar.poll_minutes), interval '1 minute')`;
 
 /** When a calendar is read next, unless it is marked before. `calendar` is the row. */

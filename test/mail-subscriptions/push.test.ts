@@ -364,6 +364,13 @@ describe('CalDav', () => {
       expect(await pause()).toBe(60);
     });
 
+    test('that no push has ever reported, and what a poll finds there casts no doubt on the push of others', async () => {
+      await report('rooms');
+      await desk.pass(30);
+      await doubt(6);
+      expect([await desk.states(), await pause()]).toEqual([['Active'], 1]);
+    });
+
     test('after a poll has found a change that was not pushed, for as long as no push reports that calendar', async () => {
       await report('r001');
       await desk.pass(30);
