@@ -23,8 +23,8 @@ export type Webhook = {
   failures: number;
   failingSince: Date | null;
   succeededAt: Date | null;
-  /** When the next attempt is due, while it fails. */
-  dueAt: Date;
+  /** When the next attempt is due; null: it does not fail, or is disabled. */
+  nextAttemptAt: Date | null;
   /** Until when the previous secret also signs. */
   formerSecretUntil: Date | null;
   version: number;
@@ -48,7 +48,9 @@ export const columns = [
   'disabled_at as disabledAt',
   'failing_since as failingSince',
   'succeeded_at as succeededAt',
-  'due_at as dueAt',
+  sql<Date | null>`case when failures > 0 and disabled_at is null then greatest(due_at, (
+    select min(event.due_at) from webhook_event as event
+    where event.mandator_id = webhook.mandator_id and event.webhook_id = webhook.id)) end`.as('nextAttemptAt'),
   sql<DisabledReason | null>`disabled_because`.as('disabledBecause'),
   sql<Date | null>`case when former_until > now() then former_until end`.as('formerSecretUntil'),
   place.as('seen'),

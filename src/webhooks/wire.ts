@@ -166,12 +166,8 @@ export const deliveryFilter = z.strictObject({
 
 const toRecord = recordOf(webhookRecord);
 const recordOfDelivery = recordOf(deliveryRecord);
-export const toWebhookRecord = ({ seen, dueAt, ...others }: Webhook) =>
-  toRecord({
-    ...others,
-    cursor: seen && cursorAt(seen),
-    nextAttemptAt: others.failures > 0 ? dueAt : null,
-  });
+export const toWebhookRecord = ({ seen, ...others }: Webhook) =>
+  toRecord({ ...others, cursor: seen && cursorAt(seen) });
 export const toSecretRecord = ({ webhook, secret }: WithSecret) => ({ ...toWebhookRecord(webhook), Secret: secret });
 export const toDeliveryRecord = (delivery: Delivery) => recordOfDelivery(delivery);
 

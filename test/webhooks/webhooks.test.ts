@@ -452,6 +452,22 @@ describe('a receiver that fails', () => {
     expect(told().at(-1)).toEqual(['booking.created', good]);
   });
 
+  test('is tried again when the event that failed is due, and not once it is disabled', async () => {
+    const made = await make();
+    await book();
+    receiver.answer(answering(500));
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await passPauses();
+      await deliver(made);
+    }
+    const { rows } = await sql<{ at: Date }>`select due_at as at from webhook_event`.execute(db);
+    expect(await read(made)).toMatchObject({ Failures: 5, NextAttemptAt: rows[0]!.at.toISOString() });
+    await passPauses();
+    receiver.answer(answering(410));
+    await deliver(made);
+    expect(await read(made)).toMatchObject({ Enabled: false, Failures: 6, NextAttemptAt: null });
+  });
+
   test('is probed with one message after five failures, and rests for the time that it asks for', async () => {
     const made = await make();
     await book(30);
