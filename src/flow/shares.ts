@@ -3,8 +3,11 @@
  * **long servers leave two places to the others, and those of one tenant have three at a time.**
  *
  * A server is **long** if its requests were under way for more than a second in its last turn: it answers late, or much is sent to
- * it. Either way it holds a place for as long. It stays long until a turn shows otherwise a minute after its last long one, as some
- * answer late now and then. The time of our database does not count, and a turn without requests says nothing. A server without a turn yet counts as quick, so it may hold any place once. The one that has waited longest goes first.
+ * it. Either way it holds a place for as long. As some answer late now and then, it stays long until a turn is quick a minute after
+ * the last long one. The time of our database does not count, and a turn without requests says nothing. A server without a turn yet
+ * counts as quick, so it may hold any place once.
+ *
+ * Tenants take turns, however many long servers each has. Of the servers of a tenant, the one that has waited longest goes first.
  */
 import { openTurns, type Refusal, type Turn, type TurnWork } from './turns.ts';
 
@@ -13,7 +16,7 @@ const staysLongMs = 60_000;
 const mostOfTenant = 3;
 const leftByLong = 2;
 const againMs = 1_000;
-/** A refused server counts as given up when it is this late to ask again: it is found by a sweep. */
+/** How long after it should ask again a refused server keeps its place: it is found by a sweep. */
 const lateMs = 5_000;
 
 export type SharedTurn = Turn & {
@@ -28,8 +31,8 @@ export type Shares = {
   take(tenant: number, of: TurnWork, work: (turn: SharedTurn) => Promise<void>): Promise<Refusal | undefined>;
 };
 
-/** `keepsPlace`: whether those that came later leave it a place; not where it could not use one. */
-type Waiting = { tenant: number; keepsPlace: boolean; forgetAt: number };
+/** `placeUntil`: how long others leave it a place. */
+type Waiting = { tenant: number; placeUntil: number };
 
 /** Does the work. @returns the milliseconds that its requests were under way; undefined: it sent none */
 async function measure(turn: Turn, work: (turn: SharedTurn) => Promise<void>): Promise<number | undefined> {
@@ -57,25 +60,36 @@ export function openShares(places: number): Shares {
   const long = new Map<number, number>();
   /** The tenants of the long servers that have a turn. */
   const running: number[] = [];
+  /** The number of turns of long servers, and of each tenant the number of the last one. */
+  let begun = 0;
+  const lastOf = new Map<number, number>();
   /** The long servers that were refused and have had no turn since, in the order in which they came. */
   const waiting = new Map<number, Waiting>();
 
-  /** Whether a place is left besides those of the servers that have waited longer. */
+  /** Whether a place is left besides those of the servers whose turn comes first. */
   function hasPlace(tenant: number, server: number): boolean {
     const now = performance.now();
+    const queue = [...waiting].flatMap(([other, one]) =>
+      other === server || one.placeUntil >= now ? { server: other, tenant: one.tenant } : [],
+    );
+    if (!waiting.has(server)) queue.push({ server, tenant });
     const taken = [...running];
-    const isLeft = (of: number) =>
-      taken.length < places - leftByLong && taken.filter((one) => one === of).length < mostOfTenant;
-    for (const [other, one] of waiting) {
-      if (other === server) break;
-      if (one.forgetAt < now) waiting.delete(other);
-      else if (one.keepsPlace && isLeft(one.tenant)) taken.push(one.tenant);
+    const last = new Map(lastOf);
+    while (taken.length < places - leftByLong) {
+      const [next] = queue
+        .filter((one) => taken.filter((of) => of === one.tenant).length < mostOfTenant)
+        .sort((one, other) => (last.get(one.tenant) ?? 0) - (last.get(other.tenant) ?? 0));
+      if (!next || next.server === server) return next !== undefined;
+      queue.splice(queue.indexOf(next), 1);
+      taken.push(next.tenant);
+      last.set(next.tenant, begun + taken.length);
     }
-    return isLeft(tenant);
+    return false;
   }
 
   function refuse(tenant: number, server: number, refusal: Refusal, keepsPlace: boolean): Refusal {
-    waiting.set(server, { tenant, keepsPlace, forgetAt: performance.now() + refusal.againMs + lateMs });
+    const placeUntil = keepsPlace ? performance.now() + refusal.againMs + lateMs : 0;
+    waiting.set(server, { tenant, placeUntil });
     return refusal;
   }
 
@@ -88,6 +102,7 @@ export function openShares(places: number): Shares {
       try {
         const refusal = await turns.take(of, async (turn) => {
           waiting.delete(server);
+          if (isLong) lastOf.set(tenant, ++begun);
           const ms = await measure(turn, work);
           if (ms === undefined) return;
           const now = performance.now();

@@ -60,7 +60,33 @@ test('of the long servers of a tenant three have a turn at a time, and of those 
   expect([await may(1, 18), await may(4, 40)]).toEqual([true, true]);
 });
 
-test('the long server that has waited longest goes first, and keeps its place until a sweep has found it again', async () => {
+test('tenants take turns: a long server waits for one turn of each other tenant, however many servers of theirs wait', async () => {
+  await answerAfter(2, [...ofTenant(1, 6), [3, 30]]);
+  await answerAfter(2, ofTenant(2, 6));
+  const turns = new Map<number, { end(): Promise<void> }>();
+  /** @returns those of these servers that got a turn */
+  const askFor = async (servers: readonly [tenant: number, server: number][]) => {
+    const got: number[] = [];
+    for (const [tenant, server] of servers) {
+      const turn = await begin(tenant, server);
+      if (!turn) continue;
+      turns.set(server, turn);
+      got.push(server);
+    }
+    return got;
+  };
+  expect(await askFor([...ofTenant(1, 3), ...ofTenant(2, 3)])).toHaveLength(places - left);
+  const waiting = [...ofTenant(1, 6).slice(3), ...ofTenant(2, 6).slice(3), ...ofTenant(3, 1)];
+  expect(await askFor(waiting)).toEqual([]);
+  const next: number[][] = [];
+  for (const server of [10, 30, 20, 11]) {
+    await turns.get(server)!.end();
+    next.push(await askFor(server === 30 ? [...ofTenant(3, 1), ...waiting.slice(0, -1)] : waiting));
+  }
+  expect(next).toEqual([[30], [13], [23], [30]]);
+});
+
+test('of the long servers of a tenant the one that has waited longest goes first, and keeps its place until a sweep has found it again', async () => {
   await answerAfter(2, ofTenant(1, 5));
   const turns = [await begin(1, 10), await begin(1, 11), await begin(1, 12)];
   expect([await may(1, 13), await may(1, 14)]).toEqual([false, false]);
