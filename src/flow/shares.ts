@@ -16,8 +16,8 @@ const staysLongMs = 60_000;
 const mostOfTenant = 3;
 const leftByLong = 2;
 const againMs = 1_000;
-/** How long after it should ask again a refused server keeps its place: it is found by a sweep. */
-const lateMs = 5_000;
+/** How long after it should ask again a refused server keeps its place: it is found by a sweep, perhaps that of another process. */
+const lateMs = 2_000;
 
 export type SharedTurn = Turn & {
   /** Call it before each request. */
