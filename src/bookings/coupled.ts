@@ -1,6 +1,9 @@
 /** The lessons of one booking, of which there are several if they are coupled: what they are together, and what has changed. Pure. */
 import type { LessonOrigin } from './lektion.ts';
 
+/** Lessons that may share a booking; of more, which may be stored already, the first are read. */
+export const mostCoupled = 200;
+
 export type CoupledLesson = {
   status: string;
   klassen: string[] | null;

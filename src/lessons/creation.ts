@@ -75,12 +75,12 @@ export async function insertLessons(
   return rows[0] as Noticed;
 }
 
-/** Shared bookings with lessons of the batch, once all of them are in. */
-export async function describeCoupled(trx: Transaction, batch: Running): Promise<void> {
+/** Shared bookings with lessons of the batch, once all of them are in. @returns as `describeShared` */
+export function describeCoupled(trx: Transaction, batch: Running): Promise<boolean> {
   const bookings = sql`
     select booking_id from batch_job
     join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = ${member(sql`batch_job.body`, 'JobID')} #>> '{}'
     join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
     where batch_job.mandator_id = ${batch.mandatorId} and batch_job.batch_id = ${batch.id} and kopplung_id is not null and status <> 'Entfaellt'`;
-  await describeShared(trx, batch, bookings, bookings, sql`booking.batch_id = ${batch.id}`);
+  return describeShared(trx, batch, bookings, bookings, sql`booking.batch_id = ${batch.id}`, bookings);
 }

@@ -3,9 +3,11 @@
  * The same batch always gives the same messages.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { mostCoupled } from '../bookings/service.ts';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf } from './fields.ts';
+import { isJoining, live } from './plan.ts';
 import { mayChangeJob, seesPart } from './sight.ts';
 
 export type FaultQuery = RawBuilder<unknown>;
@@ -179,11 +181,37 @@ const conflictErrors = (batch: Running): FaultQuery[] => [
       where way.job_id is distinct from job.job_id or not job.is_new`,
 ];
 
+/** A job that is reported as a duplicate. */
+const isDuplicate = ({ mandatorId }: BatchKey) => sql`(
+  row_number() over (partition by job_id order by index) > 1 or is_new and exists (
+    select from lesson_job as stored where stored.mandator_id = ${mandatorId} and stored.job_id = staged_job.job_id))`;
+
+/** Bookings with too many coupled lessons, each once: at the first lesson of the batch that is too many. */
+const crowdedBookings = (batch: BatchKey): FaultQuery => sql`
+  select ${severity.error}, index, lektion_index, 3, 'KopplungId', 'LimitExceeded',
+    'KopplungId ' || ${named(sql`kopplung_id`)} || ' couples ' || staying + cardinality(joining) || ' lessons in '
+      || ${named(sql`ressource_name`)} || ' at one time; at most ${sql.raw(String(mostCoupled))} may share a booking'
+  from (
+    select lesson_plan.booking, array_agg(row order by row) as joining
+    from lesson_plan join coupled_lesson using (row) join staged_lesson using (row)
+    join (select index, ${isDuplicate(batch)} as is_duplicate from staged_job) as job using (index)
+    where ${isJoining} and not is_duplicate
+    group by 1
+  ) as joined
+  cross join lateral (
+    select count(*)::int as staying from lesson as sharer
+    where sharer.mandator_id = ${batch.mandatorId} and sharer.booking_id = joined.booking and not exists (
+      select from staged_lesson as staged left join lesson_plan using (row)
+      where staged.job = sharer.job and staged.lektion_id = sharer.lektion_id and ${live} and ${isJoining})
+  ) as stored
+  join staged_lesson as lesson on lesson.row = joining[greatest(${mostCoupled}::int + 1 - staying, 1)]
+  where staying + cardinality(joining) > ${mostCoupled}`;
+
 export function errorsOf(batch: Running): FaultQuery[] {
   const { operation } = batch;
   return [
     ...fieldErrors(operation),
-    ...(operation === 'Delete' ? [] : [...referenceErrors(batch), ...conflictErrors(batch)]),
+    ...(operation === 'Delete' ? [] : [...referenceErrors(batch), ...conflictErrors(batch), crowdedBookings(batch)]),
     ...(operation === 'Create' ? [] : unknownErrors(batch)),
     ...duplicateErrors(batch),
   ];

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { mostCoupled } from '../bookings/service.ts';
 import { lowerFirst } from '../fields.ts';
 import type { JobOperation } from './batch.ts';
 
@@ -47,7 +48,12 @@ export const lessonFields: readonly Field[] = [
   field('Klassen', 'klassen', 'texts', 'Classes.'),
   field('Lehrpersonen', 'lehrpersonen', 'texts', 'Teachers.'),
   field('Status', 'status', 'status', 'Geplant when left out; Entfaellt occupies no room.'),
-  field('KopplungId', 'kopplung_id', 'key', 'Lessons that share it, their room and their time share one booking.'),
+  field(
+    'KopplungId',
+    'kopplung_id',
+    'key',
+    `Lessons that share it, their room and their time share one booking, at most ${mostCoupled}.`,
+  ),
   field('Privat', 'privat', 'boolean', 'Whether others than its sender and Admins see only that the room is taken.'),
 ];
 

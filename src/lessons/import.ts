@@ -203,7 +203,7 @@ async function create(
   }
   if (coupled) {
     await joinByHash(trx, false);
-    await describeCoupled(trx, batch);
+    if (await describeCoupled(trx, batch)) throw new Refused();
   }
   return { inserted, changed: 0, moved: 0, removed: 0, remarkable, hours };
 }
@@ -242,7 +242,7 @@ async function carryOutPlan(progress: ImportProgress, work: BatchWork): Promise<
     if (last < plan.rows) await progress.report(last);
   }
   await lookUpByKey(trx, false);
-  await endPlan(trx, batch);
+  if (await endPlan(trx, batch)) throw new Refused();
   const hours = await hoursOf(trx, work, plan);
   const remarkable =
     work.jobs.unknown || plan.remarkable || (hours !== undefined && (await anyOutsideOpeningHours(trx, hours)));

@@ -13,6 +13,8 @@ type PlannedBatch = BatchKey & Pick<Running, 'createdBy' | 'takeOver'>;
 
 /** Rows that are written. */
 export const live = sql`not staged.refused and not staged.skipped`;
+/** Of a planned lesson: whether its booking gains it. */
+export const isJoining = sql`stored_booking is distinct from lesson_plan.booking`;
 const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
 
 /**
@@ -209,8 +211,8 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
       and action = 'delete'`.execute(trx);
 }
 
-/** Checks the deferred constraint last. */
-export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
+/** Checks the deferred constraint last. @returns as `describeShared` */
+export async function endPlan(trx: Transaction, batch: Running): Promise<boolean> {
   if (batch.replacesQuelle !== null)
     await sql`
       delete from lesson_job
@@ -224,7 +226,7 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
     await sql`delete from lesson_job using staged_job as staged where ${ofJob(true)}`.execute(trx);
     await sql`update lesson_job set changed_at = now() from staged_job as staged where ${ofJob(false)}`.execute(trx);
   }
-  await describeShared(
+  const isCrowded = await describeShared(
     trx,
     batch,
     sql`select stored_booking from staged_lesson where stored_shared
@@ -232,6 +234,8 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
     sql`select stored_booking from staged_lesson as staged where stored_shared and ${live} and action <> 'keep'
         union select booking from lesson_plan join staged_lesson using (row) where action <> 'keep'`,
     sql`booking.id in (select id from booking_plan where fate in ('insert', 'change', 'take'))`,
+    sql`select booking from lesson_plan join staged_lesson using (row) where ${isJoining}`,
   );
   await sql`set constraints booking_no_overlap immediate`.execute(trx);
+  return isCrowded;
 }

@@ -292,7 +292,7 @@ export type JobOperation =
 export type LessonChangeInput = {
   /** Classes. REST: `Klassen`. */
   classes?: Array<string> | null | undefined;
-  /** Lessons that share it, their room and their time share one booking. REST: `KopplungId`. */
+  /** Lessons that share it, their room and their time share one booking, at most 200. REST: `KopplungId`. */
   couplingKey?: string | null | undefined;
   /** End, after `start` by at most 24 hours. REST: `Ende`. */
   end?: string | null | undefined;
@@ -346,7 +346,7 @@ export type LessonFilter = {
 export type LessonInput = {
   /** Classes. REST: `Klassen`. */
   classes?: Array<string> | null | undefined;
-  /** Lessons that share it, their room and their time share one booking. REST: `KopplungId`. */
+  /** Lessons that share it, their room and their time share one booking, at most 200. REST: `KopplungId`. */
   couplingKey?: string | null | undefined;
   /** End, after `start` by at most 24 hours. REST: `Ende`. */
   end: string;

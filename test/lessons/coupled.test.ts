@@ -1,0 +1,94 @@
+/** How many coupled lessons may share a booking. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type Service, startService } from '../_util/service.ts';
+import { enterTenant, lesson, type Timetable, told } from '../_util/timetable.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const most = 200;
+const K = { KopplungId: 'K' };
+
+const group = (count: number, room = 'A', from = 8, more = {}) =>
+  Array.from({ length: count }, (_, index) => lesson(`${room}${from}-${index}`, room, from, { ...K, ...more }));
+const job = (JobID: string, ...LektionList: object[]) => ({ JobID, LektionList });
+
+/** A tenant with as many coupled lessons in room A at eight as may share a booking, and one beside them. */
+async function full() {
+  const timetable = await enterTenant(service);
+  await timetable.done('create', [job('J', ...group(most), lesson('beside', 'B', 8, K))]);
+  return timetable;
+}
+
+/** Stores two coupled lessons more, as before there was a limit. */
+async function overfill({ tenant }: Timetable): Promise<void> {
+  await sql`
+    insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, kopplung_id)
+    select mandator_id, job, 'more-' || number, booking_id, resource_id, beginn, ende, status, kopplung_id
+    from lesson cross join generate_series(1, 2) as number where mandator_id = ${tenant.mandatorId} and lektion_id = 'A8-0'`.execute(
+    service.context.db,
+  );
+}
+
+test('201 in one batch are refused, once for each booking, at the first lesson that is too many', async () => {
+  const timetable = await enterTenant(service);
+  const jobs = [job('J', ...group(most + 1), ...group(most, 'C')), job('J2', ...group(most + 3, 'B'))];
+  for (const operation of ['create', 'create?ValidateOnly=true', 'create?OnConflict=Skip']) {
+    const { Errors } = await timetable.fails(operation, jobs);
+    expect(Errors.map(({ Pointer, Code, Message }) => [Pointer, Code, Message])).toEqual([
+      [
+        ...[`/0/LektionList/${most}/KopplungId`, 'LimitExceeded'],
+        'KopplungId K couples 201 lessons in A at one time; at most 200 may share a booking',
+      ],
+      [
+        ...[`/1/LektionList/${most}/KopplungId`, 'LimitExceeded'],
+        'KopplungId K couples 203 lessons in B at one time; at most 200 may share a booking',
+      ],
+    ]);
+  }
+});
+
+test('200 are taken; another lesson cannot join them, in whatever way, but be in another room or at another time', async () => {
+  const timetable = await full();
+  const tooMany = ['/0/LektionList/0/KopplungId LimitExceeded'];
+  expect(told(await timetable.fails('create', [job('J2', lesson('new', 'A', 8, K))]))).toEqual(tooMany);
+  const move = [job('J', { LektionId: 'beside', RessourceName: 'A' })];
+  expect(told(await timetable.fails('update', move))).toEqual(tooMany);
+  await timetable.done('create', [job('J3', lesson('later', 'A', 9, K), lesson('elsewhere', 'C', 8, K))]);
+});
+
+test('one may take the place of another, and all may move together', async () => {
+  const timetable = await full();
+  const replaced = [job('J', { LektionId: 'beside', RessourceName: 'A' }, { LektionId: 'A8-0', RessourceName: 'B' })];
+  await timetable.done('update', replaced);
+  const { id } = await timetable.bookingOf('beside');
+  const members = Object.values(await timetable.lessons()).filter(({ BookingId }) => BookingId === id);
+  await timetable.done('update', [
+    job('J', ...members.map(({ LektionId }) => ({ LektionId, RessourceName: 'C', Status: 'Vertretung' }))),
+  ]);
+  expect(await timetable.bookingOf('beside')).toMatchObject({ id, at: 'C 8-9' });
+});
+
+test('of more that are stored already, each may change and go, but none may come', async () => {
+  const timetable = await full();
+  await overfill(timetable);
+  await timetable.done('update', [job('J', { LektionId: 'more-1', Titel: 'T' })]);
+  const move = [job('J', { LektionId: 'beside', RessourceName: 'A' })];
+  const { Errors } = await timetable.fails('update', move);
+  expect(Errors.map(({ Message }) => Message)).toEqual([
+    'KopplungId K couples 203 lessons in A at one time; at most 200 may share a booking',
+  ]);
+  await timetable.done('delete', [job('J', { LektionId: 'A8-1' })]);
+});
+
+test('the lessons of a job that is sent again are reported as duplicates of the job only', async () => {
+  const timetable = await full();
+  const again = [job('J', ...group(most))];
+  expect(told(await timetable.fails('create', again))).toEqual(['/0/JobID DuplicateJobId']);
+  const twice = [job('J2', ...group(most, 'C')), job('J2', ...group(most, 'C'))];
+  expect(told(await timetable.fails('create', twice))).toEqual(['/1/JobID DuplicateJobId']);
+});
