@@ -62,17 +62,24 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
   if (next?.isDue) await db.transaction().execute((trx) => nudge(trx, mandatorId, next.isLong ? 'long' : 'short'));
 }
 
-/** Ended batches that one sweep deletes; each may have many errors. */
+/** Ended batches that one transaction deletes; each may have many errors. */
 const forgottenAtOnce = 20;
 
 /** Deletes batches that ended long ago, with their errors, and the answers to keys; what was imported stays. */
-export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'work' | 'config'>): Promise<void> {
+export async function forgetOldBatches({
+  work,
+  config,
+  signal,
+}: Pick<ImportContext, 'work' | 'config' | 'signal'>): Promise<void> {
   await dropExpiredKeys(work);
-  await sql`
-    delete from batch where (mandator_id, id) in (
-      select mandator_id, id from batch
-      where finished_at < ${daysAgo(config.Limits.BatchDays)} and not ${rests(sql`batch.mandator_id`)}
-      order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
+  for (let some = forgottenAtOnce; some === forgottenAtOnce && !signal.aborted; ) {
+    const { numAffectedRows } = await sql`
+      delete from batch where (mandator_id, id) in (
+        select mandator_id, id from batch
+        where finished_at < ${daysAgo(config.Limits.BatchDays)} and not ${rests(sql`batch.mandator_id`)}
+        order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
+    some = Number(numAffectedRows);
+  }
 }
 
 /** Queues the tenants whose next batch is due and has no worker: its process died, or its job was lost. */

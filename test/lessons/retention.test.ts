@@ -3,8 +3,13 @@ import { sql } from 'kysely';
 import { findEnd } from '../../src/changes/service.ts';
 import type { Config } from '../../src/config.ts';
 import { heldLocks } from '../../src/db/advisory-locks.ts';
+import { openDatabase } from '../../src/db/database.ts';
 import { lockClasses } from '../../src/flow/locks.ts';
 import { forgetOldLessons } from '../../src/lessons/retention.ts';
+import { forgetOldBatches } from '../../src/lessons/service.ts';
+import { openLog } from '../../src/log.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterTenant, lesson } from '../_util/timetable.ts';
@@ -146,4 +151,28 @@ test('hundreds of jobs are deleted in portions, without a change in the feed', a
   await forget();
   expect(await left()).toEqual([0, 0, 0]);
   expect(await findEnd(db, mandatorId)).toEqual(end);
+});
+
+test('all batches that ended longer ago go in one round, unless the process stops meanwhile', async () => {
+  // No worker forgets anything there.
+  const clone = await cloneDatabase();
+  const log = openLog('silent');
+  const db = openDatabase(clone.url, { max: 2, log, statementTimeout: 0 });
+  try {
+    const tenant = await makeTenant(db);
+    await sql`
+      insert into batch (mandator_id, id, operation, import_status, job_count, request_id, created_by, finished_at)
+      select ${tenant.mandatorId}, gen_random_uuid(), 'Create', 'LessonsCreated', 1, 'r', ${tenant.person('Importer').id},
+        now() - make_interval(days => 91) from generate_series(1, 50)`.execute(db);
+    const forget = async (signal: AbortSignal) => {
+      await forgetOldBatches({ work: db, config: service.context.config, signal });
+      const { rows } = await sql`select from batch`.execute(db);
+      return rows.length;
+    };
+    expect(await forget(AbortSignal.abort())).toBe(50);
+    expect(await forget(new AbortController().signal)).toBe(0);
+  } finally {
+    await db.destroy();
+    await clone.drop();
+  }
 });
