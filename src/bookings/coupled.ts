@@ -1,8 +1,12 @@
 /** The lessons of one booking, of which there are several if they are coupled: what they are together, and what has changed. Pure. */
-import type { LessonOrigin } from './lektion.ts';
+import { type LessonOrigin, mostNames } from './lektion.ts';
 
-/** Lessons that may share a booking; of more, which may be stored already, the first are read. */
+/** Lessons that may share a booking. */
 export const mostCoupled = 200;
+
+/** The lessons of a booking are read in this order, as JSON: the first ones, up to about this size. */
+export const orderOfLessons = 'job, lektion_id';
+export const mostOctets = 100_000;
 
 export type CoupledLesson = {
   status: string;
@@ -14,11 +18,11 @@ export type CoupledLesson = {
   originName: string | null;
 };
 
-/** The distinct members of the lists of all lessons, in order; null if all lists are null. */
+/** The distinct members of the lists of all lessons, in order, up to `mostNames`; null if all lists are null. */
 export function together(lists: readonly (string[] | null)[]): string[] | null {
   const said = lists.filter((list) => list !== null);
   const [first, second] = said;
-  return first ? [...new Set(second ? said.flat() : first)] : null;
+  return first ? [...new Set(second ? said.flat() : first)].slice(0, mostNames) : null;
 }
 
 /** Where a booking is, and from when to when, in milliseconds since 1970. */

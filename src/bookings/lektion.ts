@@ -4,7 +4,7 @@ import { instant, maybeText, text } from '../fields.ts';
 
 const longestText = 4_000;
 const longestName = 200;
-const mostNames = 1_000;
+export const mostNames = 1_000;
 
 const maybeNames = (description: string) =>
   z.array(z.string().max(longestName)).max(mostNames).nullable().meta({ description });

@@ -19,7 +19,15 @@ export { checkIn, countNoShows, hasNoShows, releaseBooking, releaseNoShows } fro
 export { type Booking, type BookingFilter, type BookingKind, busySubject, isActive } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
-export { type CoupledLesson, changeOfPlan, mostCoupled, type PlanChange, together } from './coupled.ts';
+export {
+  type CoupledLesson,
+  changeOfPlan,
+  mostCoupled,
+  mostOctets,
+  orderOfLessons,
+  type PlanChange,
+  together,
+} from './coupled.ts';
 export { type Created, createBooking } from './creation.ts';
 export { decideBooking, declineOverdue, hasOverdue } from './decision.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';

@@ -15,12 +15,12 @@ export function isDecidable(viewer: Viewer): RawBuilder<boolean> {
 }
 
 /**
- * Who has created a booking of lessons, on its rows of lesson and lesson_job as `job`: the sender of the first. If it is private,
+ * Who has created a booking of lessons, on its rows of lesson with the `sender` of each: the sender of the first. If it is private,
  * the sender of its private lessons, or nobody if they are of several: each of them may see only those of their own.
  */
 export const senderOfLessons = sql<number | null>`case
-  when min(job.created_by) filter (where lesson.privat) is not distinct from max(job.created_by) filter (where lesson.privat)
-  then (array_agg(job.created_by order by lesson.privat desc, lesson.job, lesson.lektion_id))[1] end`;
+  when min(sender) filter (where privat) is not distinct from max(sender) filter (where privat)
+  then (array_agg(sender order by privat desc, job, lektion_id))[1] end`;
 
 /** The condition of `maySee` for a viewer who is no display: a filter by content must not reveal what `maySee` hides. */
 export function amongVisible(viewer: Viewer): RawBuilder<boolean> {
@@ -29,7 +29,8 @@ export function amongVisible(viewer: Viewer): RawBuilder<boolean> {
   return sql`(not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId}
     or booking.decided_by = ${personId} or ${isDecidable(viewer)}
     or booking.kind = 'Lesson' and ${personId} = (
-      select ${senderOfLessons} from lesson
-      join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
-      where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id))`;
+      select ${senderOfLessons} from (
+        select privat, job, lektion_id, lesson_job.created_by as sender from lesson
+        join lesson_job on lesson_job.mandator_id = lesson.mandator_id and lesson_job.id = lesson.job
+        where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id) as lesson))`;
 }

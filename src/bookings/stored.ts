@@ -1,9 +1,10 @@
 /** The query for stored bookings with the names they refer to, and bookings by their ids. */
 import { type RawBuilder, sql } from 'kysely';
+import { boundedList, octetsBefore } from '../db/bounded-list.ts';
 import type { Database } from '../db/database.ts';
 import { type Asked, readById } from '../db/read-by-id.ts';
 import type { DecisionVerdict, StoredBooking } from './booking.ts';
-import { type CoupledLesson, together } from './coupled.ts';
+import { type CoupledLesson, mostOctets, orderOfLessons, together } from './coupled.ts';
 import type { BookingKey } from './selection.ts';
 import { senderOfLessons } from './sight.ts';
 import { isRequested, statusOf } from './status.ts';
@@ -72,17 +73,20 @@ export const describeBookings = <More = unknown>(
   join location on location.mandator_id = booking.mandator_id and location.id = resource.location_id
   left join person as organizer on organizer.mandator_id = booking.mandator_id and organizer.id = booking.organizer_id
   left join lateral (
-    select ${senderOfLessons} as created_by,
-      json_agg(json_build_object('jobId', job.job_id, 'lektionId', lesson.lektion_id, 'fach', lesson.fach,
-        'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen, 'status', lesson.status,
-        'ursprung', lesson.ursprung, 'originRoom', lesson.origin_resource_id,
-        'originName', case when lesson.origin_resource_id is not null then (
-          select name from resource as origin
-          where origin.mandator_id = lesson.mandator_id and origin.id = lesson.origin_resource_id) end
-      ) order by lesson.job, lesson.lektion_id) as list
-    from lesson
-    join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
-    where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
+    select ${senderOfLessons} as created_by, ${sql.raw(boundedList(orderOfLessons, mostOctets))} as list from (
+      select lesson.*, ${sql.raw(octetsBefore(orderOfLessons))} from (
+        select lesson.privat, lesson.job, lesson.lektion_id, job.created_by as sender, json_build_object(
+          'jobId', job.job_id, 'lektionId', lesson.lektion_id, 'fach', lesson.fach, 'klassen', lesson.klassen,
+          'lehrpersonen', lesson.lehrpersonen, 'status', lesson.status, 'ursprung', lesson.ursprung,
+          'originRoom', lesson.origin_resource_id, 'originName', case when lesson.origin_resource_id is not null then (
+            select name from resource as origin
+            where origin.mandator_id = lesson.mandator_id and origin.id = lesson.origin_resource_id) end) as content
+        from lesson
+        join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
+        where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
+        offset 0
+      ) as lesson
+    ) as lesson
   ) as lesson on true
   left join person as creator
     on creator.mandator_id = booking.mandator_id and creator.id = coalesce(booking.created_by, lesson.created_by)

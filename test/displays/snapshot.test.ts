@@ -315,6 +315,20 @@ describe('a lesson of an import', () => {
   });
 });
 
+test('of more than fits, what is over is left out first, and then what is farthest', async () => {
+  const { db } = service.context;
+  await sql`
+    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
+    select ${service.tenant.mandatorId}, ${room(0)}, 'Booking', 'Confirmed', 'Api', repeat('x', 4000),
+      tstzrange(begin, begin + interval '1 minute')
+    from generate_series(-300, 299) as number
+    cross join lateral (select ${morning}::timestamptz + number * interval '1 minute' as begin) as slot`.execute(db);
+  const { schedule } = await contentOf(0);
+  expect(schedule.length).toBeGreaterThan(200);
+  expect(schedule.length).toBeLessThan(300);
+  expect(schedule.map(({ from }) => from)).toEqual(schedule.map((_, index) => morning.getTime() + index * 60_000));
+});
+
 describe('privacy', () => {
   beforeEach(async () => {
     const organizer_id = service.tenant.person('User').id;

@@ -1,6 +1,7 @@
-/** How many coupled lessons may share a booking. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+/** How many coupled lessons may share a booking, and how much of them is read. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterTenant, lesson, type Timetable, told } from '../_util/timetable.ts';
 
@@ -91,4 +92,28 @@ test('the lessons of a job that is sent again are reported as duplicates of the 
   expect(told(await timetable.fails('create', again))).toEqual(['/0/JobID DuplicateJobId']);
   const twice = [job('J2', ...group(most, 'C')), job('J2', ...group(most, 'C'))];
   expect(told(await timetable.fails('create', twice))).toEqual(['/1/JobID DuplicateJobId']);
+});
+
+describe('a booking of lessons with many names', () => {
+  const names = (kind: string, index: number, length: number) =>
+    Array.from({ length: 200 }, (_, at) => `${kind}${index * 200 + at}`.padEnd(length, '-'));
+  async function read(timetable: Timetable, length: number) {
+    await timetable.done('create', [
+      job('J', ...group(10).map((one, index) => ({ ...one, Klassen: names('k', index, length) }))),
+    ]);
+    const { tenant } = timetable;
+    const rest = masterData(service, await service.signIn(tenant, 'Admin'), tenant.code);
+    const { id } = await timetable.bookingOf('A8-0');
+    return (await rest.get(`/bookings/${id}`)).body as { Lektion: { Klassen: string[] } };
+  }
+
+  test('has the first 1,000', async () => {
+    const { Lektion } = await read(await enterTenant(service), 5);
+    expect(Lektion.Klassen).toEqual([0, 1, 2, 3, 4].flatMap((index) => names('k', index, 5)));
+  });
+
+  test('has those of the first lessons only, if they are long', async () => {
+    const { Lektion } = await read(await enterTenant(service), 200);
+    expect(Lektion.Klassen).toEqual([0, 1, 2].flatMap((index) => names('k', index, 200)));
+  });
 });
