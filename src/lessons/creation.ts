@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
-import { member } from './fields.ts';
+import { member, textOf } from './fields.ts';
 import { type KnownHours, outsideOpeningHours } from './hours.ts';
 import { insertBookings, insertLessonRows } from './insertion.ts';
 import { type SentRooms, stagedFor } from './reading.ts';
@@ -79,7 +79,7 @@ export async function insertLessons(
 export function describeCoupled(trx: Transaction, batch: Running): Promise<boolean> {
   const bookings = sql`
     select booking_id from batch_job
-    join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = ${member(sql`batch_job.body`, 'JobID')} #>> '{}'
+    join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = ${textOf(member(sql`batch_job.body`, 'JobID'))}
     join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
     where batch_job.mandator_id = ${batch.mandatorId} and batch_job.batch_id = ${batch.id} and kopplung_id is not null and status <> 'Entfaellt'`;
   return describeShared(trx, batch, bookings, bookings, sql`booking.batch_id = ${batch.id}`, bookings);

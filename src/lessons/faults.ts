@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { mostCoupled } from '../bookings/service.ts';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import { bookingsInTheWay } from './conflicts.ts';
-import { fieldFindings, fieldsOf } from './fields.ts';
+import { fieldFindings, fieldsOf, shown } from './fields.ts';
 import { isJoining, live } from './plan.ts';
 import { mayChangeJob, seesPart } from './sight.ts';
 
@@ -47,9 +47,9 @@ function fieldErrors(operation: JobOperation): FaultQuery[] {
     sql`select ${severity.error}, index, ${none}, 90, 'LektionList',
           case when ${missing} or list = '[]' then 'MissingField' else 'InvalidType' end,
           case when ${missing} then ${sql.lit(remedy)} when list = '[]' then ${sql.lit(empty)}
-               else 'LektionList must be an array of lessons, not ' || left(list::text, 80) end
+               else 'LektionList must be an array of lessons, not ' || ${shown(sql`list`)} end
         from body_job where ${missing} or jsonb_typeof(list) not in ('array', 'null') or list = '[]'`,
-    sql`select ${severity.error}, index, lektion_index, 0, null, 'InvalidType', 'a lesson must be an object, not ' || left(lesson::text, 80)
+    sql`select ${severity.error}, index, lektion_index, 0, null, 'InvalidType', 'a lesson must be an object, not ' || ${shown(sql`lesson`)}
         from body_lesson where jsonb_typeof(lesson) <> 'object'`,
     sql`select ${severity.error}, index, lektion_index, rank, field, code, message
         from body_lesson cross join lateral ${fieldFindings(fields.lesson, 'body_lesson', sql`body_lesson.is_new`)}

@@ -113,7 +113,19 @@ export const lessonList = member(sql`body`, listField);
 export const withoutList = sql`body - ${sql.lit(`{${spellings(listField).join(',')}}`)}::text[]`;
 export const listOrEmpty = sql`case when jsonb_typeof(${lessonList}) = 'array' then ${lessonList} else '[]' end`;
 
-const text = (column: RawBuilder<unknown>) => sql`(${column} #>> '{}')`;
+/**
+ * The text of a sent value; null if it is none. Nothing else becomes text before its type is known: a number of 8 bytes, such as
+ * `1e131071`, may have 131,072 digits, and an array thousands of them.
+ */
+export const textOf = (value: RawBuilder<unknown>): RawBuilder<string | null> =>
+  sql`(case when jsonb_typeof(${value}) = 'string' then ${value} #>> '{}' end)`;
+
+/** A sent value as messages show it; numbers only where they have few digits. */
+export const shown = (value: RawBuilder<unknown>): RawBuilder<string> => sql`case
+  when jsonb_typeof(${value}) = 'number' then
+    case when abs(${value}::numeric) < 1e20 and scale(${value}::numeric) <= 20 then ${value}::text else 'a number of many digits' end
+  when jsonb_path_exists(${value}, '$.** ? (@.type() == "number")') then 'an ' || jsonb_typeof(${value}) || ' with numbers'
+  else left(${value}::text, 80) end`;
 
 /** Longest texts: keys go into indexes. */
 export const longestKey = 128;
@@ -129,13 +141,14 @@ function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
   switch (kind) {
     case 'key':
     case 'name':
-      return sql`(${typeIs('string')} and length(${text(column)}) between 1 and ${sql.lit(longest[kind])})`;
+      return sql`(${typeIs('string')} and length(${textOf(column)}) between 1 and ${sql.lit(longest[kind])})`;
     case 'text':
-      return sql`(${typeIs('string')} and length(${text(column)}) <= ${sql.lit(longestText)})`;
+      return sql`(${typeIs('string')} and length(${textOf(column)}) <= ${sql.lit(longestText)})`;
     case 'time':
       return sql`(${typeIs('string')})`;
     case 'integer':
-      return sql`(${typeIs('number')} and ${text(column)} ~ '^[1-9][0-9]{0,8}$')`;
+      return sql`(case when ${typeIs('number')}
+        then scale(${column}::numeric) = 0 and ${column}::numeric between 1 and 999999999 else false end)`;
     case 'boolean':
       return sql`(${typeIs('boolean')})`;
     case 'texts':
@@ -166,7 +179,7 @@ export function textColumns(fields: readonly Field[], table: string): RawBuilder
   return sql.join(
     fields.filter(isTextual).map(({ column }) => {
       const raw = sql.ref(`${table}.${column}`);
-      return sql`case when jsonb_typeof(${raw}) = 'string' then ${text(raw)} end as ${sql.id(`${column}_text`)}`;
+      return sql`${textOf(raw)} as ${sql.id(`${column}_text`)}`;
     }),
   );
 }
@@ -185,9 +198,9 @@ function typedValue({ column, kind }: Field, table: string): RawBuilder<unknown>
     case 'status':
       return sql`case when ${written} in ('Geplant', 'Vertretung', 'Entfaellt') then ${written} end`;
     case 'integer':
-      return sql`case when ${isType(kind, raw)} then ${text(raw)}::int end`;
+      return sql`case when ${isType(kind, raw)} then ${raw}::int end`;
     case 'boolean':
-      return sql`case when ${isType(kind, raw)} then ${text(raw)}::boolean end`;
+      return sql`case when ${isType(kind, raw)} then ${raw}::boolean end`;
     case 'texts':
       return sql`case when ${isType(kind, raw)} then array(select jsonb_array_elements_text(${raw})) end`;
   }
@@ -253,15 +266,14 @@ export function fieldFindings(
   const rows = fields.map(({ name, column, kind, required }, rank) => {
     const raw = sql.ref(`${table}.${column}`);
     const missing = sql`${isAbsent(raw)}`;
-    const instant = sql`case when pg_input_is_valid(${text(raw)}, 'timestamptz') then ${text(raw)}::timestamptz end`;
+    const instant = sql`case when pg_input_is_valid(${textOf(raw)}, 'timestamptz') then ${textOf(raw)}::timestamptz end`;
     const wrongTime =
-      kind === 'time' ? sql`when iso_instant(${text(raw)}, ${instant}) is null then 'InvalidTime'` : sql``;
-    const shown = sql`left(${raw}::text, 80)`;
+      kind === 'time' ? sql`when iso_instant(${textOf(raw)}, ${instant}) is null then 'InvalidTime'` : sql``;
     return sql`(${sql.lit(rank)}, ${sql.lit(name)},
       case when ${missing} then ${missingCode(required, raw)}
            when not ${isType(kind, raw)} then 'InvalidType' ${wrongTime} end,
       case when ${missing} then ${sql.lit(`${name} is missing`)}
-           else ${sql.lit(`${name} must be ${wanted[kind]}, not `)} || ${shown} end)`;
+           else ${sql.lit(`${name} must be ${wanted[kind]}, not `)} || ${shown(raw)} end)`;
   });
   return sql`(values ${sql.join(rows)}) as finding (rank, field, code, message)`;
 }

@@ -16,6 +16,7 @@ import {
   lessonList,
   rawColumns,
   sentName,
+  textOf,
 } from './fields.ts';
 import { type KnownHours, outsideOpeningHours, timeOfStaged } from './hours.ts';
 
@@ -147,7 +148,7 @@ export async function recordFindings(
       insert into batch_error (mandator_id, batch_id, number, severity, index, job_id, lektion_index, lektion_id, field, code, message, line, pointer)
       select ${batch.mandatorId}, ${batch.id},
         row_number() over (order by finding.index, finding.lektion_index nulls first, rank, field, code),
-        severity, finding.index, left(job.job_id #>> '{}', 128), finding.lektion_index, left(lesson.lektion_id #>> '{}', 128),
+        severity, finding.index, left(${textOf(sql`job.job_id`)}, 128), finding.lektion_index, left(${textOf(sql`lesson.lektion_id`)}, 128),
         left(field, ${sql.lit(longestName)}), code, message,
         ${batch.replacesQuelle === null ? sql`null::integer, ${memberPointer}` : filePlace}
       from finding

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import * as openingHours from '../opening-hours/service.ts';
 import type { BatchKey, Running } from './batch.ts';
-import { member } from './fields.ts';
+import { member, textOf } from './fields.ts';
 import { jobRows, type LessonSlice, partedJobs, roomRows, stageJobs } from './staging.ts';
 
 /**
@@ -69,7 +69,7 @@ export const stagedFor = (
     select index, standort,
       (select id from lesson_job where lesson_job.mandator_id = ${batch.mandatorId} and lesson_job.job_id = sent.job_id) as job
     from (
-      select index, ${member(sql`head`, 'JobID')} #>> '{}' as job_id, ${member(sql`head`, 'Standort')} #>> '{}' as standort
+      select index, ${textOf(member(sql`head`, 'JobID'))} as job_id, ${textOf(member(sql`head`, 'Standort'))} as standort
       from (${partedJobs(batch, slice)}) as job
     ) as sent
   ), staged_room as materialized (

@@ -22,6 +22,7 @@ import {
   mergedColumns,
   rawColumns,
   textColumns,
+  textOf,
   valueColumns,
   withoutList,
 } from './fields.ts';
@@ -144,17 +145,22 @@ export async function removesMany(trx: Transaction, batch: Running): Promise<str
 /** What `staged_room` holds: each name of a room once, with the resource it names; of a Create also the days of its lessons, as texts. */
 export function roomRows(batch: Running): RawBuilder<unknown> {
   const standort = batch.operation === 'Delete' ? sql`''::text` : sql`coalesce(job.standort, '')`;
-  const day = (time: string) =>
-    batch.operation === 'Create' ? sql`left(${member(sql`lesson`, time)} #>> '{}', 10) collate "C"` : sql`null::text`;
+  const sentTime = (name: string) => (batch.operation === 'Create' ? member(sql`lesson`, name) : sql`null::jsonb`);
+  const day = (time: RawBuilder<unknown>) => sql`left(${textOf(time)}, 10) collate "C"`;
   return sql`
     select wanted.name, wanted.standort, count(resource.id)::int as matches, min(resource.id) as id,
       min(first_day) as first_day, max(last_day) as last_day
     from (
-      select left(${member(sql`lesson`, 'RessourceName')} #>> '{}', ${longestName + 1}) as name, ${standort} as standort,
-        min(${day('Beginn')}) as first_day, max(${day('Ende')}) as last_day
-      from (${partedJobs(batch, everything)}) as sent join staged_job as job using (index)
-      cross join jsonb_array_elements(${elements}) as lesson
-      where ${batch.operation !== 'Delete'}
+      select left(${textOf(sql`sent.name`)}, ${longestName + 1}) as name, standort,
+        min(${day(sql`beginn`)}) as first_day, max(${day(sql`ende`)}) as last_day
+      from (
+        select ${member(sql`lesson`, 'RessourceName')} as name, ${standort} as standort, ${sentTime('Beginn')} as beginn,
+          ${sentTime('Ende')} as ende
+        from (${partedJobs(batch, everything)}) as sent join staged_job as job using (index)
+        cross join jsonb_array_elements(${elements}) as lesson
+        where ${batch.operation !== 'Delete'}
+        offset 0
+      ) as sent
       group by 1, 2
     ) as wanted
     left join resource on resource.mandator_id = ${batch.mandatorId} and resource.active

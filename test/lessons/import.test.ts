@@ -513,6 +513,51 @@ describe('LessonsImportFailed', () => {
     ]);
   });
 
+  test('numbers of few bytes and many digits are of a wrong type, as others, and never written out', async () => {
+    const number = '1e131071';
+    const numbers = `[${number},0e-16383]`;
+    const [job] = freshJobs(1, 'digits-');
+    const lessonWith = (member: string, value: string) =>
+      JSON.stringify({ ...lessonOf(job), LektionId: member, [member]: 0 }).replace(/:0\b/, `:${value}`);
+    const members: [string, string, string][] = [
+      ['LektionId', numbers, 'an array with numbers'],
+      ['Beginn', numbers, 'an array with numbers'],
+      ['Ende', number, 'a number of many digits'],
+      ['RessourceName', numbers, 'an array with numbers'],
+      ['RessourceId', number, 'a number of many digits'],
+      ['Titel', `{"deep":[${number}]}`, 'an object with numbers'],
+      ['Fach', '0e-16383', 'a number of many digits'],
+      ['Bemerkung', '-12.5', '-12.5'],
+      ['Klassen', `["5a",${number}]`, 'an array with numbers'],
+      ['Lehrpersonen', '{"Name":"Noether"}', '{"Name": "Noether"}'],
+      ['Privat', '["ja"]', '["ja"]'],
+    ];
+    const sent = `[
+      {"JobID":${numbers},"LektionList":[${number}]},
+      {"JobID":"digits","LektionList":[${members.map(([member, value]) => lessonWith(member, value)).join()}]},
+      {"JobID":"none","LektionList":${number}}]`;
+    const answer = await client.post(sent);
+    expect(answer.status).toBe(202);
+    const batch = await client.end(((await answer.json()) as BatchRecord).BatchId);
+    expect(batch).toMatchObject({ FailureKind: 'Data', ErrorMessages: expect.not.stringMatching(/0{20}/) });
+    const told = (index: number) => batch.Errors.filter(({ Index }) => Index === index);
+    expect(told(0).map(({ JobID, Message }) => [JobID, Message])).toEqual([
+      [null, 'JobID must be a text of 1 to 128 characters, not an array with numbers'],
+      [null, 'a lesson must be an object, not a number of many digits'],
+    ]);
+    expect(
+      told(1)
+        .filter(({ Code }) => Code === 'InvalidType')
+        .map(({ Field, LektionId, Message }) => [Field, LektionId, Message.replace(/.*, not /, '')]),
+    ).toEqual(members.map(([member, , shown]) => [member, member === 'LektionId' ? null : member, shown]));
+    expect(told(2).map(({ Message }) => Message)).toEqual([
+      'LektionList must be an array of lessons, not a number of many digits',
+    ]);
+    const { rows } = await sql`
+      select from batch_job where batch_id = ${batch.BatchId} and length(job_id) > 10`.execute(service.context.db);
+    expect(rows).toEqual([]);
+  });
+
   test('an overlap within the body is reported at the later lesson; one with a booking names the booking', async () => {
     const [job] = freshJobs(2, 'clash-');
     await client.importJobs([job]);
