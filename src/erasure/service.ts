@@ -15,7 +15,7 @@ import { forgetKeysOf } from '../db/idempotency.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { InvalidInput } from '../errors.ts';
 import { deletePinsOf } from '../identity/service.ts';
-import { findLessonsNaming, removeTeachers } from '../lessons/service.ts';
+import { findLessonsNaming, holdImports, removeTeachers } from '../lessons/service.ts';
 import { forgetMailOrganizer } from '../mail/service.ts';
 import { erasePersonRecord, type PersonRecord } from '../tenants/service.ts';
 
@@ -43,7 +43,7 @@ function refuseCodes(alsoKnownAs: readonly string[], codes: readonly string[]): 
  * Erases a person; repeating it changes nothing, whatever version it names.
  * @param alsoKnownAs names besides its own by which lessons name the person as a teacher
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code of somebody else; Conflict for the last active
- * Admin, and for the person of a display; Unavailable while an import holds its bookings or lessons
+ * Admin, and for the person of a display; Unavailable while an import runs
  */
 export function erasePerson(
   db: Database,
@@ -65,6 +65,7 @@ export function erasePerson(
     const codes = await listCodes(trx, mandatorId, all);
     refuseCodes(alsoKnownAs, codes);
     const names = all.filter((name) => !codes.includes(name));
+    await holdImports(trx, mandatorId);
     const taught = await findLessonsNaming(trx, mandatorId, names);
     await forgetOrganizer(trx, mandatorId, { ...before, taught });
     await removeTeachers(trx, mandatorId, names);

@@ -34,7 +34,7 @@ export { hasOpen } from './next.ts';
 export { forgetOldLessons } from './retention.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool, openSpool, type Spool } from './spool.ts';
-export { findLessonsNaming, removeTeachers } from './teachers.ts';
+export { findLessonsNaming, holdImports, removeTeachers } from './teachers.ts';
 export {
   findLesson,
   findLessonById,

@@ -1,6 +1,7 @@
 /** Names of teachers in stored lessons, as they are and as they were before their first change. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { lockClasses } from '../flow/locks.ts';
 
 const before = sql`case when jsonb_typeof(ursprung -> 'Lehrpersonen') = 'array' then ursprung -> 'Lehrpersonen' end`;
 
@@ -20,6 +21,14 @@ export async function findLessonsNaming(
   const { rows } = await sql<{ bookingId: number }>`
     select distinct booking_id as "bookingId" from lesson where ${namesOne(mandatorId, keysOf(names))}`.execute(trx);
   return rows.map(({ bookingId }) => bookingId);
+}
+
+/**
+ * Lets no import of the tenant run until the transaction ends: one that has read the lessons would write their teachers back.
+ * It waits for one that runs.
+ */
+export async function holdImports(trx: Transaction, mandatorId: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${lockClasses.batches}, ${mandatorId})`.execute(trx);
 }
 
 /** Takes the names out of the teachers of all lessons. */

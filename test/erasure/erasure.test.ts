@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
+import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -264,6 +265,32 @@ describe('an erased person', () => {
     expect((await grace.caller.get('/persons/me')).body).toMatchObject({ Name: grace.Name, Active: true });
     await release();
     expect((await erase(grace)).status).toBe(200);
+  });
+
+  test('503 while an import is at work, which would write the name back', async () => {
+    const importing = await startService({}, ['A']);
+    const { db } = importing.context;
+    const chief = masterData(importing, await importing.signIn(importing.tenant, 'Admin'));
+    const { id, name } = importing.tenant.person('Importer');
+    const { importJobs, send, end, lessons } = lessonClient(importing, await importing.signIn());
+    const [job] = makeJobs(1, { rooms: ['A'] });
+    Object.assign(job!.LektionList[0]!, { Lehrpersonen: [name, 'E. Noether'] });
+    await importJobs([job]);
+    const release = await hold(db, (trx) => sql`select from resource for no key update`.execute(trx));
+    const sent = await send('update', [{ ...job, LektionList: [{ LektionId: '0-0', Titel: 'Algebra' }] }]);
+    await until(async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
+      return rows.length > 0;
+    });
+    expect((await erase({ path: `/persons/${id}` }, {}, chief)).status).toBe(503);
+    await release();
+    await end(((await sent.json()) as { BatchId: string }).BatchId);
+    expect((await erase({ path: `/persons/${id}` }, {}, chief)).status).toBe(200);
+    expect((await lessons()).Items).toEqual([
+      expect.objectContaining({ Titel: 'Algebra', Lehrpersonen: ['E. Noether'] }),
+    ]);
+    await importing.stop();
   });
 });
 
