@@ -11,9 +11,9 @@ import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, type KnownHours, readOpeningHours, timeOfSent } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
-import { Cancelled, ConflictGone, type ImportContext, type ImportProgress, openProgress } from './progress.ts';
+import { Cancelled, type ImportContext, type ImportProgress, Outdated, openProgress } from './progress.ts';
 import { beginReading, type ReadJobs, readJobs } from './reading.ts';
-import { anyRefused, stageLessons } from './staged-lessons.ts';
+import { anyEntering, anyRefused, stageLessons } from './staged-lessons.ts';
 import {
   countLessons,
   countUnlisted,
@@ -46,7 +46,7 @@ type BatchWork = {
   stage: Stage;
 };
 
-/** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
+/** @throws Cancelled, HandedOver, Outdated; anything else is a technical reason to try again */
 export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<BatchOutcome> {
   await beginReading(trx, batch);
   const counts = await countLessons(trx, batch);
@@ -112,11 +112,12 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
   async function makePlan(): Promise<void> {
     await stage.lessons();
     // From here on nobody else changes which rooms are free.
-    await lockResources(
+    const retired = await lockResources(
       trx,
       batch.mandatorId,
       sql`select resource_id from staged_lesson union select stored_resource from staged_lesson`,
     );
+    if (await anyEntering(trx, retired)) throw new Outdated('a room was retired meanwhile');
     await planBookings(trx, batch);
     if (batch.onConflict !== 'Fail') await settleConflicts(trx, batch);
   }
@@ -149,7 +150,8 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
     // The next await gets any error.
     reading.catch(() => {});
     // The locks outlive the savepoint, so that a conflict still exists when it is reported.
-    await lockResources(trx, batch.mandatorId, sql`select unnest(${ids}::integer[])`);
+    const retired = await lockResources(trx, batch.mandatorId, sql`select unnest(${ids}::integer[])`);
+    if (retired.length > 0) throw new Outdated('a room was retired meanwhile');
     const hours = await reading;
     const published = await attempt(progress, work, () => create(progress, work, hours));
     if (published || (batch.onConflict === 'Fail' && !batch.takeOver)) return published;
@@ -261,8 +263,7 @@ async function failData(work: BatchWork, lessonCount: number): Promise<BatchOutc
   await stage.plan();
   const hours = await hoursOf(trx, work, await describePlan(trx));
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
-  if (found.errors === 0)
-    throw new ConflictGone('a constraint refused the batch, but nothing is wrong with it any more');
+  if (found.errors === 0) throw new Outdated('a constraint refused the batch, but nothing is wrong with it any more');
   const messages = await errorMessages(trx, batch, found.errors);
   const counts = { lessonCount, errorCount: found.errors, warningCount: found.warnings, omitted: found.omitted };
   await end(fail(trx, batch, 'Data', messages, counts));

@@ -10,8 +10,8 @@ export type ImportContext = Context & { work: Database; signal: AbortSignal; run
 export class Cancelled extends Error {}
 /** The process is stopping; another one starts the batch again. */
 export class HandedOver extends Error {}
-/** The conflict was gone before it could be reported. */
-export class ConflictGone extends Error {}
+/** Others have changed what the batch has read: it starts again. */
+export class Outdated extends Error {}
 
 /** @throws Cancelled when that was requested; a failure to publish is only logged */
 async function tellProgress({ work, log }: ImportContext, batch: Running, processed: number): Promise<void> {

@@ -8,7 +8,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { codeOf, isCancelled, isOutage } from '../flow/database-errors.ts';
 import { type BatchKey, openStatuses, type Running } from './batch.ts';
 import { fail } from './lifecycle.ts';
-import { ConflictGone } from './progress.ts';
+import { Outdated } from './progress.ts';
 
 /** Attempts of one batch: with their pauses, more than two hours. */
 export const mostAttempts = 25;
@@ -77,10 +77,10 @@ const isCrash = (error: unknown) => codeOf(error) === '57P02';
 
 /** Whether the cause lies outside of the batch, and may be gone at the next start. */
 export const isSetback = (error: unknown) =>
-  error instanceof ConflictGone || (isOutage(error) && !isCancelled(error) && !isCrash(error));
+  error instanceof Outdated || (isOutage(error) && !isCancelled(error) && !isCrash(error));
 
 function describe(error: unknown): string {
-  if (error instanceof ConflictGone) return inTheWay.words;
+  if (error instanceof Outdated) return inTheWay.words;
   if (!isOutage(error)) return 'an error of the service, which its log names';
   return troubles.find(({ states }) => states.test(codeOf(error)))!.words;
 }

@@ -132,6 +132,18 @@ export async function anyRefused(trx: Transaction): Promise<boolean> {
   return rows[0]?.found === true;
 }
 
+/** Whether a lesson is new in one of these rooms. */
+export async function anyEntering(trx: Transaction, rooms: readonly number[]): Promise<boolean> {
+  if (rooms.length === 0) return false;
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (
+      select from staged_lesson
+      where resource_id = any (${rooms}::integer[]) and resource_id is distinct from stored_resource) as found`.execute(
+    trx,
+  );
+  return rows[0]?.found === true;
+}
+
 async function stageDeletions(trx: Transaction, batch: Running): Promise<void> {
   await sql`
     insert into staged_lesson (index, lektion_index, job, action, refused, has_unknown, lektion_id, beginn, ende, resource_id,

@@ -226,11 +226,13 @@ export async function countUnlisted(trx: Transaction, { mandatorId }: BatchKey):
 /**
  * Locks rooms in the order of their ids, as every writer of bookings does, which rules out deadlocks.
  * @param ids a query of their ids
+ * @returns those that are retired: rooms are found before they are locked
  */
-export async function lockResources(trx: Transaction, mandatorId: number, ids: RawBuilder<unknown>): Promise<void> {
-  await sql`
-    select from resource where mandator_id = ${mandatorId} and id in (${ids})
+export async function lockResources(trx: Transaction, mandatorId: number, ids: RawBuilder<unknown>): Promise<number[]> {
+  const { rows } = await sql<{ id: number; active: boolean }>`
+    select id, active from resource where mandator_id = ${mandatorId} and id in (${ids})
     order by id for no key update`.execute(trx);
+  return rows.filter(({ active }) => !active).map(({ id }) => id);
 }
 
 /** The planner cannot know how many lessons a body holds, and would choose nested loops for thousands. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Transaction } from '../../src/db/database.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import type { BatchRecord } from '../_util/lessons.ts';
 import { until } from '../_util/process.ts';
@@ -298,20 +299,26 @@ describe('with ValidateOnly', () => {
   });
 });
 
-describe('bookings that come while a batch is at work', () => {
+describe('what happens while a batch is at work', () => {
   /** Writes while it holds the rooms, as any writer of bookings does, and the batch waits for them. */
-  async function during({ tenant, run }: Timetable, operation: string, write: () => Promise<unknown>) {
+  async function during(
+    { tenant, run }: Timetable,
+    operation: string,
+    write: (holder: Transaction) => Promise<unknown>,
+  ) {
     const { db } = service.context;
-    const release = await hold(db, (trx) =>
-      sql`select from resource where mandator_id = ${tenant.mandatorId} for no key update`.execute(trx),
-    );
+    let holder!: Transaction;
+    const release = await hold(db, (trx) => {
+      holder = trx;
+      return sql`select from resource where mandator_id = ${tenant.mandatorId} for no key update`.execute(trx);
+    });
     const running = run(operation, jobs(lesson('1', 'A', 8)));
     await until('the batch waits for the rooms', async () => {
       const waiting = await sql`
         select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
       return waiting.rows.length > 0;
     });
-    await write();
+    await write(holder);
     await release();
     return await running;
   }
@@ -321,7 +328,7 @@ describe('bookings that come while a batch is at work', () => {
     ['update', 'Skip'],
     ['create', 'Displace'],
     ['update', 'Displace'],
-  ])('%s with %s: they are seen', async (operation, rule) => {
+  ])('%s with %s: new bookings are seen', async (operation, rule) => {
     const timetable = await enterTenant(service);
     const JobID = operation === 'update' ? 'J' : 'K';
     await timetable.done('create', [{ JobID, LektionList: [lesson('1', 'B', 8)] }]);
@@ -330,4 +337,21 @@ describe('bookings that come while a batch is at work', () => {
     const [inA] = (await timetable.client.lessons('RessourceName=A')).Items;
     expect(inA?.['LektionId']).toBe(rule === 'Skip' ? undefined : '1');
   });
+
+  test.each<[string, string, string, string | undefined]>([
+    ['create', 'K', 'B', 'UnknownResource'],
+    ['update', 'J', 'B', 'UnknownResource'],
+    ['update', 'J', 'A', undefined],
+  ])(
+    'a retired room takes no new lesson: %s of job %s, whose lesson is in %s: %s',
+    async (operation, JobID, room, code) => {
+      const timetable = await enterTenant(service);
+      await timetable.done('create', [{ JobID, LektionList: [lesson('1', room, 8)] }]);
+      const batch = await during(timetable, operation, (holder) =>
+        sql`update resource set active = false where id = ${timetable.roomId('A')}`.execute(holder),
+      );
+      expect([batch.FailureKind, batch.Errors.map(({ Code }) => Code)]).toEqual(code ? ['Data', [code]] : [null, []]);
+      expect(await timetable.places()).toEqual({ 1: `${room} 8` });
+    },
+  );
 });
