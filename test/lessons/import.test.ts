@@ -51,7 +51,7 @@ async function openWatcher() {
     async timesHeard(batch: BatchRecord): Promise<number> {
       // What is heard comes in the order of the commits.
       await sql`select pg_notify('roomgate', 'last')`.execute(service.context.db);
-      while (heard.at(-1) !== 'last') await listener.query('select');
+      while (!heard.includes('last')) await listener.query('select');
       return heard.filter((payload) => payload.endsWith(`:${batch['BatchId']}`)).length;
     },
     end: () => listener.end(),
