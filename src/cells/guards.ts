@@ -71,7 +71,7 @@ export async function underGuard<T>(db: Database, insert: () => Promise<T>): Pro
 
 /**
  * Forgets freezes that have ended by themselves, and drops the guards once no tenant rests. Where a writer or a table is in the way,
- * they stay until this is called again.
+ * they stay until this is called again. It is patient once, not with every table.
  */
 export async function liftGuards(db: Database, lockTries = ofCommands, signal?: AbortSignal): Promise<void> {
   await guarding(db, async () => {
@@ -80,9 +80,14 @@ export async function liftGuards(db: Database, lockTries = ofCommands, signal?: 
         select mandator_id from resting_tenant where until <= clock_timestamp() for update skip locked))`.execute(db);
     const { rows } = await sql`select from resting_tenant limit 1`.execute(db);
     if (rows.length > 0) return;
+    let tries = lockTries;
     for (const name of await listGuarded(db)) {
       if (signal?.aborted) return;
-      await onTable(db, `drop trigger if exists ${guard} on ${name}`, lockTries).catch(unlessInTheWay);
+      await onTable(db, `drop trigger if exists ${guard} on ${name}`, tries).catch((error) => {
+        unlessInTheWay(error);
+        // What holds one table, as a backup does, holds others too: the sweep comes back for them.
+        tries = ofSweep;
+      });
     }
   }).catch(unlessInTheWay);
 }
