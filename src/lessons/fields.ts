@@ -124,7 +124,8 @@ export const textOf = (value: RawBuilder<unknown>): RawBuilder<string | null> =>
 export const shown = (value: RawBuilder<unknown>): RawBuilder<string> => sql`case
   when jsonb_typeof(${value}) = 'number' then
     case when abs(${value}::numeric) < 1e20 and scale(${value}::numeric) <= 20 then ${value}::text else 'a number of many digits' end
-  when jsonb_path_exists(${value}, '$.** ? (@.type() == "number")') then 'an ' || jsonb_typeof(${value}) || ' with numbers'
+  when jsonb_typeof(${value}) in ('array', 'object') and jsonb_path_exists(${value}, '$.** ? (@.type() == "number")')
+    then 'an ' || jsonb_typeof(${value}) || ' with numbers'
   else left(${value}::text, 80) end`;
 
 /** Longest texts: keys go into indexes. */
