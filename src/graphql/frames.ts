@@ -141,14 +141,19 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     return errors ? { ...result, errors: errors.map((error) => presentError(error, requestId, log)) } : result;
   }
 
+  /** What is limited for each call is limited for each frame. */
+  const callOfFrame = ({ contextValue }: ValidatedSubscriptionArgs): GraphqlCall => ({
+    ...(contextValue as GraphqlCall),
+  });
+
   function execute(args: ValidatedSubscriptionArgs, rootValue: unknown): Execution {
-    const result = executeSubscriptionEvent({ ...args, rootValue });
+    const result = executeSubscriptionEvent({ ...args, rootValue, contextValue: callOfFrame(args) });
     const done = (one: Result) => present(one, args.contextValue);
     return { result: result instanceof Promise ? result.then(done) : done(result as Result) };
   }
 
   function executePlanned({ args, plan }: Operation, frame: object): Execution {
-    const data = plan?.(frame, args.contextValue as GraphqlCall, args.variableValues);
+    const data = plan?.(frame, callOfFrame(args), args.variableValues);
     if (data instanceof Promise)
       return { result: data.then((found) => (found ? { data: found } : (execute(args, frame).result as Result))) };
     return data === undefined ? execute(args, frame) : { result: { data } };

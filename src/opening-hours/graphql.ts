@@ -44,7 +44,7 @@ const whenArguments = (t: ArgBuilder<Types>) => ({
   }),
   to: t({
     type: 'Date',
-    description: `The last local date, at most 366 days in all; by default six days after \`from\`. In one call, the days of all resources together are at most ${hours.mostRoomDays}, and their rules, exceptions, periods and intervals at most ${hours.mostEntries}.`,
+    description: `The last local date, at most 366 days in all; by default six days after \`from\`. In one call, or one frame of a subscription, the days of all resources together are at most ${hours.mostRoomDays}, and their rules, exceptions, periods and intervals at most ${hours.mostEntries}.`,
   }),
   timezoneLocationId: idArgument(t, 'location', {
     description: "The location whose time zone is used instead of the caller's.",

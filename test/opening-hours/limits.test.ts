@@ -125,6 +125,41 @@ describe('over GraphQL', () => {
     const { data, errors } = await hoursOf(110);
     expect([data, errors?.[0]]).toMatchObject([{ location: null }, refusal]);
   });
+
+  test('and of a subscription those of each frame', async () => {
+    const LocationId = await makeSite(60);
+    const { db } = service.context;
+    const stop = new AbortController();
+    const query = `subscription { bookings(filter: {}) { bookings { resource {
+      openingHours(from: "2026-01-01", to: "2027-01-01") { resourceName } } } cursor } }`;
+    const answer = await fetch(`${service.url}/school/graphql`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await service.signIn(service.tenant, 'Admin')}`,
+        accept: 'text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ query }),
+      signal: stop.signal,
+    });
+    const frames = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const readUntil = async (isReached: () => boolean) => {
+      while (!isReached() && !text.includes('"errors"')) text += (await frames.read()).value;
+    };
+    const hoursSent = () => text.split('"resourceName"').length - 1;
+    await readUntil(() => text.includes('"cursor"'));
+    for (const round of [1, 2, 3]) {
+      await sql`
+        insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+        select mandator_id, id, 'Booking', 'Confirmed', 'Api',
+          tstzrange(now() + make_interval(days => ${round}), now() + make_interval(days => ${round}, hours => 1))
+        from resource where location_id = ${LocationId}`.execute(db);
+      await readUntil(() => hoursSent() >= 60 * round);
+    }
+    stop.abort();
+    expect(text).not.toContain('"errors"');
+  });
 });
 
 describe('in between other work is done', () => {

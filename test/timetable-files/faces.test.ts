@@ -69,7 +69,10 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
   expect(wrong.err).toMatch(/\nThe option for the time grid is --time-grid\.\n$/);
   const file = path.join(import.meta.dirname, '..', '..', 'examples', 'timetable.json');
   const unfit = await run(school, file, '--save-profile', 'P', '--time-grid', 'g.json');
-  expect([unfit.code, unfit.err]).toEqual([1, expect.stringContaining('--time-grid, --save-profile: not for JSON')]);
+  expect([unfit.code, unfit.err]).toEqual([
+    1,
+    expect.stringContaining('--time-grid, --save-profile: cannot be used with JSON'),
+  ]);
   const misused = await run(school, pathOf('gpu001-small.txt'), '--operation', 'delete');
   expect([misused.code, misused.err]).toEqual([1, expect.stringContaining('--operation')]);
 });

@@ -1274,13 +1274,14 @@ export type RoomListsQueryVariables = Exact<{
 export type RoomListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null };
 
 export type ReallyOpenQueryVariables = Exact<{
+  roomId: string | number;
   locationId: string | number;
   from: string;
   to: string;
 }>;
 
 
-export type ReallyOpenQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', localDate: string, opens: string, closes: string, source: IntervalSource }>, exceptions: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, reason: string | null }> }> } | null, holidays: { __typename: 'HolidayConnection', nodes: Array<{ __typename: 'Holiday', name: string, fromDate: string, toDate: string, closes: boolean }> } | null };
+export type ReallyOpenQuery = { resource: { __typename: 'Resource', openingHours: { __typename: 'ResourceHours', weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', localDate: string, opens: string, closes: string, source: IntervalSource }>, exceptions: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, reason: string | null }> } } | null, holidays: { __typename: 'HolidayConnection', nodes: Array<{ __typename: 'Holiday', name: string, fromDate: string, toDate: string, closes: boolean }> } | null };
 
 export type SetLocationRulesMutationVariables = Exact<{
   id: string | number;
@@ -3601,15 +3602,9 @@ fragment Exceptions on OpeningExceptionList {
   }
 }`) as unknown as TypedDocumentString<RoomListsQuery, RoomListsQueryVariables>;
 export const ReallyOpenDocument = new TypedDocumentString(`
-    query ReallyOpen($locationId: ID!, $from: Date!, $to: Date!) {
-  openingHours(
-    locationId: $locationId
-    timezoneLocationId: $locationId
-    from: $from
-    to: $to
-  ) {
-    resources {
-      resourceId
+    query ReallyOpen($roomId: ID!, $locationId: ID!, $from: Date!, $to: Date!) {
+  resource(id: $roomId) {
+    openingHours(timezoneLocationId: $locationId, from: $from, to: $to) {
       weekly {
         resourceId
       }

@@ -1,7 +1,7 @@
 /** The resulting hours of the next weeks: rules, exceptions and holidays together, as the server computes them. */
 import { ask } from '../client.ts';
 import { addDays, dayAt, dayText, mondayOf } from '../clock.ts';
-import { ReallyOpenDocument } from '../generated/graphql.ts';
+import { ReallyOpenDocument, RoomHoursDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, html } from '../parts/html.ts';
 import { t } from '../texts/hours.ts';
@@ -15,17 +15,31 @@ type PreviewProperties = {
 
 const weeks = 6;
 
-export const Preview: Component<PreviewProperties> = ({ locationId, roomId, timeZone }) => {
+type Dates = { from: string; to: string };
+
+/** A room of the location without hours of its own: one day shows which. */
+async function findRoomOf(locationId: string, from: string, stop: AbortSignal): Promise<string | undefined> {
+  const { openingHours } = await ask(RoomHoursDocument, { locationId, from, to: from }, stop);
+  return openingHours?.resources.find(({ weekly }) => weekly.every((rule) => rule.resourceId === null))?.resourceId;
+}
+
+async function readHours({ locationId, roomId }: PreviewProperties, dates: Dates, stop: AbortSignal) {
+  const shown = roomId ?? (await findRoomOf(locationId, dates.from, stop));
+  return shown === undefined
+    ? { resource: null, holidays: null }
+    : await ask(ReallyOpenDocument, { roomId: shown, locationId, ...dates }, stop);
+}
+
+export const Preview: Component<PreviewProperties> = (properties) => {
+  const { locationId, roomId, timeZone } = properties;
   const from = mondayOf(dayAt(timeZone, Date.now()));
   const to = addDays(from, weeks * 7 - 1);
-  const asked = useAsked((stop) => ask(ReallyOpenDocument, { locationId, from, to }, stop), [locationId, roomId]);
+  const asked = useAsked((stop) => readHours(properties, { from, to }, stop), [locationId, roomId]);
   return html`
     <div class="panel form">
       <h2>${t().preview}</h2>
-      ${showAsked(asked, ({ openingHours, holidays }) => {
-        const found = openingHours?.resources.find(({ resourceId, weekly }) =>
-          roomId ? resourceId === roomId : weekly.every((rule) => rule.resourceId === null),
-        );
+      ${showAsked(asked, ({ resource, holidays }) => {
+        const found = resource?.openingHours;
         if (!found) return html`<p class="hint">${t().noRoomToShow}</p>`;
         if (found.weekly.length === 0 && found.intervals.length === 0) return html`<p>${t().alwaysOpen}</p>`;
         const touches = (date: string) => (span: { fromDate: string; toDate: string }) =>
