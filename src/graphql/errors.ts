@@ -16,15 +16,23 @@ const longestMessage = 4_000;
 export const refusal = (message: string, code: GraphqlCode, status?: number): GraphQLError =>
   new GraphQLError(message, { extensions: { code, ...(status !== undefined && { http: { status } }) } });
 
-/** Yoga's code for a call that does not name one of its document's operations. */
-const notNamed = 'OPERATION_RESOLUTION_FAILURE';
+/** Of a call that does not name one of its document's operations. */
+export const notNamed = (): GraphQLError =>
+  refusal(
+    'operationName: must name an operation of the document, unless the document has just one.',
+    'BAD_REQUEST',
+    400,
+  );
 
-/** Shortens a message: GraphQL's own errors quote input of any length. Replaces a code that is not one of ours. */
+/** Yoga's code of such a call. */
+const yogaNotNamed = 'OPERATION_RESOLUTION_FAILURE';
+
+/** Shortens a message: GraphQL's own errors quote input of any length. Replaces what Yoga says with a code that is not ours. */
 export function shortenMessage(error: GraphQLError): GraphQLError {
   error.message = shorten(error.message, longestMessage);
   const { code } = error.extensions;
-  if (code !== undefined && !graphqlCodes.includes(code as GraphqlCode))
-    error.extensions['code'] = code === notNamed ? ('BAD_REQUEST' satisfies GraphqlCode) : internal;
+  if (code === yogaNotNamed) return notNamed();
+  if (code !== undefined && !graphqlCodes.includes(code as GraphqlCode)) error.extensions['code'] = internal;
   return error;
 }
 

@@ -27,6 +27,7 @@ import type { Viewer } from '../context.ts';
 import type { GraphqlCall } from './builder.ts';
 import { pageCost, pageSizes } from './connection.ts';
 import { refusal } from './errors.ts';
+import type { GraphqlCode } from './failures.ts';
 
 const most = {
   tokens: 1_000,
@@ -54,6 +55,20 @@ export function explainVariables(args: ExecutionArgs): readonly GraphQLError[] |
   if (!operation || exceeds(variableValues, values, characters)) return undefined;
   const definitions = operation.variableDefinitions ?? [];
   return getVariableValues(schema, definitions, variableValues ?? {}, { maxErrors: most.faults }).errors;
+}
+
+/** Parses a document. Its error is complete: Yoga caches it for later calls, whichever way the first one has come. */
+function readDocument(...[source, options]: Parameters<typeof parse>): DocumentNode {
+  try {
+    return parse(source, { ...options, maxTokens: most.tokens });
+  } catch (error) {
+    if (error instanceof GraphQLError)
+      Object.assign(error.extensions, {
+        code: 'GRAPHQL_PARSE_FAILED' satisfies GraphqlCode,
+        http: { status: 400, spec: true },
+      });
+    throw error;
+  }
 }
 
 /** The faults of a document. A suggestion is looked for among all names, so only a few of a short document get one. */
@@ -241,7 +256,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
 
   const plugin: Plugin = {
     onParse({ setParseFn }) {
-      setParseFn((source, options) => parse(source, { ...options, maxTokens: most.tokens }));
+      setParseFn(readDocument);
     },
     onValidate({ setValidationFn, addValidationRule }) {
       addValidationRule(refuseIntrospectionAliases);

@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ExecutionArgs, ExecutionResult, FormattedExecutionResult, GraphQLError } from 'graphql';
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  type GraphQLError,
+  getOperationAST,
+} from 'graphql';
 import type { Context as Connection, SubscribePayload } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -14,7 +20,7 @@ import { isLarge, jsonPieces, LargeJson } from '../http/large-json.ts';
 import { enclosed, openChunks } from '../http/pieces.ts';
 import { inTrace } from '../tracing.ts';
 import type { GraphqlCall } from './builder.ts';
-import { presentCause, withoutHttp } from './errors.ts';
+import { notNamed, presentCause, withoutHttp } from './errors.ts';
 import { type Result, resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, StreamClient } from './holders.ts';
@@ -165,6 +171,7 @@ export function createWebSockets(
     const errors = validate(schema, document);
     if (errors.length > 0) return errors as GraphQLError[];
     const { query, operationName, variables } = payload;
+    if (!getOperationAST(document, operationName)) return [notNamed()];
     const rootValue: Sent = { link, id, params: { query, operationName, variables } as PlainCall };
     return { schema, document, operationName, variableValues: variables, contextValue: call, rootValue };
   }

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createClient } from 'graphql-ws';
 import { sql } from 'kysely';
+import WebSocket from 'ws';
 import { cursorAt } from '../../src/changes/service.ts';
 import { graphqlCodes } from '../../src/graphql/failures.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -140,6 +142,21 @@ describe('a failure of GraphQL has a code that is listed', () => {
     const answer = await send({ body: { query } });
     const { errors = [] } = (await answer.json()) as { errors?: { extensions: { code: string } }[] };
     expect([answer.status, ...errors.map(({ extensions }) => extensions.code)]).toEqual([status, code]);
+  });
+
+  test.each(table.slice(0, 3))('%s, which comes over a WebSocket first', async (query, status, code) => {
+    const document = `${query} # over a WebSocket`;
+    const client = createClient({
+      webSocketImpl: WebSocket,
+      url: `${service.url.replace('http', 'ws')}/school/graphql`,
+      connectionParams: { Authorization: `Bearer ${token}` },
+    });
+    const refused = client.iterate({ query: document }).next();
+    await expect(refused).rejects.toMatchObject([{ extensions: { code } }]);
+    await client.dispose();
+    const answer = await send({ body: { query: document } });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
   });
 
   test('what is no fault of the caller', async () => {
