@@ -5,6 +5,7 @@ import type { Client } from './client.ts';
 import {
   BookDocument,
   type BookingPartsFragment,
+  type BookingStatus,
   BookingsDocument,
   type BookingsQueryVariables,
   type BookMutation,
@@ -55,12 +56,15 @@ export function watchBookings(
 /** One instant can be written in several ways: texts of instants cannot be compared. */
 const at = (instant: string) => Date.parse(instant);
 
+/** What the filter `occupying` of the list selects: a request occupies its room until somebody has decided. */
+const occupying: readonly BookingStatus[] = ['Confirmed', 'Requested', 'Tentative'];
+
 /** Puts a booking where it belongs in what is shown, or takes it out where it occupies its room no more. */
 function place(cache: ApolloCache, shown: BookingsQueryVariables, booking: BookingPartsFragment) {
   cache.updateQuery({ query: BookingsDocument, variables: shown }, (data) => {
     if (!data?.bookings) return data;
     const others = data.bookings.nodes.filter(({ id }) => id !== booking.id);
-    const occupies = booking.status === 'Confirmed' || booking.status === 'Tentative';
+    const occupies = occupying.includes(booking.status);
     const isHere = booking.resource?.id === shown.resourceId;
     const isNow = at(booking.start) < at(shown.to) && at(booking.end) > at(shown.from);
     const isShown = occupies && isHere && isNow;

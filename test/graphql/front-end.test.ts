@@ -21,15 +21,20 @@ let mine: ReturnType<typeof connect>;
 let theirs: Client;
 let close: () => Promise<void>;
 
-/** Nobody but Admins sees this room. */
-async function hide(name: string): Promise<void> {
+/** Gives a room a policy of its own: with a group without members, only Admins see it. */
+async function setPolicy(name: string, policy: { hides?: boolean; needsApproval?: boolean }): Promise<void> {
   const { context, tenant } = service;
-  const of = { mandator_id: tenant.mandatorId, name: 'Nobody' };
+  const of = { mandator_id: tenant.mandatorId, name: `Policy of ${name}` };
   const group = await context.db.insertInto('person_group').values(of).returning('id').executeTakeFirstOrThrow();
-  const policy = context.db.insertInto('policy').values({ ...of, may_see: [group.id] });
-  const { id } = await policy.returning('id').executeTakeFirstOrThrow();
+  const may_see = policy.hides ? [group.id] : [];
+  const made = context.db
+    .insertInto('policy')
+    .values({ ...of, may_see, needs_approval: policy.needsApproval ?? false });
+  const { id } = await made.returning('id').executeTakeFirstOrThrow();
   await context.db.updateTable('resource').set({ policy_id: id }).where('name', '=', name).execute();
 }
+const dropPolicy = (name: string) =>
+  service.context.db.updateTable('resource').set({ policy_id: null }).where('name', '=', name).execute();
 
 const makePin = () =>
   createPin(service.context.db, pepper, {
@@ -39,7 +44,7 @@ const makePin = () =>
 
 beforeAll(async () => {
   service = await startService({ Role: 'Web' }, ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'Office']);
-  await hide('Office');
+  await setPolicy('Office', { hides: true });
   cable = await layCable(service.url);
   mine = connect(`${cable.url}/school/graphql`, tokenOf(service.url, (await makePin()).pin));
   const token = await service.signIn(service.tenant, 'Admin');
@@ -324,6 +329,19 @@ test('a booking that is moved to a hidden room is no longer drawn', async () => 
   await until(() => pages.at(-1)?.join() === 'Staying');
   stop.abort();
   await following;
+  end();
+});
+
+test('a booking that waits for approval is drawn, as it occupies the room', async () => {
+  const { room, shown } = await roomNamed('R5');
+  const late = { ...shown, from: at(20) };
+  await setPolicy('R5', { needsApproval: true });
+  const { pages, end } = drawn(late);
+  await until(() => pages.length > 0);
+  const done = await book(mine.client, late, room, { subject: 'Asked', start: at(20), end: at(21) });
+  expect(done).toMatchObject({ booking: { status: 'Requested' } });
+  expect(pages.at(-1)).toEqual(['Asked']);
+  await dropPolicy('R5');
   end();
 });
 
