@@ -121,6 +121,8 @@ type End = { hasCome: boolean; error?: unknown };
 
 const extensionsOf = (error: unknown) => (CombinedGraphQLErrors.is(error) ? error.errors[0]?.extensions : undefined);
 
+const codeOf = ({ error }: End): unknown => extensionsOf(error)?.['code'];
+
 /** The codes of what the caller must change. */
 const lasting: readonly unknown[] = ['FORBIDDEN', 'NOT_FOUND', 'GRAPHQL_VALIDATION_FAILED'];
 
@@ -128,8 +130,9 @@ const lasting: readonly unknown[] = ['FORBIDDEN', 'NOT_FOUND', 'GRAPHQL_VALIDATI
  * Whether another subscription would end in the same way. A token that has expired is replaced, but a fresh one can be refused, too;
  * and what does not fit may be the place behind which to go on.
  */
-function isFinal({ hasCome, error }: End, after: string | undefined): boolean {
-  const code = extensionsOf(error)?.['code'];
+function isFinal(end: End, after: string | undefined): boolean {
+  const { hasCome, error } = end;
+  const code = codeOf(end);
   const isRefused = code === 'NOT_AUTHENTICATED' && !hasCome;
   const isWrong = code === 'BAD_USER_INPUT' && after === undefined;
   return error instanceof PinRefused || isRefused || isWrong || lasting.includes(code);
@@ -210,8 +213,8 @@ export async function follow(
     const end = await followOnce();
     if (isFinal(end, after)) throw end.error;
     if (end.hasCome) seconds = shortestPauseSeconds;
-    // Perhaps there is nothing behind `after` any more: then it begins anew.
-    else after = undefined;
+    // Perhaps there is nothing behind `after` any more; and other rights show other bookings, which no frame brings.
+    if (!end.hasCome || codeOf(end) === 'UNAVAILABLE') after = undefined;
     const asked = Number(extensionsOf(end.error)?.['retryAfterSeconds'] ?? 0);
     await pause(Math.max(seconds, asked) * 1_000).catch(() => {});
     seconds = Math.min(2 * seconds, longestPauseSeconds);

@@ -332,6 +332,20 @@ test('a booking that is moved to a hidden room is no longer drawn', async () => 
   end();
 });
 
+test('what an Admin hides is no longer drawn, and is drawn again once it may be seen', async () => {
+  const { room, shown } = await roomNamed('R6');
+  const { pages, end } = drawn(shown);
+  await whileFollowing(shown, async () => {
+    await book(theirs, shown, room, { subject: 'Hidden', start: at(21), end: at(22) });
+    await until(() => pages.at(-1)?.includes('Hidden') === true);
+    await setPolicy('R6', { hides: true });
+    await until(() => pages.at(-1)?.length === 0);
+    await dropPolicy('R6');
+    await until(() => pages.at(-1)?.includes('Hidden') === true);
+  });
+  end();
+});
+
 test('a booking that waits for approval is drawn, as it occupies the room', async () => {
   const { room, shown } = await roomNamed('R5');
   const late = { ...shown, from: at(20) };
