@@ -8,7 +8,7 @@ import { type Fields, toFields } from '../fields.ts';
 import { nounOf } from '../nouns.ts';
 import { isStorable, notStorable } from '../storable.ts';
 import type { Builder } from './builder.ts';
-import { faultOf, idValue, plainValue } from './ids.ts';
+import { faultOf, idValue, malformedFaultOf, plainValue } from './ids.ts';
 import { describeMember, inWords, nameOf } from './names.ts';
 import { bare, describe, typeOf } from './record.ts';
 
@@ -25,9 +25,12 @@ export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () =
   if (typeof value === 'string') {
     if (!isStorable(value)) report(path, `a text ${notStorable}`, 'Malformed');
     const noun = nounOf(schema);
-    const fault = noun && faultOf(noun, value);
+    if (!noun) return value;
+    const fault = faultOf(noun, value);
+    const malformed = malformedFaultOf(noun, value);
     if (fault) report(path, fault, 'InvalidValue');
-    return noun ? plainValue(noun, value) : value;
+    else if (malformed) report(path, malformed, 'InvalidType');
+    return plainValue(noun, value);
   }
   if (Array.isArray(value))
     return schema.def.type === 'array'

@@ -37,6 +37,12 @@ export function plainValue(noun: IdNoun, text: string): number | string {
   return nouns[noun] !== 'text' && String(Number(plain)) === plain ? Number(plain) : plain;
 }
 
+/** The fault of a text that cannot be an id of the noun; undefined for others. */
+export const malformedFaultOf = (noun: IdNoun, text: string): string | undefined =>
+  nouns[noun] !== 'text' && typeof plainValue(noun, text) === 'string'
+    ? `must be the id of a ${inWords(noun)}`
+    : undefined;
+
 /** The id in REST; 0, which no record has, for a malformed id. */
 export function plainId<Name extends IdNoun>(noun: Name, text: string): IdOf<Name> {
   const plain = plainText(noun, text);

@@ -111,6 +111,15 @@ test('an id with leading zeros names no record, in an argument and in an input',
   }
 });
 
+test('a text that cannot be an id is answered with what must be there', async () => {
+  const input = { ...wanted(), resourceId: 'Aula', organizerId: 'person_Ada' };
+  const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });
+  expect(faults.map(({ message }) => message).sort()).toEqual([
+    'input.organizerId: must be the id of a person.',
+    'input.resourceId: must be the id of a resource.',
+  ]);
+});
+
 test('members of parts and of lists have their places', async () => {
   const rule = { weekdays: [1, 8], opens: '08:00', closes: '12:00', validFrom: '2027-02-01', validTo: '2027-01-01' };
   const faults = await faultsOf('setOpeningRules', {
