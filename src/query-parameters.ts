@@ -44,10 +44,7 @@ const several = <Item extends z.core.$ZodType>(
   least = 0,
 ) =>
   z
-    .preprocess(
-      (sent) => [sent].flat().flatMap((text) => String(text).split(',')),
-      z.array(item).min(least, `must be at least ${least}`).max(most, `must be at most ${most}`),
-    )
+    .preprocess((sent) => [sent].flat().flatMap((text) => String(text).split(',')), z.array(item).min(least).max(most))
     .transform((values) => [...new Set(values)])
     .optional()
     .meta({ type: 'array', items, maxItems: most, description });

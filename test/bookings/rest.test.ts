@@ -378,7 +378,7 @@ describe('GET bookings', () => {
     ['From=2027-01-01', 'must be a date-time'],
     ['ResourceId=x', 'must be an id'],
     ['ResourceId=1,x', 'must be an id'],
-    [`ResourceId=${Array.from({ length: 201 }, (_, n) => n + 1)}`, 'must be at most 200'],
+    [`ResourceId=${Array.from({ length: 201 }, (_, n) => n + 1)}`, 'ResourceId: must have at most 200 entries'],
     ['Status=Done', 'Status'],
     ['Kind=lesson', 'Kind'],
     ['Cursor=made-up', 'Cursor'],

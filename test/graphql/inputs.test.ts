@@ -120,6 +120,19 @@ test('a text that cannot be an id is answered with what must be there', async ()
   ]);
 });
 
+test('a list of a filter that must not be empty, or has too many entries, is told so', async () => {
+  const query = `query ($ids: [ID!]!) {
+    batches(filter: { importStatus: [] }) { nodes { id } }
+    bookings(filter: { resourceId: $ids }) { nodes { id } }
+  }`;
+  const ids = Array.from({ length: 201 }, (_, index) => String(index + 1));
+  const { errors } = await ask(query, { ids });
+  expect(errors?.map(({ message }) => message).sort()).toEqual([
+    'filter.importStatus: must not be empty.',
+    'filter.resourceId: must have at most 200 entries.',
+  ]);
+});
+
 test('members of parts and of lists have their places', async () => {
   const rule = { weekdays: [1, 8], opens: '08:00', closes: '12:00', validFrom: '2027-02-01', validTo: '2027-01-01' };
   const faults = await faultsOf('setOpeningRules', {
