@@ -55,7 +55,7 @@ export function addImports(
   const cancelled = holder('BatchCancelled', 'Cancelled, or about to stop at its next step.');
   const result = builder.errorUnion('SubmitBatchResult', {
     description: 'What came of a batch.',
-    types: [accepted, Forbidden, InvalidInput, LimitExceeded],
+    types: [accepted, Conflict, Forbidden, InvalidInput, LimitExceeded],
     resolveType: () => accepted,
   });
 

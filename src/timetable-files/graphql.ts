@@ -1,6 +1,6 @@
 import type { InputRef } from '@pothos/core';
 import type { z } from 'zod';
-import { Forbidden, InvalidInput, LimitExceeded, Malformed } from '../errors.ts';
+import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed } from '../errors.ts';
 import { bodyType, partType } from '../graphql/body.ts';
 import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
@@ -76,7 +76,7 @@ export const addTypes: AddTypes = (builder) => {
     t.field({
       type: accepted,
       errors: {
-        types: [Forbidden, InvalidInput, LimitExceeded],
+        types: [Conflict, Forbidden, InvalidInput, LimitExceeded],
         union: { name: 'ImportTimetableResult', description: 'The accepted batch, or why it was refused.' },
       },
       args: {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { claimIdempotencyKey } from '../../src/db/idempotency.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import {
@@ -287,6 +288,24 @@ describe('createLessonJobs', () => {
   test('answers ValidationProblem for a text that PostgreSQL cannot keep', async () => {
     const { data } = await service.run(CreateLessonJobsDocument, { jobs: [empty('J-\0')] });
     expect(data?.createLessonJobs.__typename).toBe('ValidationProblem');
+  });
+
+  test('answers ConflictProblem while the first call with its key is still running, as importTimetable does', async () => {
+    const content = Buffer.from('Datum;Beginn;Ende;Raum\n2027-01-11;09:00;09:45;R001').toString('base64');
+    const body = {
+      query: `mutation ($jobs: [LessonJobInput!]!, $input: TimetableFilesInput!, $key: String!) {
+        createLessonJobs(jobs: $jobs, options: { idempotencyKey: $key }) { __typename ... on Problem { code } }
+        importTimetable(input: $input, options: { idempotencyKey: $key }) { __typename ... on Problem { code } }
+      }`,
+      variables: { jobs: [empty('J-5')], input: { files: [{ name: 'a.csv', content }] }, key: 'key-3' },
+    };
+    const caller = { mandatorId: tenant.mandatorId, personId: tenant.person('User').id };
+    const answer = await service.context.db.transaction().execute(async (trx) => {
+      await claimIdempotencyKey(trx, caller, 'key-3');
+      return await service.post(body);
+    });
+    const refused = { __typename: 'ConflictProblem', code: 'Conflict' };
+    expect(await answer.json()).toEqual({ data: { createLessonJobs: refused, importTimetable: refused } });
   });
 
   test('answers ForbiddenProblem to a display', async () => {

@@ -1188,6 +1188,7 @@ export type ChangeLessonMutationVariables = Exact<{
 
 export type ChangeLessonMutation = { updateLessonJobs:
     | { __typename: 'BatchAccepted', batch: { __typename: 'Batch', id: string } }
+    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }

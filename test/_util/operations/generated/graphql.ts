@@ -745,6 +745,7 @@ export type CreateLessonJobsMutationVariables = Exact<{
 
 export type CreateLessonJobsMutation = { createLessonJobs:
     | { __typename: 'BatchAccepted', batch: { id: string, importStatus: ImportStatus, jobCount: number } }
+    | { __typename: 'ConflictProblem', code: string, message: string }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', code: string, message: string, retryAfterSeconds: number | null }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string, message: string }> }
@@ -962,6 +963,7 @@ export type UpdateLessonJobsMutationVariables = Exact<{
 
 export type UpdateLessonJobsMutation = { updateLessonJobs:
     | { __typename: 'BatchAccepted', batch: { id: string, operation: JobOperation, validateOnly: boolean, onConflict: ConflictRule } }
+    | { __typename: 'ConflictProblem', code: string, message: string }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string }
@@ -975,6 +977,7 @@ export type DeleteLessonJobsMutationVariables = Exact<{
 
 export type DeleteLessonJobsMutation = { deleteLessonJobs:
     | { __typename: 'BatchAccepted', batch: { id: string, operation: JobOperation, validateOnly: boolean, onConflict: ConflictRule } }
+    | { __typename: 'ConflictProblem', code: string, message: string }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string }
@@ -1233,6 +1236,8 @@ export type BatchMembersFragment = { errorMessages: string | null, id: string, o
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
+type Submitted_ConflictProblem_Fragment = { code: string, message: string };
+
 type Submitted_ForbiddenProblem_Fragment = { code: string, message: string };
 
 type Submitted_LimitProblem_Fragment = { code: string, message: string, retryAfterSeconds: number | null };
@@ -1241,6 +1246,7 @@ type Submitted_ValidationProblem_Fragment = { code: string, message: string };
 
 export type SubmittedFragment =
   | Submitted_BatchAccepted_Fragment
+  | Submitted_ConflictProblem_Fragment
   | Submitted_ForbiddenProblem_Fragment
   | Submitted_LimitProblem_Fragment
   | Submitted_ValidationProblem_Fragment
@@ -1255,6 +1261,7 @@ export type SubmitCreateMutationVariables = Exact<{
 export type SubmitCreateMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
     | { code: string, message: string }
+    | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
     | { code: string, message: string }
    };
@@ -1267,6 +1274,7 @@ export type SubmitUpdateMutationVariables = Exact<{
 
 export type SubmitUpdateMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
     | { code: string, message: string }
@@ -1281,6 +1289,7 @@ export type SubmitDeleteMutationVariables = Exact<{
 export type SubmitDeleteMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
     | { code: string, message: string }
+    | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
     | { code: string, message: string }
    };
@@ -1292,6 +1301,7 @@ export type SendTimetableMutationVariables = Exact<{
 
 
 export type SendTimetableMutation = { result:
+    | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
     | { jobCount: number, lessonCount: number, noticeCount: number, batch: { id: string, importStatus: ImportStatus }, files: Array<{ name: string, format: string, encoding: string, separator: string | null, lines: number }>, notices: Array<{ file: string, line: number, code: string, message: string }> }
