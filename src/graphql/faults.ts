@@ -31,10 +31,12 @@ const pluginName = 'faults';
 /** Arguments that are the body of REST as a whole; others are members of it. */
 const bodies = ['input', 'jobs'];
 
-/** Members with another name in REST, besides the German ones. */
-const ofPages: ReadonlyMap<string, string> = new Map([
+/** Parameters and headers with another name in REST. */
+const ofRest: ReadonlyMap<string, string> = new Map([
   ['Cursor', 'after'],
+  ['Idempotency-Key', 'idempotencyKey'],
   ['Limit', 'first'],
+  ['X-timezone-locationId', 'timezoneLocationId'],
 ]);
 
 type Spelling = {
@@ -84,11 +86,11 @@ function spellingOf({ parentType, fieldName }: GraphQLResolveInfo): Spelling {
 /** The name of a member of REST, if the field has an argument or a member of it. */
 function ownName(word: string, { names }: Spelling): string | undefined {
   if (word !== upperFirst(word)) return undefined;
-  return [nameOf(word), ofPages.get(word)].find((name) => name !== undefined && names.has(name));
+  return [nameOf(word), ofRest.get(word)].find((name) => name !== undefined && names.has(name));
 }
 
 /** Text in quotes is the caller's, and is left as it is. */
-const quotedOrWord = /"(?:[^"\\]|\\.)*"?|[A-Za-z]\w*/g;
+const quotedOrWord = /"(?:[^"\\]|\\.)*"?|[A-Za-z][\w-]*/g;
 
 const respellText = (text: string, spelling: Spelling): string =>
   text.replaceAll(quotedOrWord, (word) => ownName(word, spelling) ?? word);
@@ -128,7 +130,7 @@ function respell(error: DomainError, spelling: Spelling): void {
     fault.pointer = placeOf(fault, spelling);
     fault.message = respellText(fault.message, spelling);
     if (fault.field !== null)
-      fault.field = ofPages.has(fault.field) ? (ownName(fault.field, spelling) ?? fault.field) : nameOf(fault.field);
+      fault.field = ofRest.has(fault.field) ? (ownName(fault.field, spelling) ?? fault.field) : nameOf(fault.field);
   }
   if (error.errors.length === 0 && (error.code === 'Malformed' || error.code === 'InvalidInput'))
     error.errors.push(...faultsOf(error, spelling));

@@ -271,7 +271,8 @@ async function readZone(db: Database, viewer: Viewer, locationId: number): Promi
     )
     .select('time_zone')
     .executeTakeFirst();
-  if (!found) throw new Malformed('The location of X-timezone-locationId does not exist in this tenant.');
+  if (!found)
+    throw Malformed.of(parameterFault('X-timezone-locationId', 'InvalidValue', 'there is no location of this id'));
   return found.time_zone;
 }
 

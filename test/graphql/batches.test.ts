@@ -294,8 +294,8 @@ describe('createLessonJobs', () => {
     const content = Buffer.from('Datum;Beginn;Ende;Raum\n2027-01-11;09:00;09:45;R001').toString('base64');
     const body = {
       query: `mutation ($jobs: [LessonJobInput!]!, $input: TimetableFilesInput!, $key: String!) {
-        createLessonJobs(jobs: $jobs, options: { idempotencyKey: $key }) { __typename ... on Problem { code } }
-        importTimetable(input: $input, options: { idempotencyKey: $key }) { __typename ... on Problem { code } }
+        createLessonJobs(jobs: $jobs, options: { idempotencyKey: $key }) { __typename ... on Problem { code message } }
+        importTimetable(input: $input, options: { idempotencyKey: $key }) { __typename ... on Problem { code message } }
       }`,
       variables: { jobs: [empty('J-5')], input: { files: [{ name: 'a.csv', content }] }, key: 'key-3' },
     };
@@ -304,7 +304,8 @@ describe('createLessonJobs', () => {
       await claimIdempotencyKey(trx, caller, 'key-3');
       return await service.post(body);
     });
-    const refused = { __typename: 'ConflictProblem', code: 'Conflict' };
+    const message = 'A request with this idempotencyKey is still running; repeat it in a few seconds.';
+    const refused = { __typename: 'ConflictProblem', code: 'Conflict', message };
     expect(await answer.json()).toEqual({ data: { createLessonJobs: refused, importTimetable: refused } });
   });
 
