@@ -309,9 +309,18 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     );
   });
 
-  test('a file that is not JSON, without quoting what stands in it', () => {
-    const [line] = faults('{"Pepper": hunter2hunter2}');
-    expect(line).toMatch(/appsettings\.json: is not JSON: Unexpected token 'h'$/);
+  test.each([
+    ['{"Pepper": hunter2hunter2}', "Unexpected token 'h' in JSON at position 11 (line 1 column 12)"],
+    [
+      '{\n  "Pepper": "hunter2",\n  "Port": ’8080’\n}',
+      "Unexpected token '’' in JSON at position 35 (line 3 column 11)",
+    ],
+    ['{"Pepper": "hunter2", "Debug": tru}', "Unexpected token '}' in JSON at position 34 (line 1 column 35)"],
+    ['{"Pepper": "hunter2",}', 'Expected double-quoted property name in JSON at position 21 (line 1 column 22)'],
+    ['{"Pepper": "hunter2', 'Unterminated string in JSON at position 19 (line 1 column 20)'],
+    ['', 'Unexpected end of JSON input'],
+  ])('a file that is not JSON, by the place and without quoting what stands in it: %j', (text, message) => {
+    expect(faults(text)).toEqual([`${path.join(directory, 'appsettings.json')}: is not JSON: ${message}`]);
   });
 });
 
