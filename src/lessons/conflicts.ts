@@ -29,7 +29,8 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
 
 /**
  * The `from` and `where` of a query for the bookings that overlap a room and time and that the plan does not touch. Add
- * `limit` or `offset 0`, so that each claim is looked up by the index: a join would compare all claims with all bookings.
+ * `limit` or `offset 0`, so that each claim is looked up by the index: a join would compare all claims with all bookings,
+ * and for each claim, without the `offset 0` here, all of the plan.
  */
 export const bookingsInTheWay = (
   { mandatorId }: BatchKey,
@@ -39,7 +40,7 @@ export const bookingsInTheWay = (
   from booking
   where booking.resource_id = ${resource} and booking.mandator_id = ${mandatorId}
     and booking.status in ('Confirmed', 'Tentative') and booking.occupied && ${occupied}
-    and not exists (select from booking_plan where booking_plan.id = booking.id)`;
+    and not exists (select from booking_plan where booking_plan.id = booking.id offset 0)`;
 
 /** Applies OnConflict to the plan: Displace cancels manual bookings, Skip leaves the conflicting lessons out. */
 export async function settleConflicts(trx: Transaction, batch: Running): Promise<void> {

@@ -166,7 +166,9 @@ export const occupant = (
   left join lateral (
     select lektion_id, job_id from lesson
     join lesson_job on lesson_job.mandator_id = lesson.mandator_id and lesson_job.id = lesson.job
-    where lesson.mandator_id = ${batch.mandatorId} and lesson.booking_id = booking.id order by job_id, lektion_id limit 1
+    where lesson.mandator_id = ${batch.mandatorId} and lesson.booking_id = booking.id
+    order by job_id, lektion_id
+    limit 1
   ) as planned on true`;
 
 const conflictErrors = (batch: Running): FaultQuery[] => [
@@ -174,11 +176,14 @@ const conflictErrors = (batch: Running): FaultQuery[] => [
       from (${overlappingClaims}) as overlap`,
   // A job that is stored already is reported as a duplicate, not as a conflict with its own lessons.
   sql`select ${severity.error}, lesson.index, lesson.lektion_index, 3, 'RessourceName', 'ResourceConflict', ${wantedRoom} || way.message
-      from room_claim as claim
-      join staged_lesson as lesson using (row)
-      join staged_job as job on job.index = lesson.index
-      cross join lateral (${occupant(batch, sql`claim.resource_id`, sql`claim.occupied`, sql`claim.booking`)}) as way
-      where way.job_id is distinct from job.job_id or not job.is_new`,
+      from (
+        select index, lektion_index, ressource_name, job.job_id, is_new, claim.resource_id, occupied, booking
+        from room_claim as claim join staged_lesson using (row) join staged_job as job using (index)
+        -- Joined before each is looked up: the condition below would else compare each booking with all jobs.
+        offset 0
+      ) as lesson
+      cross join lateral (${occupant(batch, sql`lesson.resource_id`, sql`lesson.occupied`, sql`lesson.booking`)}) as way
+      where way.job_id is distinct from lesson.job_id or not is_new`,
 ];
 
 /** A job that is reported as a duplicate. */

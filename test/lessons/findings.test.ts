@@ -1,7 +1,7 @@
 /** A small body may have half a million findings: the first ones are kept, the others counted by code. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type LessonClient, lessonClient } from '../_util/lessons.ts';
+import { type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 type Omitted = { Severity: string; Code: string; Count: number };
@@ -111,4 +111,28 @@ test('up to the bound all are kept, and nothing is said to be missing', async ()
   const batch = await client.importJobs([{ JobID: 'U', LektionList: list }]);
   expect(batch).toMatchObject({ ErrorCount: 499, WarningCount: 9_980, OmittedErrors: [] });
   expect(await stored(batch.BatchId)).toEqual({ Error: 499, Warning: 9_980 });
+});
+
+test('lessons whose rooms are occupied are looked up one by one: none is compared with all jobs, or the whole plan', async () => {
+  const { db } = service.context;
+  // Notes how many rows an import that fails has read of each table that it has staged.
+  await sql`create table rows_read (name text, count bigint)`.execute(db);
+  await sql`
+    create function note_rows() returns trigger language plpgsql as $$ begin
+      insert into rows_read select relname, seq_tup_read + coalesce(idx_tup_fetch, 0)
+        from pg_stat_xact_all_tables where schemaname like 'pg_temp_%';
+      return null;
+    end $$`.execute(db);
+  await sql`
+    create trigger noted after update on batch for each row
+    when (new.import_status = 'LessonsImportFailed') execute function note_rows()`.execute(db);
+
+  const lessons = 1_000;
+  await client.importJobs(makeJobs(lessons, { perJob: 2 }));
+  await sql`analyze booking, lesson`.execute(db);
+  const batch = await client.importJobs(makeJobs(lessons, { perJob: 2, prefix: 'K' }));
+  expect(batch).toMatchObject({ ImportStatus: 'LessonsImportFailed', ErrorCount: lessons });
+  const { rows } = await sql<{ name: string; count: number }>`select name, count::int from rows_read`.execute(db);
+  expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(['staged_job', 'staged_lesson', 'booking_plan']));
+  expect(rows.filter(({ count }) => count > 100 * lessons)).toEqual([]);
 });
