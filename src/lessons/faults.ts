@@ -167,7 +167,10 @@ export const occupant = (
     select lektion_id, job_id from lesson
     join lesson_job on lesson_job.mandator_id = lesson.mandator_id and lesson_job.id = lesson.job
     where lesson.mandator_id = ${batch.mandatorId} and lesson.booking_id = booking.id
-    order by job_id, lektion_id
+    -- Of coupled lessons, one that stays: another may be the lesson that needs the room.
+    order by exists (
+      select from staged_lesson as staged left join lesson_plan using (row)
+      where staged.job = lesson.job and staged.lektion_id = lesson.lektion_id and ${isJoining}), job_id, lektion_id
     limit 1
   ) as planned on true`;
 

@@ -1,9 +1,9 @@
-/** How many coupled lessons may share a booking, and how much of them is read. */
+/** How many coupled lessons may share a booking, how much of them is read, and which of them is in the way. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
-import { enterTenant, lesson, type Timetable, told } from '../_util/timetable.ts';
+import { at, enterTenant, lesson, type Timetable, told } from '../_util/timetable.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -92,6 +92,21 @@ test('the lessons of a job that is sent again are reported as duplicates of the 
   expect(told(await timetable.fails('create', again))).toEqual(['/0/JobID DuplicateJobId']);
   const twice = [job('J2', ...group(most, 'C')), job('J2', ...group(most, 'C'))];
   expect(told(await timetable.fails('create', twice))).toEqual(['/1/JobID DuplicateJobId']);
+});
+
+test('a lesson that cannot leave the others is told of one that stays, and not of itself', async () => {
+  const timetable = await enterTenant(service);
+  await timetable.done('create', [job('J', ...group(3))]);
+  const { id } = await timetable.bookingOf('A8-0');
+  const longer = [job('J', { LektionId: 'A8-0', ...at(8, 10) })];
+  const occupied = `A is occupied 2031-01-06 08:00-09:00 UTC by booking ${id} (lesson A8-1 of job J)`;
+  for (const [operation, end] of [
+    ['update', ''],
+    ['update?OnConflict=Skip', '; the lesson was left as it was'],
+  ] as const) {
+    const { Errors } = await timetable.run(operation, longer);
+    expect(Errors.map(({ LektionId, Message }) => [LektionId, Message])).toEqual([['A8-0', occupied + end]]);
+  }
 });
 
 describe('a booking of lessons with many names', () => {
