@@ -23,13 +23,15 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * Whether a body is JSON in UTF-8, by its Content-Type. A body without one counts as JSON when the request carries a
- * credential in a header, which a cross-site form cannot set.
+ * Whether a body is JSON in UTF-8, by its Content-Type; JSON has no parameter but the charset that many send. A body without a
+ * type counts as JSON when the request carries a credential in a header, which a cross-site form cannot set.
  */
 export function isJson({ headers }: IncomingMessage): boolean {
   const { 'content-type': type, authorization, apikey } = headers;
   if (!type) return authorization !== undefined || apikey !== undefined;
-  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type);
+  const [media, ...parameters] = type.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  return media?.trim() === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
 }
 
 /** Measures the time that we wait for the client, not the time that we need to process its bytes. */

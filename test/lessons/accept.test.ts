@@ -119,6 +119,14 @@ describe('POST …/jobs/create', () => {
     expect((await refused(answer)).detail).toMatch(/application\/json/);
   });
 
+  test.each([
+    'application/json;',
+    'application/json; charset=utf8',
+    'Application/JSON; odata=verbose; Charset="UTF-8"',
+  ])('202: %j is JSON in UTF-8', async (type) => {
+    expect((await client.post([{ JobID: type }], { 'Content-Type': type })).status).toBe(202);
+  });
+
   test('202 without a Content-Type: the credential says that it is no page of another site', async () => {
     const body = Buffer.from('[{"JobID":"typeless"}]');
     expect((await client.call('/create', { method: 'POST', body })).status).toBe(202);
