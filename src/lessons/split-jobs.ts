@@ -21,6 +21,10 @@ const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
+/** Bytes of UTF-16 that are no text in UTF-8: its byte order mark, and the half of an ASCII character. */
+const isOfUtf16 = (byte: number) => byte === 0 || byte >= 0xfe;
+const notUtf8 = 'not UTF-8; encode the body as UTF-8';
+
 type Expected = 'array' | 'first job' | 'job' | 'comma' | 'end';
 
 const remedies: Record<Expected, string> = {
@@ -50,7 +54,10 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
   let first = 0;
   let count = 0;
 
-  const fault = (at: number) => new Malformed(`Byte ${before + at} of the body: ${remedies[expected]}.`);
+  const fault = (at: number, byte: number) =>
+    new Malformed(
+      `Byte ${before + at} of the body: ${isOfUtf16(byte) && expected !== 'end' ? notUtf8 : remedies[expected]}.`,
+    );
 
   function endGroup(): JobSpan {
     const span = { first, count, at: start, length: end - start };
@@ -84,14 +91,14 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
         } else if (isSpace(byte)) continue;
         else if (expected === 'array') {
           if (byte === byteOrderMark[before + at]) continue;
-          if (byte !== openBracket) throw fault(at);
+          if (byte !== openBracket) throw fault(at, byte);
           expected = 'first job';
         } else if (expected === 'comma' && byte === comma) expected = 'job';
         else if ((expected === 'comma' || expected === 'first job') && byte === closeBracket) expected = 'end';
         else if ((expected === 'job' || expected === 'first job') && byte === openBrace) {
           if (count === 0) start = before + at;
           depth = 1;
-        } else throw fault(at);
+        } else throw fault(at, byte);
       }
       before += chunk.length;
       return spans;
@@ -99,7 +106,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
     end(): JobSpan[] {
       if (expected !== 'end')
         throw new Malformed(
-          before === 0
+          expected === 'array'
             ? 'The body is empty: send a JSON array of job objects.'
             : `The body ends after ${before} bytes, inside the array: was it cut off?`,
         );
@@ -113,7 +120,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
 export function checkEncoding(json: Buffer, { at }: JobSpan): void {
   if (isUtf8(json)) return;
   // The bracket was added to the bytes of the body.
-  throw new Malformed(`Byte ${at + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`);
+  throw new Malformed(`Byte ${at + firstInvalid(json) - 1} of the body: ${notUtf8}.`);
 }
 
 /** Index of the first byte that is not UTF-8, by halving. */

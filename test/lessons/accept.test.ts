@@ -69,6 +69,10 @@ describe('POST …/jobs/create', () => {
   const nested = `[{"JobID":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`;
   test.each<[string, number, string | Uint8Array, RegExp]>([
     ['nothing', 400, '', /body is empty/],
+    ['white space', 400, ' \n', /body is empty/],
+    ['UTF-16', 400, Buffer.from('[{}]', 'utf16le'), /Byte 1 .*not UTF-8; encode/],
+    ['UTF-16 with a byte order mark', 400, Buffer.from('\ufeff[{}]', 'utf16le'), /Byte 0 .*not UTF-8; encode/],
+    ['a NUL at the end', 400, '[{"JobID":"1"}]\0', /nothing may follow/],
     ['an object', 400, '{}', /Byte 0 .* JSON array/],
     ['an empty array', 400, '[]', /at least one job/],
     ['an array of numbers', 400, '[1,2]', /Byte 1 .*job object/],
