@@ -88,6 +88,7 @@ function writeError(
 
 /** Errors of Express and its parsers that carry one of these statuses are faults of the request. */
 function asExpressError(error: { status?: unknown; message?: string }): DomainError | undefined {
+  if (error instanceof URIError) return new Malformed('The path is not percent-encoded UTF-8.');
   if (error?.status === 400) return new Malformed(error.message ?? 'The request could not be read.');
   if (error?.status === 413) return new TooLarge('The body is larger than this route takes.');
   if (error?.status === 415) return new UnsupportedMediaType('The encoding of the body is not supported.');

@@ -282,7 +282,10 @@ describe('what cannot be read', () => {
   test.each(['%ff', '%c0%80', '%'])('400: a path that is not UTF-8: %s', async (id) => {
     const answer = await client.call(`/batches/${id}`);
     expect(answer.status).toBe(400);
-    expect(await problemOf(answer)).toMatchObject({ Code: 'Malformed' });
+    expect(await problemOf(answer)).toMatchObject({
+      Code: 'Malformed',
+      detail: 'The path is not percent-encoded UTF-8.',
+    });
   });
 
   test('400 names every fault of the query at once', async () => {
