@@ -128,6 +128,14 @@ export class Conflict extends DomainError {
   readonly code = 'Conflict';
 }
 
+/** The first request with an Idempotency-Key is still running: unlike other conflicts, this one passes by itself. */
+export class StillRunning extends Conflict {
+  override readonly retryAfter = 2;
+  constructor() {
+    super('A request with this Idempotency-Key is still running; repeat it in a few seconds.');
+  }
+}
+
 /** The record no longer has the version that the change applies to. */
 export class PreconditionFailed extends DomainError {
   readonly code = 'PreconditionFailed';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { Conflict, InvalidInput } from '../errors.ts';
+import { Conflict, InvalidInput, StillRunning } from '../errors.ts';
 import type { Database, Transaction } from './database.ts';
 import { rests } from './resting.ts';
 
@@ -10,14 +10,14 @@ export type IdempotencyClaim<Answer> = {
   answered: boolean;
   /**
    * Stores the answer unless there is an earlier one. @returns the earlier answer, or undefined when it stored this one
-   * @throws InvalidInput when the key came with another body before
+   * @throws InvalidInput when the key came with another request before
    */
   settle(fingerprint: Buffer, answer: Answer): Promise<Answer | undefined>;
 };
 
 /**
  * Idempotency-Key (contract 4.2), per person, for 24 hours.
- * @throws Conflict while another request with the same key is still running
+ * @throws StillRunning while another request with the same key is being answered
  */
 export async function claimIdempotencyKey<Answer extends object>(
   trx: Transaction,
@@ -27,8 +27,7 @@ export async function claimIdempotencyKey<Answer extends object>(
   const name = `idempotency:${viewer.mandatorId}:${viewer.personId}:${key}`;
   const lock = await sql<{ free: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as free`.execute(trx);
-  if (!lock.rows[0]?.free)
-    throw new Conflict('A request with this Idempotency-Key is still running; repeat it in a few seconds.');
+  if (!lock.rows[0]?.free) throw new StillRunning();
   const earlier = await trx
     .selectFrom('idempotent_request')
     .select(['fingerprint', 'response'])
@@ -42,7 +41,7 @@ export async function claimIdempotencyKey<Answer extends object>(
     async settle(fingerprint, answer) {
       if (earlier && !earlier.fingerprint.equals(fingerprint))
         throw new InvalidInput(
-          'This Idempotency-Key was used with another body before; use a new key for a new request.',
+          'This Idempotency-Key was used for another request before, with another body or other options; use a new key for a new request.',
         );
       if (earlier) return earlier.response as Answer;
       await trx

@@ -223,7 +223,7 @@ const bodyProblems: Record<number, string> = {
 };
 
 const keyInUse = 'A request with this `Idempotency-Key` is still being answered.';
-const keyOfAnother = 'The `Idempotency-Key` was used with another body.';
+const keyOfAnother = 'The `Idempotency-Key` was used for another request.';
 const brokenRule =
   'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault that can be found in the body alone or, if there is none, those found by comparing it with stored data.';
 
@@ -277,7 +277,10 @@ export function problemAnswers(
     ...Object.fromEntries(
       Object.entries(specific).map(([status, description]) => [
         status,
-        problemAnswer(Number(status), description, commonHeaders),
+        problemAnswer(Number(status), description, [
+          ...commonHeaders,
+          ...(status === '409' && reads.idempotencyKey ? (['Retry-After'] as const) : []),
+        ]),
       ]),
     ),
   };

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -212,9 +213,31 @@ describe('Idempotency-Key', () => {
     expect([again.status, await idOf(again)]).toEqual([202, first]);
   });
 
-  test('422: the same key with another body', async () => {
+  test('422: the same key with another body, operation or option', async () => {
     await send(makeJobs(2), 'key-2');
-    expect((await send(makeJobs(3), 'key-2')).status).toBe(422);
+    const key = { 'Idempotency-Key': 'key-2' };
+    for (const answer of [
+      await send(makeJobs(3), 'key-2'),
+      await client.send('update', makeJobs(2), key),
+      await client.send('create?ValidateOnly=true', makeJobs(2), key),
+    ]) {
+      expect(answer.status).toBe(422);
+      expect((await refused(answer)).detail).toContain(
+        'for another request before, with another body or other options',
+      );
+    }
+  });
+
+  test('409 while the first is still running says when to repeat it', async () => {
+    const { db } = service.context;
+    const { mandatorId, person } = service.tenant;
+    const name = `idempotency:${mandatorId}:${person('User').id}:key-6`;
+    await db.transaction().execute(async (first) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(first);
+      const answer = await send(makeJobs(2), 'key-6');
+      expect([answer.status, answer.headers.get('Retry-After')]).toEqual([409, '2']);
+    });
+    expect((await send(makeJobs(2), 'key-6')).status).toBe(202);
   });
 
   test('twenty at once make one batch: each gets its id, or 409 while the first is still running', async () => {
