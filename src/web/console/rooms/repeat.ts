@@ -40,7 +40,7 @@ export function ruleOf(choice: Choice): string | undefined {
     // Not every month has a fifth one: it stands for the last.
     monthly: `FREQ=MONTHLY;BYDAY=${place === 5 ? -1 : place}${codes[weekdayOf(day)]}`,
   };
-  return ways[repeat] && `${ways[repeat]};UNTIL=${until.replaceAll('-', '')}`;
+  return ways[repeat] ? `${ways[repeat]};UNTIL=${until.replaceAll('-', '')}` : undefined;
 }
 
 /** A rule in words; one that cannot be chosen here is only called a series. */

@@ -1,0 +1,102 @@
+/** The form of a booking, and what the timeline shows of bookings, as people meet them who know neither. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { addDays } from '../../../src/time/days.ts';
+import { type Service, startService } from '../../_util/service.ts';
+import { launchBrowser } from '../_util/browser.ts';
+import { openConsole } from '../_util/consoles.ts';
+import { describeInBrowser } from '../_util/in-browser.ts';
+
+type Opened = Awaited<ReturnType<typeof openConsole>>;
+
+const day = `${new Date().getUTCFullYear() + 1}-02-10`;
+
+describeInBrowser('Booking in the console', () => {
+  let service: Service;
+  let browser: Browser;
+  let mine: Opened;
+  let send: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+
+  const cell = (name: RegExp) => mine.page.getByRole('gridcell', { name });
+  const form = () => mine.page.getByRole('dialog', { name: 'Raum buchen' });
+  /** @param hours in UTC; Berlin is an hour ahead */
+  const booking = (room: number, hours: [string, string], subject: string, on = day) =>
+    send('POST', 'bookings', {
+      ResourceId: service.tenant.resources[room]?.id,
+      Start: `${on}T${hours[0]}:00Z`,
+      End: `${on}T${hours[1]}:00Z`,
+      Subject: subject,
+    });
+  async function fill(texts: Record<string, string>): Promise<void> {
+    for (const [label, text] of Object.entries(texts)) await form().getByLabel(label, { exact: true }).fill(text);
+  }
+  const openForm = () => mine.page.getByRole('button', { name: /^Buchen …/ }).click();
+  const press = () => form().getByRole('button', { name: 'Buchen', exact: true }).click();
+  const said = (text: RegExp) => mine.page.locator('.toast', { hasText: text }).first().waitFor();
+  async function seen(state: string): Promise<void> {
+    expect({ state, violations: await mine.violations(), complaints: mine.complaints }).toEqual({
+      state,
+      violations: [],
+      complaints: [],
+    });
+  }
+
+  beforeAll(async () => {
+    const rooms = ['R101', 'R102', 'R103', 'R104'];
+    [service, browser] = await Promise.all([startService({}, rooms), launchBrowser()]);
+    const { mandatorId: mandator_id, locationId: location_id } = service.tenant;
+    await service.context.db
+      .insertInto('opening_rule')
+      .values({ mandator_id, location_id, weekdays: [1, 2, 3, 4, 5, 6, 7], opens: '07:00', closes: '20:00' })
+      .execute();
+    const token = await service.signIn(service.tenant, 'Admin');
+    send = async (method, path, body) => {
+      const answer = await fetch(`${service.url}/${service.tenant.code}/api/v1.0/${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'If-Match': '*' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+      return text ? (JSON.parse(text) as Record<string, unknown>) : {};
+    };
+    mine = await openConsole(browser, service, { role: 'User', language: 'de' });
+    await mine.open(`?screen=rooms&day=${day}`);
+    await mine.signIn();
+    await cell(/^frei 07:00–20:00/)
+      .first()
+      .waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  test('a single booking is made on any later day, however far it is from the one that was shown', async () => {
+    await openForm();
+    await fill({ Titel: 'Abitur', Datum: addDays(day, 60), Von: '09:00', Bis: '10:00' });
+    await press();
+    await said(/^Gebucht: R101, .*09:00–10:00/);
+    await form().waitFor({ state: 'detached' });
+  });
+
+  test('a conflict of a single booking offers other times and no dates to leave out', async () => {
+    await booking(0, ['09:00', '10:00'], 'Konferenz');
+    await openForm();
+    await fill({ Titel: 'Doppelt', Von: '10:30', Bis: '11:30' });
+    await press();
+    await form().getByText('Im Weg ist:').waitFor();
+    await form()
+      .getByRole('button', { name: /nehmen$/ })
+      .first()
+      .waitFor();
+    expect(
+      await form()
+        .getByRole('button', { name: /auslassen/ })
+        .count(),
+    ).toBe(0);
+    await seen('a conflict');
+    await form().getByRole('button', { name: 'Schließen' }).first().click();
+    await form().waitFor({ state: 'detached' });
+  });
+});
