@@ -85,6 +85,7 @@ describeInBrowser('Booking in the console', () => {
     await openForm();
     await fill({ Titel: 'Doppelt', Von: '10:30', Bis: '11:30' });
     await press();
+    await form().getByText('Der Raum ist in dieser Zeit belegt.').waitFor();
     await form().getByText('Im Weg ist:').waitFor();
     await form()
       .getByRole('button', { name: /nehmen$/ })
@@ -98,5 +99,25 @@ describeInBrowser('Booking in the console', () => {
     await seen('a conflict');
     await form().getByRole('button', { name: 'Schließen' }).first().click();
     await form().waitFor({ state: 'detached' });
+  });
+
+  test('a refused booking in the past is told in the language of the page', async () => {
+    await openForm();
+    await fill({ Titel: 'Vorbei', Datum: addDays(day, -800), Von: '09:00', Bis: '10:00' });
+    await press();
+    await form().getByText('Diese Zeit ist schon vorbei.').waitFor();
+    await form().getByRole('button', { name: 'Schließen' }).first().click();
+  });
+
+  test('a refused move says why in its message', async () => {
+    await openForm();
+    await fill({ Titel: 'Spät', Datum: day, Von: '18:45', Bis: '19:45' });
+    await press();
+    await cell(/^Spät 18:45–19:45/).focus();
+    await mine.page.keyboard.press('Shift+ArrowRight');
+    await mine.page.keyboard.press('Shift+ArrowRight');
+    await said(/^Der Raum ist in dieser Zeit nicht geöffnet\./);
+    await cell(/^Spät 18:45–19:45/).waitFor();
+    await seen('a refused move');
   });
 });

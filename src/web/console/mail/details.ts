@@ -13,7 +13,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { fact } from '../parts/fact.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
-import { sayRefusal } from '../parts/refused.ts';
+import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/mail.ts';
 
@@ -31,7 +31,7 @@ export const nextOf = ({ nextReadAt }: CalendarFragment): string =>
 
 export async function readNow({ id, resource }: CalendarFragment): Promise<CalendarFragment | undefined> {
   const { done, refused } = await act(ReadCalendarDocument, { id });
-  if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+  if (refused) toastRefusal(refused);
   else toast(t().reading(resource.name));
   return done;
 }

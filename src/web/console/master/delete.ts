@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { go } from '../address.ts';
 import type { Refusal } from '../client.ts';
-import { sayRefusal } from '../parts/refused.ts';
+import { toastRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 
@@ -24,7 +24,7 @@ export function useDeletion(
     };
     const run = async () => {
       const { refused } = await send({ id, version });
-      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+      if (refused) toastRefusal(refused);
       else toast(t().deleted(name));
       back();
     };

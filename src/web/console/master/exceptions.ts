@@ -6,7 +6,7 @@ import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/gra
 import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
@@ -45,7 +45,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
 
   async function undo(version: number): Promise<void> {
     const { refused } = await owner.setExceptions(version, base.items.map(inputOf));
-    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) toastRefusal(refused);
     else onSaved();
   }
   /** @param next the exceptions in place of the old one */

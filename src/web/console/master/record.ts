@@ -9,7 +9,7 @@ import { type AuditSubject, LatestActDocument, type LatestActQuery } from '../ge
 import { Dialog } from '../parts/dialog.ts';
 import { submit } from '../parts/field.ts';
 import { type Child, h, html } from '../parts/html.ts';
-import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 
@@ -59,7 +59,7 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   }
   async function undo(after: Read): Promise<void> {
     const { done, refused } = await change(after, pick(before));
-    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) toastRefusal(refused);
     else onSaved(done);
   }
   async function send(): Promise<boolean> {

@@ -12,7 +12,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt, RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { faultAt, RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 import { choicesOf, nameIn, type Room } from './data.ts';
@@ -41,7 +41,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
 
   async function putBack(version: number): Promise<void> {
     const { refused } = await act(ChangeResourceDocument, { id, version, input: { active: true } });
-    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) toastRefusal(refused);
     onDone();
   }
   async function retire(version: number): Promise<void> {

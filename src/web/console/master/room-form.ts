@@ -11,7 +11,7 @@ import {
 } from '../generated/graphql.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt, sayRefusal } from '../parts/refused.ts';
+import { faultAt, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 import {
@@ -126,7 +126,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
   const { base, values, set, refusal } = draft;
   const setActive = async (read: Room, active: boolean) => {
     const { done, refused } = await change(read, { active });
-    if (refused) return toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) return toastRefusal(refused);
     toast(t().changed(done.name), { undo: () => void setActive(done, !active) });
     onSaved();
     onClose();

@@ -8,7 +8,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
-import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
 import type { Owner } from './owner.ts';
@@ -108,7 +108,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
     );
   async function undo(version: number, items: RulesFragment['items']): Promise<void> {
     const { refused } = await owner.setRules(version, items);
-    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) toastRefusal(refused);
     else onSaved();
   }
   async function save(): Promise<void> {

@@ -6,16 +6,19 @@ import { problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
+import { toast } from './toast.ts';
 
 /** The console's text for the code, or else the server's message, which says more, but in English. */
 export function sayRefusal({
   code,
   message,
   faults = [],
+  conflicts = [],
   retryAfterSeconds,
-}: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'> & Partial<Pick<Refusal, 'faults'>>): string {
+}: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'> & Partial<Pick<Refusal, 'faults' | 'conflicts'>>): string {
   // The text for this code leads to the faults.
-  const known = code === 'InvalidInput' && faults.length === 0 ? undefined : problemTexts()[code];
+  const isVague = code === 'InvalidInput' && faults.length === 0;
+  const known = isVague ? undefined : problemTexts()[conflicts.length > 0 ? 'RoomOccupied' : code];
   const more =
     language.value === 'en' && message && code !== 'Offline' && code !== 'PreconditionFailed' ? message : undefined;
   const wait = retryAfterSeconds ? ` ${t().retryAfter(retryAfterSeconds)}` : '';
@@ -24,6 +27,10 @@ export function sayRefusal({
 
 export const sayFault = ({ code, message }: Fault): string =>
   language.value === 'en' ? message : (problemTexts()[code] ?? message);
+
+/** A refusal as a message, which has no inputs beside which its faults could be shown. */
+export const toastRefusal = (refusal: Refusal): void =>
+  toast(refusal.faults.map(sayFault).join(' ') || sayRefusal(refusal), { kind: 'fault' });
 
 /** The fault of an input, by its name in the API. */
 export const faultAt = (refusal: Refusal | undefined, field: string): string | undefined => {

@@ -1,8 +1,8 @@
 /** Removes an entry of a list after a delay in which that can be undone. */
 import { useState } from 'preact/hooks';
 import type { Refusal } from '../client.ts';
-import { sayRefusal } from './refused.ts';
-import { later, toast } from './toast.ts';
+import { toastRefusal } from './refused.ts';
+import { later } from './toast.ts';
 
 /** @param message announces the removal @returns among others `isGoing`: whether the list leaves an entry out meanwhile */
 export function useRevocation<Which extends { id: string }>(
@@ -17,7 +17,7 @@ export function useRevocation<Which extends { id: string }>(
     const back = () => setGoing((all) => all.filter((each) => each !== id));
     const run = async () => {
       const { refused } = await send(which);
-      if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+      if (refused) toastRefusal(refused);
       reload();
       back();
     };

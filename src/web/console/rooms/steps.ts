@@ -11,7 +11,7 @@ import {
   type Scope,
   type Verdict,
 } from '../generated/graphql.ts';
-import { sayRefusal } from '../parts/refused.ts';
+import { toastRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t as closedText } from '../texts/closed-hint.ts';
 import { t } from '../texts/rooms.ts';
@@ -26,7 +26,6 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
   const whatOf = ({ resourceName, timeZone, start, end }: Booking) =>
     line`${resourceName}, ${rangeIn(timeZone, start, end)}`;
   const nameOf = (booking: Booking) => line`${subjectOf(booking)} (${whatOf(booking)})`;
-  const complain = (refusal: Refusal) => toast(sayRefusal(refusal), { kind: 'fault' });
 
   async function move(before: Booking, wanted: Booking, canUndo = true): Promise<void> {
     const { id, version } = before;
@@ -35,7 +34,7 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
     const { done, refused } = await store.attempt(wanted, send, (changed) => changed);
     if (refused) {
       if (refused.conflicts.length > 0 || refused.alternatives.length > 0) onConflict(wanted, refused);
-      else complain(refused);
+      else toastRefusal(refused);
       return;
     }
     const undo = canUndo
@@ -56,7 +55,7 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
     const run = async () => {
       const { done, refused } = await send();
       store.stay(ids);
-      if (refused) return complain(refused);
+      if (refused) return toastRefusal(refused);
       for (const id of ids) store.remove(id);
       store.hear(done);
       toast(doneText);
@@ -83,7 +82,7 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
       ),
     async checkIn(booking: Booking): Promise<void> {
       const { done, refused } = await act(CheckInDocument, { id: booking.id });
-      if (refused) return complain(refused);
+      if (refused) return toastRefusal(refused);
       store.hear(done);
       toast(t().checkedIn);
     },
@@ -94,7 +93,7 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
         scope,
         input: { verdict, ...(reason && { reason }) },
       });
-      if (refused) return complain(refused);
+      if (refused) return toastRefusal(refused);
       store.hear(done);
       toast(verdict === 'Approved' ? t().approved : t().declined);
     },

@@ -14,9 +14,8 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { useRefresh } from '../parts/refresh.ts';
-import { RefusedBox, sayRefusal } from '../parts/refused.ts';
+import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { useRevocation } from '../parts/revoke.ts';
-import { toast } from '../parts/toast.ts';
 import { t } from '../texts/activity.ts';
 
 const Attention: Component<object> = () => {
@@ -30,7 +29,7 @@ const Attention: Component<object> = () => {
   );
   const enable = async ({ id, version }: Webhook) => {
     const { refused } = await act(ChangeHookDocument, { id, version, input: { enabled: true } });
-    if (refused) toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) toastRefusal(refused);
     reload();
   };
   const button = (name: string, text: string, onClick: () => void) =>

@@ -5,7 +5,7 @@ import { RevokeSignDocument, type SignFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { fact } from '../parts/fact.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { sayRefusal } from '../parts/refused.ts';
+import { toastRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
 import { t } from '../texts/signs.ts';
 import { Preview, type Snapshots } from './preview.ts';
@@ -32,7 +32,7 @@ type DetailsProperties = {
 function revoke({ id, name }: SignFragment, onRevoked: (sign: SignFragment) => void): void {
   const send = async () => {
     const { done, refused } = await act(RevokeSignDocument, { id });
-    if (refused) return toast(sayRefusal(refused), { kind: 'fault' });
+    if (refused) return toastRefusal(refused);
     onRevoked(done);
     toast(t().revoked(name));
   };

@@ -5,7 +5,7 @@ import { moment } from '../clock.ts';
 import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';
 import { fact } from '../parts/fact.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { sayRefusal } from '../parts/refused.ts';
+import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/webhooks.ts';
 import { type Hook, isBad, kindOf, stateOf } from './data.ts';
@@ -28,16 +28,15 @@ export const Details: Component<DetailsProperties> = ({ hook, onChanged, onSecre
   const [dialog, setDialog] = useState<'change' | 'rotate' | { cursor: string }>();
   const deliveries = useDeliveries(id);
   const close = () => setDialog(undefined);
-  const fail = (refusal: Parameters<typeof sayRefusal>[0]) => toast(sayRefusal(refusal), { kind: 'fault' });
   async function turn({ version }: Hook, on: boolean): Promise<void> {
     const { done, refused } = await act(ChangeHookDocument, { id, version, input: { enabled: on } });
     onChanged();
-    if (refused) return fail(refused);
+    if (refused) return toastRefusal(refused);
     toast(on ? t().enabled(name) : t().disabledNow(name), { undo: () => void turn(done, !on) });
   }
   async function test(): Promise<void> {
     const { done, refused } = await act(TestHookDocument, { id });
-    if (refused) return fail(refused);
+    if (refused) return toastRefusal(refused);
     const { status, fault, milliseconds } = done;
     if (fault === null) toast(t().testTaken(status ?? 0, milliseconds));
     else toast(t().testFailed(fault), { kind: 'fault' });
