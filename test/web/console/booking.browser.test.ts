@@ -120,4 +120,14 @@ describeInBrowser('Booking in the console', () => {
     await cell(/^Spät 18:45–19:45/).waitFor();
     await seen('a refused move');
   });
+
+  test('a form stays as wide as its dialog, however long the names of rooms are', async () => {
+    const name = 'Bibliothek und Lesesaal der Oberstufe mit Nachschlagewerken und Ruhezone im zweiten Obergeschoss links';
+    await send('PATCH', `resources/${service.tenant.resources[3]?.id}`, { Name: name });
+    await mine.open(`?screen=rooms&day=${day}`);
+    await openForm();
+    await form().getByLabel('Titel').waitFor();
+    const excess = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog[open]'))";
+    expect(await mine.page.evaluate(excess)).toBe(0);
+  });
 });
