@@ -122,12 +122,53 @@ describeInBrowser('Booking in the console', () => {
   });
 
   test('a form stays as wide as its dialog, however long the names of rooms are', async () => {
-    const name = 'Bibliothek und Lesesaal der Oberstufe mit Nachschlagewerken und Ruhezone im zweiten Obergeschoss links';
+    const name =
+      'Bibliothek und Lesesaal der Oberstufe mit Nachschlagewerken und Ruhezone im zweiten Obergeschoss links';
     await send('PATCH', `resources/${service.tenant.resources[3]?.id}`, { Name: name });
     await mine.open(`?screen=rooms&day=${day}`);
     await openForm();
     await form().getByLabel('Titel').waitFor();
-    const excess = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog[open]'))";
+    const excess =
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog[open]'))";
     expect(await mine.page.evaluate(excess)).toBe(0);
+    await form().getByRole('button', { name: 'Schließen' }).first().click();
+  });
+
+  test('what is booked while a room is closed is seen on its day, at once', async () => {
+    const next = addDays(day, 1);
+    await booking(1, ['04:00', '05:00'], 'Reinigung', next);
+    await mine.open(`?screen=rooms&day=${next}`);
+    await cell(/^Reinigung 05:00–06:00/).waitFor();
+    await booking(1, ['21:00', '23:00'], 'Ball', next);
+    await cell(/^Ball 22:00–00:00/).waitFor();
+    const hours = mine.page.getByRole('columnheader').last();
+    expect([await hours.getByText('05:00').count(), await hours.getByText('23:00').count()]).toEqual([1, 1]);
+    await mine.page.getByRole('button', { name: 'Weiter' }).click();
+    await cell(/^frei 07:00–20:00/)
+      .first()
+      .waitFor();
+    expect(await hours.getByText('23:00').count()).toBe(0);
+    await seen('the usual hours');
+  });
+
+  test('of a room that is always open the usual hours are shown, even if others open for an hour', async () => {
+    const { db } = service.context;
+    const mandator_id = service.tenant.mandatorId;
+    const elsewhere = { mandator_id, name: 'Immer offen', time_zone: 'Europe/Berlin' };
+    const { id } = await db.insertInto('location').values(elsewhere).returning('id').executeTakeFirstOrThrow();
+    await db.insertInto('resource').values({ mandator_id, location_id: id, name: 'Keller', equipment: [] }).execute();
+    const late = addDays(day, 3);
+    const exception = {
+      from_date: late,
+      to_date: late,
+      closed: false,
+      periods: JSON.stringify([{ opens: '21:00', closes: '22:00' }]),
+    };
+    await db
+      .insertInto('opening_exception')
+      .values({ mandator_id, location_id: service.tenant.locationId, ...exception })
+      .execute();
+    await mine.open(`?screen=rooms&day=${late}`);
+    await cell(/^frei 07:00–22:00/).waitFor();
   });
 });

@@ -2,7 +2,7 @@
  * The rooms and bookings of some days: read room by room, and kept up to date by a subscription that begins before. The person's
  * own changes are drawn at once, and reverted if they are refused.
  */
-import { type Signal, signal } from '@preact/signals';
+import { batch, type Signal, signal } from '@preact/signals';
 import { ask, type Outcome, pages } from '../client.ts';
 import { addDays, instantOf, minute } from '../clock.ts';
 import {
@@ -64,6 +64,8 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   const byRoom = new Map<string, Signal<readonly Booking[]>>();
   const known = new Map<string, Booking>();
+  /** Counts the changes of `known`. */
+  const changes = signal(0);
   const leaving = new Map<string, Leaving>();
   /** The state that the server sent of a booking while a change of it was under way. */
   const heard = new Map<string, Booking>();
@@ -89,6 +91,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     known.delete(id);
     const list = ofRoom(before.resourceId);
     list.value = list.value.filter((booking) => booking.id !== id);
+    changes.value += 1;
   }
   function takeAway(id: string, version: number): void {
     if (reading.isUnderWay()) away.set(id, version);
@@ -107,6 +110,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     known.set(booking.id, drawn);
     const list = ofRoom(booking.resourceId);
     list.value = [...list.value.filter(({ id }) => id !== booking.id), drawn];
+    changes.value += 1;
   }
   function redraw(ids: readonly string[]): void {
     for (const id of ids) {
@@ -122,7 +126,8 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     else put(booking);
   }
   /** Many bookings of few rooms: each room is drawn once. */
-  function hearAll(bookings: readonly Booking[]): void {
+  const hearAll = (bookings: readonly Booking[]) => batch(() => hearEach(bookings));
+  function hearEach(bookings: readonly Booking[]): void {
     const fresh = new Map<string, Booking[]>();
     for (const booking of bookings) {
       if (known.has(booking.id) || leaving.has(booking.id) || away.has(booking.id)) {
@@ -135,6 +140,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       list.push(booking);
     }
     for (const [id, list] of fresh) ofRoom(id).value = [...ofRoom(id).value, ...list];
+    changes.value += 1;
   }
 
   const reading = openReading({
@@ -182,6 +188,11 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     remove,
     hear,
     find: (id: string) => known.get(id),
+    /** The bookings of all rooms; whoever reads them follows their changes. */
+    all(): readonly Booking[] {
+      void changes.value;
+      return [...known.values()];
+    },
     /** Draws them as about to be removed until `stay`, whatever the server sends about them. */
     leave(ids: readonly string[], how: Leaving): void {
       for (const id of ids) leaving.set(id, how);
@@ -214,8 +225,10 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
             stop.signal,
           );
           // Without weekly hours a room is always open.
-          for (const { resourceId, weekly, intervals } of openingHours?.resources ?? [])
-            if (weekly.length > 0 || intervals.length > 0) hoursOf(resourceId).value = intervals.map(spanOf);
+          batch(() => {
+            for (const { resourceId, weekly, intervals } of openingHours?.resources ?? [])
+              if (weekly.length > 0 || intervals.length > 0) hoursOf(resourceId).value = intervals.map(spanOf);
+          });
         }),
       );
     },

@@ -15,7 +15,10 @@ export type Stop = Span & {
 };
 
 const rulers = new Map<string, (at: number) => number>();
-export function rulerOf({ timeZone }: Room, { day, days }: Pick<Store, 'day' | 'days'>): (at: number) => number {
+export function rulerOf(
+  { timeZone }: Pick<Room, 'timeZone'>,
+  { day, days }: Pick<Store, 'day' | 'days'>,
+): (at: number) => number {
   const key = `${timeZone} ${day} ${days}`;
   let found = rulers.get(key);
   if (!found) rulers.set(key, (found = makeRuler(timeZone, day, days)));
@@ -24,17 +27,21 @@ export function rulerOf({ timeZone }: Room, { day, days }: Pick<Store, 'day' | '
 
 const shortest = 15;
 
+/** @returns also `until`, what the clocks show at its end */
+export function localSpan(booking: Booking, shown: Pick<Store, 'day' | 'days'>): Span & { until: number } {
+  const ruler = rulerOf(booking, shown);
+  const { start, end } = spanOf(booking);
+  const [from, until] = [ruler(start), ruler(end)];
+  // If the clocks go back meanwhile, its local end may be before its start.
+  return { start: from, end: until > from ? until : from + shortest, until };
+}
+
 /** The bookings and free times of a row, in their order. */
 export function stopsOf(room: Room, store: Store, scale: Scale): Stop[] {
   const ruler = rulerOf(room, store);
   const shown = shownSpans(scale);
   const isShown = ({ start, end }: Span) => shown.some((day) => start < day.end && end > day.start);
-  const spans = store.ofRoom(room.id).value.map((booking) => {
-    const { start, end } = spanOf(booking);
-    const [from, until] = [ruler(start), ruler(end)];
-    // If the clocks go back meanwhile, its local end may be before its start.
-    return { start: from, end: until > from ? until : from + shortest, until, booking };
-  });
+  const spans = store.ofRoom(room.id).value.map((booking) => ({ ...localSpan(booking, store), booking }));
   const laid = layInLanes(spans.filter(isShown)).map(({ item, lane, lanes }) => ({
     ...item,
     lane,

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import type { Refusal } from '../client.ts';
-import { addDays, dayAt, instantOf, minute, ownZone, zoneText } from '../clock.ts';
+import { addDays, dayAt, dayMinutes, instantOf, minute, ownZone, zoneText } from '../clock.ts';
 import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -19,31 +19,15 @@ import { BookingList } from '../rooms/list.ts';
 import { NextOpen } from '../rooms/next-open.ts';
 import { Requests, useRequests } from '../rooms/requests.ts';
 import { now } from '../rooms/row.ts';
+import { makeShownHours } from '../rooms/shown-hours.ts';
 import { makeSteps } from '../rooms/steps.ts';
-import { type Booking, type Location, openStore, type Room, readRooms, type Store } from '../rooms/store.ts';
+import { type Booking, type Location, openStore, type Room, readRooms } from '../rooms/store.ts';
 import { Timeline } from '../rooms/timeline.ts';
-import { rulerOf } from '../rooms/view.ts';
 import { person } from '../session.ts';
 import { problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/rooms.ts';
 
 type Read = { rooms: Room[]; locations: Location[] };
-
-/** The hours that are shown: from the first opening to the last closing of all rooms, or 7 to 20. */
-function hoursOf(rooms: readonly Room[], store: Store): { from: number; to: number } {
-  let [from, to] = [1440, 0];
-  for (const room of rooms) {
-    const ruler = rulerOf(room, store);
-    for (const { start, end } of store.hoursOf(room.id).value ?? []) {
-      const [opens, closes] = [ruler(start), ruler(end)];
-      if (closes <= 0) continue;
-      from = Math.min(from, Math.max(0, opens) % 1440);
-      to = Math.max(to, closes - Math.floor(Math.max(0, opens) / 1440) * 1440);
-    }
-  }
-  if (from >= to) return { from: 7 * 60, to: 20 * 60 };
-  return { from: Math.floor(from / 60) * 60, to: Math.min(1440, Math.ceil(to / 60) * 60) };
-}
 
 type Opened = { draft: Draft } | { conflict: { wanted: Booking; refusal: Refusal } } | { requests: true };
 
@@ -101,10 +85,9 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   useEffect(() => store.read(shown.map(({ id }) => id)), [store, shown]);
   useKeys(() => t().keys);
 
-  const scale = useMemo<Scale>(() => {
-    if (wish.wholeDay) return { days, from: 0, to: 1440 };
-    return { days, ...(areHoursKnown ? hoursOf(rooms, store) : { from: 7 * 60, to: 20 * 60 }) };
-  }, [store, wish.wholeDay, areHoursKnown, rooms]);
+  const hoursShown = useMemo(() => makeShownHours(rooms, shown, store), [rooms, shown, store]);
+  const [from, to] = wish.wholeDay ? [0, dayMinutes] : [hoursShown.from.value, hoursShown.to.value];
+  const scale = useMemo<Scale>(() => ({ days, from, to }), [days, from, to]);
   const steps = useMemo(() => makeSteps(store, (wanted, refusal) => show({ conflict: { wanted, refusal } })), [store]);
 
   const { id: me, role } = person.value ?? {};
