@@ -171,4 +171,17 @@ describeInBrowser('Booking in the console', () => {
     await mine.open(`?screen=rooms&day=${late}`);
     await cell(/^frei 07:00–22:00/).waitFor();
   });
+
+  test('an open booking shows at once what others do with it', async () => {
+    const { Id } = await booking(2, ['08:00', '09:00'], 'Elternabend');
+    await mine.open(`?screen=rooms&day=${day}`);
+    await cell(/^Elternabend 09:00–10:00/).click();
+    const details = mine.page.getByRole('dialog', { name: 'Elternabend' });
+    await details.getByText(/, 09:00–10:00$/).waitFor();
+    await send('PATCH', `bookings/${Id}`, { Start: `${day}T10:00:00Z`, End: `${day}T11:00:00Z` });
+    await details.getByText(/, 11:00–12:00$/).waitFor();
+    await send('DELETE', `bookings/${Id}`);
+    await details.getByText('Buchung, abgesagt').waitFor();
+    await seen('a booking that was cancelled');
+  });
 });

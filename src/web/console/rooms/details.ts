@@ -89,9 +89,12 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
 
 export const Details: Component<DetailsProperties> = (properties) => {
   const { id, store, onClose } = properties;
-  const asked = useAsked(async (stop) => (await ask(BookingDetailsDocument, { id }, stop)).booking, [id]);
-  // Live data is newer than data that was read.
-  const live = store.find(id);
+  const live = store.follow(id);
+  // Only what was read says who has decided, and that it was cancelled.
+  const asked = useAsked(
+    async (stop) => (await ask(BookingDetailsDocument, { id }, stop)).booking,
+    [id, live?.version],
+  );
   const read = asked.data;
   const booking: Booking | null | undefined = live && (!read || live.version >= read.version) ? live : read;
   const body = booking

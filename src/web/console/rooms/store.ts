@@ -188,6 +188,11 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     remove,
     hear,
     find: (id: string) => known.get(id),
+    /** Like `find`; whoever reads it follows its changes. */
+    follow(id: string): Booking | undefined {
+      void changes.value;
+      return known.get(id);
+    },
     /** The bookings of all rooms; whoever reads them follows their changes. */
     all(): readonly Booking[] {
       void changes.value;
