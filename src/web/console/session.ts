@@ -54,7 +54,7 @@ const readOptions = async () => {
 const tabs = new BroadcastChannel(`roomgate session ${mandator}`);
 tabs.onmessage = ({ data }) => {
   if (data === 'ended') isSessionLost.value = Boolean(person.value);
-  else if (isSessionLost.value) void call('GET', 'session').then(welcome, () => undefined);
+  else if (isSessionLost.value || person.value === null) void call('GET', 'session').then(welcome, () => undefined);
 };
 
 /** Continues with a session that has begun. Calls that waited for it are repeated only for the same person. */

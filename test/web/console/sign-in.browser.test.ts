@@ -33,6 +33,18 @@ describeInBrowser('The sign-in of the console', () => {
       await close();
     });
 
+    test('a sign-in applies to the other tab, which waits at its own', async () => {
+      const { open, signIn, page, context, complaints, close } = await openConsole(browser, service);
+      await open();
+      const other = await context.newPage();
+      await other.goto(page.url());
+      await other.getByLabel('PIN').waitFor();
+      await signIn();
+      await other.getByRole('button', { name: 'Admin of school' }).waitFor();
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
     test('after too many wrong PINs it says why, and when to go on', async () => {
       const { open, page, close } = await openConsole(browser, service);
       await open();
