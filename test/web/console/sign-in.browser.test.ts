@@ -45,6 +45,22 @@ describeInBrowser('The sign-in of the console', () => {
       await close();
     });
 
+    test('nobody is asked for the PIN again because the server cannot answer', async () => {
+      const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+      await open();
+      await signIn();
+      const json = { Code: 'LimitExceeded', detail: 'Too many requests of this session.' };
+      await page.route(/\/session$/, (route) => route.fulfill({ status: 429, json }));
+      await page.reload();
+      await page.getByText('Too many requests of this session.').waitFor();
+      expect(await page.getByLabel('PIN').count()).toBe(0);
+      await page.unrouteAll();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('button', { name: 'Admin of school' }).waitFor();
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
     test('after too many wrong PINs it says why, and when to go on', async () => {
       const { open, page, close } = await openConsole(browser, service);
       await open();
