@@ -307,7 +307,7 @@ describeInBrowser('The screen of rooms', () => {
       const say = async () => (await turn(), told.splice(0));
       let impatience;
       globalThis.setTimeout = (run) => (impatience = run, 0);
-      const read = async (ids, stop) => (told.push(ids.join()), new Promise((resolve) => (ended.push(resolve), stop.addEventListener('abort', resolve))));
+      const read = async (ids, stop) => (told.push(ids.join()), new Promise((resolve) => (ended.push(resolve), stop.addEventListener('abort', resolve))).then(() => 0));
       const open = () => openReading({ size: 2, read, forget: () => told.push('forget'), rest: () => told.push('rest') });
       const [one, other] = [open(), open()];
       one.add(['1', '2', '3']);
@@ -334,6 +334,27 @@ describeInBrowser('The screen of rooms', () => {
       ['forget', '1,2', '3'],
       ['rest'],
       false,
+    ]);
+  });
+
+  test('rooms with few bookings are read in fewer queries than rooms with many', async () => {
+    const calls = `import(new URL('rooms/reading.ts', document.querySelector('script[src]').src)).then(async ({ openReading }) => {
+      const sizes = async (perRoom) => {
+        const told = [];
+        const { promise: ended, resolve: end } = Promise.withResolvers();
+        const read = async (ids) => (told.push(ids.length), ids.length * perRoom);
+        const reading = openReading({ size: 4, read, forget: () => undefined, rest: () => reading.isLoading.subscribe((is) => is || end()) });
+        reading.add(Array.from({ length: 300 }, (_, index) => String(index)));
+        reading.heard();
+        await ended;
+        return told;
+      };
+      return [await sizes(0), await sizes(10), (await sizes(90)).length];
+    })`;
+    expect(await mine.page.evaluate(calls)).toEqual([
+      [4, 4, 4, 100, 100, 88],
+      [4, 4, 4, ...Array.from({ length: 14 }, () => 20), 8],
+      75,
     ]);
   });
 

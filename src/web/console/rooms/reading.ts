@@ -7,11 +7,15 @@ import { type Refusal, Refused } from '../client.ts';
 
 const atOnce = 3;
 const patienceMs = 2_000;
+/** The bookings in a page. */
+const pageSize = 200;
+const mostRooms = 100;
 
 type Reader = {
-  /** The number of rooms in a query. */
+  /** The number of rooms in a query. If they have few bookings, the next queries are of more rooms. */
   size: number;
-  read: (roomIds: readonly string[], stop: AbortSignal) => Promise<void>;
+  /** @returns how many bookings they have */
+  read: (roomIds: readonly string[], stop: AbortSignal) => Promise<number>;
   /** Called when all is about to be read again. */
   forget: () => void;
   /** Called when no reading is under way. */
@@ -26,6 +30,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
   let all: readonly string[] = [];
   let waiting: string[] = [];
   let running = 0;
+  const done = { rooms: 0, bookings: 0 };
   let isHalted = false;
   /** `early`: before the subscription has answered. */
   let state: 'waiting' | 'early' | 'followed' = 'waiting';
@@ -39,15 +44,23 @@ export function openReading({ size, read, forget, rest }: Reader) {
     }, patienceMs);
   }
 
+  /** As many rooms as have a page of bookings together, if the others are like those that were read. */
+  function nextSize(): number {
+    const perRoom = done.bookings / done.rooms;
+    return done.rooms === 0 ? size : Math.max(size, Math.min(mostRooms, Math.floor(pageSize / perRoom)));
+  }
   function readOn(): void {
     while (state !== 'waiting' && !isHalted && running < atOnce && waiting.length > 0) {
-      const some = waiting.splice(0, size);
+      const some = waiting.splice(0, nextSize());
       const { signal } = stop;
       running += 1;
       read(some, signal)
         .then(
-          () => {
+          (bookings) => {
             refusal.value = undefined;
+            if (signal.aborted) return;
+            done.rooms += some.length;
+            done.bookings += bookings;
           },
           (error: unknown) => {
             if (signal.aborted) return;

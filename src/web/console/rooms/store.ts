@@ -148,7 +148,12 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     async read(resourceId, stop) {
       const filter = { ...window, resourceId: [...resourceId], occupying: true };
       const read = async (after: string | null) => (await ask(RoomBookingsDocument, { filter, after }, stop)).bookings;
-      for await (const nodes of pages(read)) hearAll(nodes);
+      let count = 0;
+      for await (const nodes of pages(read)) {
+        hearAll(nodes);
+        count += nodes.length;
+      }
+      return count;
     },
     forget() {
       for (const id of [...known.keys()]) remove(id);
