@@ -184,4 +184,30 @@ describeInBrowser('Booking in the console', () => {
     await details.getByText('Buchung, abgesagt').waitFor();
     await seen('a booking that was cancelled');
   });
+
+  test('in a week each cell names its day, and so does a move by keys', async () => {
+    const short = (on: string) =>
+      new Intl.DateTimeFormat('de', { weekday: 'short', day: 'numeric', month: 'numeric', timeZone: 'UTC' }).format(
+        Date.parse(on),
+      );
+    await booking(2, ['14:00', '15:00'], 'Chor');
+    await mine.open(`?screen=rooms&day=${day}&view=week`);
+    await cell(new RegExp(`^Chor 15:00–16:00 .*${short(day)}$`)).waitFor();
+    await mine.page
+      .getByRole('gridcell', { name: `frei 07:00–20:00, ${short(addDays(day, -1))}` })
+      .first()
+      .waitFor();
+    await seen('a week');
+    const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
+    await mine.page.route(/graphql$/, async (route) => {
+      if (route.request().postData()?.includes('mutation ChangeBooking')) await heard;
+      await route.fallback();
+    });
+    await cell(/^Spät 18:45–19:45/).focus();
+    await mine.page.keyboard.press('Shift+ArrowLeft');
+    await mine.page.getByText(`R101, 18:30–19:30, ${short(day)}`, { exact: true }).waitFor();
+    hear();
+    await said(/^Verschoben/);
+    await mine.page.unrouteAll({ behavior: 'wait' });
+  });
 });

@@ -11,7 +11,7 @@ import type { TimelineProperties } from './acts.ts';
 import { fractionAt, minutesAtFraction, snap, step } from './geometry.ts';
 import { rowHeight } from './row.ts';
 import { type Booking, instant, type Room, spanOf } from './store.ts';
-import { rangeText, rulerOf, subjectOf } from './view.ts';
+import { placeText, rangeText, rulerOf, subjectOf } from './view.ts';
 
 type Grip = 'new' | 'move' | 'start' | 'end';
 type Drag = {
@@ -164,7 +164,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     setTimeout(() => removeEventListener('click', swallow, { capture: true }), 0);
     if (!booking) now.acts.book(room, from, to);
     else {
-      announce(line`${room.name}, ${rangeText({ start, end: until })}`);
+      announce(placeText(room, { start, end: until }, now.store));
       now.acts.move(booking, {
         ...booking,
         resourceId: room.id,

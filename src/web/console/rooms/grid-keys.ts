@@ -1,11 +1,10 @@
 /** What the keys do in the timeline. A booking that is moved by keys is sent when the keys rest. */
-import { line } from '../../bidi.ts';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';
 import { step } from './geometry.ts';
 import { type Booking, instant, spanOf } from './store.ts';
-import { rangeText, rulerOf, type Stop, stopsOf } from './view.ts';
+import { placeText, rulerOf, type Stop, stopsOf } from './view.ts';
 
 type KeyProperties = TimelineProperties & {
   cursor: Cursor;
@@ -73,7 +72,7 @@ export function pressKey(
     waiting = { id: booking.id, before, timer: setTimeout(send, rest) };
     store.put(moved);
     const ruler = rulerOf(target, store);
-    announce(line`${target.name}, ${rangeText({ start: ruler(from), end: ruler(to) })}`);
+    announce(placeText(target, { start: ruler(from), end: ruler(to) }, store));
     moveTo(target.id, `b${booking.id}`);
   }
   function send(): void {

@@ -7,6 +7,7 @@ import { fractionAt, type Scale } from './geometry.ts';
 import type { Booking, Room, Store } from './store.ts';
 import {
   closedBackground,
+  dayOf,
   detailOf,
   rulerOf,
   type Stop,
@@ -49,11 +50,11 @@ function classOf(booking: Booking, found: RowProperties['found']): string {
   return parts.join(' ');
 }
 
-function showStop(stop: Stop, { scale, active, found }: RowProperties) {
+function showStop(stop: Stop, { scale, store, active, found }: RowProperties) {
   const { booking, key, lane, lanes } = stop;
   const left = fractionAt(scale, stop.start);
   const width = fractionAt(scale, stop.end - 0.001) - left;
-  const label = stopText(stop);
+  const label = stopText(stop, store);
   const style = {
     left: percent(left),
     width: percent(width),
@@ -65,6 +66,7 @@ function showStop(stop: Stop, { scale, active, found }: RowProperties) {
   return html`<div key=${key} role="gridcell" data-cell=${key} tabindex=${active === key ? 0 : -1} title=${label} class=${classOf(booking, found)} style=${style}>
     <b>${subjectOf(booking)}</b> <span class=${lanes > 1 || booking.leaving ? 'unseen' : ''}>${timesOf(stop)} ${detailOf(booking)}</span>
     <span class=${booking.leaving ? '' : 'unseen'}>${statusText(booking)}</span>
+    <span class="unseen">${dayOf(stop, store)}</span>
   </div>`;
 }
 

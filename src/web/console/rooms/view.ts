@@ -1,5 +1,6 @@
 /** The content of a room's row: its bookings in lanes, its free times, and when it is closed. */
-import { clockText, dayMinutes, makeRuler, timeText } from '../clock.ts';
+import { line } from '../../bidi.ts';
+import { addDays, clockText, dayMinutes, dayText, makeRuler, timeText } from '../clock.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, layInLanes, type Scale, type Span, shownSpans, subtract } from './geometry.ts';
 import { type Booking, type Room, type Store, spanOf } from './store.ts';
@@ -92,11 +93,20 @@ export const statusText = ({ status, lessonSummary, leaving }: Booking): string 
   t().statuses[status] ||
   (lessonSummary ? t().lessonStatuses[lessonSummary.status] : '');
 
-export function stopText(stop: Stop): string {
+/** In a week, the day on which it begins. */
+export const dayOf = ({ start }: Span, { day, days }: Pick<Store, 'day' | 'days'>): string =>
+  days > 1 ? dayText(addDays(day, Math.floor(start / dayMinutes)), 'short') : '';
+
+/** Where and when, for screen readers. */
+export const placeText = ({ name }: Room, span: Span, shown: Pick<Store, 'day' | 'days'>): string =>
+  [line`${name}, ${rangeText(span)}`, dayOf(span, shown)].filter(Boolean).join(', ');
+
+export function stopText(stop: Stop, shown: Pick<Store, 'day' | 'days'>): string {
   const { booking } = stop;
-  if (!booking) return t().free(clockText(stop.start), clockText(stop.end));
-  const state = [detailOf(booking), statusText(booking)];
-  return [timesOf(stop), subjectOf(booking), ...state].filter(Boolean).join(', ');
+  const texts = booking
+    ? [timesOf(stop), subjectOf(booking), detailOf(booking), statusText(booking)]
+    : [t().free(clockText(stop.start), clockText(stop.end))];
+  return [...texts, dayOf(stop, shown)].filter(Boolean).join(', ');
 }
 
 /** The line below the subject, if there is space: for whom. */
