@@ -210,4 +210,31 @@ describeInBrowser('Booking in the console', () => {
     await said(/^Verschoben/);
     await mine.page.unrouteAll({ behavior: 'wait' });
   });
+
+  test('the list of a day has what is booked on that day in the zone of each room', async () => {
+    const { db } = service.context;
+    const mandator_id = service.tenant.mandatorId;
+    const elsewhere = { mandator_id, name: 'Branch', time_zone: 'America/New_York' };
+    const { id: location_id } = await db
+      .insertInto('location')
+      .values(elsewhere)
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const room = { mandator_id, location_id, name: 'NY 1', equipment: [] };
+    const { id } = await db.insertInto('resource').values(room).returning('id').executeTakeFirstOrThrow();
+    // In New York these are the evening before, and the morning.
+    for (const [hour, Subject] of [
+      ['01', 'Gestern'],
+      ['14', 'Heute'],
+    ])
+      await send('POST', 'bookings', {
+        ResourceId: id,
+        Start: `${day}T${hour}:00:00Z`,
+        End: `${day}T${hour}:30:00Z`,
+        Subject,
+      });
+    await mine.open(`?screen=rooms&day=${day}&as=list`);
+    await mine.page.getByRole('cell', { name: 'Heute' }).waitFor();
+    expect(await mine.page.getByRole('cell', { name: 'Gestern' }).count()).toBe(0);
+  });
 });

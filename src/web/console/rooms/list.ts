@@ -1,12 +1,12 @@
 /** The bookings of the shown rooms as a table: to filter, sort, print and export. */
 
 import { go } from '../address.ts';
-import { addDays, dayAt, dayText, momentText, timeText } from '../clock.ts';
+import { addDays, dayAt, dayMinutes, dayText, momentText, timeText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/rooms.ts';
 import type { Booking, Room, Store } from './store.ts';
-import { detailOf, subjectOf } from './view.ts';
+import { detailOf, localSpan, subjectOf } from './view.ts';
 
 type ListProperties = { rooms: readonly Room[]; store: Store; found: ReadonlySet<string> | undefined };
 
@@ -20,9 +20,14 @@ export const BookingList: Component<ListProperties> = ({ rooms, store, found }) 
     const [from, to] = [Date.parse(start), Date.parse(end)];
     return dayAt(timeZone, from) === dayAt(timeZone, to - 1) ? timeText(timeZone, to) : momentText(timeZone, to);
   };
+  // What was read covers these days in all zones of rooms.
+  const isThen = (booking: Booking) => {
+    const { start, end } = localSpan(booking, store);
+    return start < store.days * dayMinutes && end > 0;
+  };
   const rows = rooms
     .flatMap(({ id }) => store.ofRoom(id).value)
-    .filter(({ id }) => !found || found.has(id))
+    .filter((booking) => (!found || found.has(booking.id)) && isThen(booking))
     .toSorted((one, other) => at(one) - at(other) || one.resourceName.localeCompare(other.resourceName));
   const open = (id: string) => () => go({ booking: id });
   return html`<div class="page">
