@@ -89,7 +89,7 @@ export const english: Text = {
   failed: 'That did not work. Please try again.',
   noAnswer: 'No answer. Please watch the display.',
   pair: 'Pair this device',
-  pairHow: 'An Admin confirms this code:',
+  pairHow: 'An Admin confirms this code in the console under “Door signs”, or by the command below it:',
   pairWait: 'Then the display appears here by itself. The code is valid for ten minutes and renews itself.',
   pairing: 'Asking for a code',
   noTenant: (code) => `There is no tenant “${code}” here`,

@@ -88,7 +88,7 @@ export const german = {
   failed: 'Das hat nicht geklappt. Bitte noch einmal versuchen.',
   noAnswer: 'Keine Antwort. Bitte auf die Anzeige achten.',
   pair: 'Dieses Gerät koppeln',
-  pairHow: 'Ein Admin bestätigt diesen Code:',
+  pairHow: 'Ein Admin bestätigt diesen Code in der Konsole unter „Türschilder“, oder mit dem Befehl darunter:',
   pairWait: 'Danach erscheint hier von selbst die Anzeige. Der Code gilt zehn Minuten und erneuert sich.',
   pairing: 'Ein Code wird geholt',
   noTenant: (code: string) => `Einen Mandanten „${code}“ gibt es hier nicht`,

@@ -79,6 +79,24 @@ describeInBrowser('The master data of the console', () => {
     await sound();
   });
 
+  test('the form of a room has the address of its sign, where a code is shown, and that of a location of its board', async () => {
+    for (const [part, name, link] of [
+      ['Locations', 'Tokyo', /\/board\/\d+$/],
+      ['Rooms', 'Lab 1', /\/door-sign\/\d+$/],
+    ] as const) {
+      await tab(part);
+      await button(name).click();
+      const address = await admin.page.getByRole('dialog').getByRole('link', { name: link }).getAttribute('href');
+      const device = await admin.context.newPage();
+      await device.goto(String(address));
+      await device.getByText('An Admin confirms this code in the console under “Door signs”').waitFor();
+      await device.close();
+      await sound();
+      await admin.page.keyboard.press('Escape');
+      await closed();
+    }
+  });
+
   test('changes by somebody else are shown, the input stays, and a change is undone', async () => {
     const { page } = admin;
     const [room] = service.tenant.resources;

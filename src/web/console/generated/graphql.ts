@@ -1393,35 +1393,35 @@ export type ReadCalendarMutation = { readMailSubscription:
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
-export type MasterLocationFragment = { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number };
+export type MasterLocationFragment = { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number };
 
-export type MasterRoomFragment = { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
+export type MasterRoomFragment = { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
 
 export type MasterLocationsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type MasterLocationsQuery = { locations: Array<{ __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }> | null };
+export type MasterLocationsQuery = { locations: Array<{ __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }> | null };
 
 export type MasterLocationQueryVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type MasterLocationQuery = { location: { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number } | null };
+export type MasterLocationQuery = { location: { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number } | null };
 
 export type MasterRoomsQueryVariables = Exact<{
   after?: string | null | undefined;
 }>;
 
 
-export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+export type MasterRoomsQuery = { resources: { __typename: 'ResourceConnection', nodes: Array<{ __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type MasterRoomQueryVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
+export type MasterRoomQuery = { resource: { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } | null };
 
 export type PolicyNamesQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1453,7 +1453,7 @@ export type CreateLocationMutationVariables = Exact<{
 export type CreateLocationMutation = { createLocation:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }
+    | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
    };
 
@@ -1467,7 +1467,7 @@ export type ChangeLocationMutationVariables = Exact<{
 export type ChangeLocationMutation = { changeLocation:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Location', id: string, name: string, timeZone: string, active: boolean, version: number }
+    | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
@@ -1481,7 +1481,7 @@ export type CreateResourceMutationVariables = Exact<{
 export type CreateResourceMutation = { createResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
    };
 
@@ -1496,7 +1496,7 @@ export type ChangeResourceMutation = { changeResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'Resource', id: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
+    | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -2467,6 +2467,7 @@ export const CalendarFragmentDoc = new TypedDocumentString(`
 export const MasterLocationFragmentDoc = new TypedDocumentString(`
     fragment MasterLocation on Location {
   id
+  restId
   name
   timeZone
   active
@@ -2476,6 +2477,7 @@ export const MasterLocationFragmentDoc = new TypedDocumentString(`
 export const MasterRoomFragmentDoc = new TypedDocumentString(`
     fragment MasterRoom on Resource {
   id
+  restId
   name
   locationId
   kind
@@ -4011,6 +4013,7 @@ export const MasterLocationsDocument = new TypedDocumentString(`
 }
     fragment MasterLocation on Location {
   id
+  restId
   name
   timeZone
   active
@@ -4024,6 +4027,7 @@ export const MasterLocationDocument = new TypedDocumentString(`
 }
     fragment MasterLocation on Location {
   id
+  restId
   name
   timeZone
   active
@@ -4043,6 +4047,7 @@ export const MasterRoomsDocument = new TypedDocumentString(`
 }
     fragment MasterRoom on Resource {
   id
+  restId
   name
   locationId
   kind
@@ -4065,6 +4070,7 @@ export const MasterRoomDocument = new TypedDocumentString(`
 }
     fragment MasterRoom on Resource {
   id
+  restId
   name
   locationId
   kind
@@ -4137,6 +4143,7 @@ export const CreateLocationDocument = new TypedDocumentString(`
 }
     fragment MasterLocation on Location {
   id
+  restId
   name
   timeZone
   active
@@ -4187,6 +4194,7 @@ export const ChangeLocationDocument = new TypedDocumentString(`
 }
     fragment MasterLocation on Location {
   id
+  restId
   name
   timeZone
   active
@@ -4237,6 +4245,7 @@ export const CreateResourceDocument = new TypedDocumentString(`
 }
     fragment MasterRoom on Resource {
   id
+  restId
   name
   locationId
   kind
@@ -4296,6 +4305,7 @@ export const ChangeResourceDocument = new TypedDocumentString(`
 }
     fragment MasterRoom on Resource {
   id
+  restId
   name
   locationId
   kind

@@ -1,6 +1,6 @@
 /** What the lists of records share, and their forms: the button for a new one, the table, the name, and the button that deletes. */
 import { go } from '../address.ts';
-import type { Refusal } from '../client.ts';
+import { addressOf, type Refusal } from '../client.ts';
 import { Field } from '../parts/field.ts';
 import { h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
@@ -15,6 +15,12 @@ export const listTools = (create: string, hint?: string) => html`
     <button type="button" class="main" onClick=${() => go({ record: 'new' })}>${create}</button>
   </div>
 `;
+
+/** Where a page for devices is, which people type there. */
+export function addressHint(label: string, path: string) {
+  const { href } = addressOf(path);
+  return html`<p class="hint">${label} <a href=${href} target="_blank" rel="noreferrer">${href}</a></p>`;
+}
 
 type RecordTable<Row> = Omit<TableProperties<Row>, 'id'> & {
   /** Shown instead of a table without rows. */

@@ -10,7 +10,7 @@ import { faultAt } from '../parts/refused.ts';
 import { nameColumn } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
 import { type Location, readLocations, readRooms } from './data.ts';
-import { listTools, nameField, recordTable } from './list.ts';
+import { addressHint, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Values = { name: string; timeZone: string; active: boolean };
@@ -38,6 +38,7 @@ const LocationForm: Component<FormProperties> = ({ location, onSaved, onClose })
       ${nameField(draft)}
       ${h(Field, { label: t().members['timeZone'] ?? '', value: values.timeZone, onInput: (timeZone) => set({ timeZone }), required: true, hint: t().zoneHint, suggestions: zones, fault: faultAt(refusal, 'timeZone') })}
       ${base && h(Check, { label: t().members['active'] ?? '', checked: values.active, onChange: (active) => set({ active }), hint: t().retireLocation })}
+      ${base && addressHint(t().boardAddress, `board/${base.restId}`)}
     `,
   });
 };

@@ -25,6 +25,7 @@ import {
   type Room,
   textOf,
 } from './data.ts';
+import { addressHint } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 import { Retirement } from './retire.ts';
 
@@ -170,6 +171,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       ${rule('declineConflicts')}
       ${input('checkInMinutes', { hint: t().checkInHint, type: 'number', min: 1 })}
       ${input('policyId', { choices: [{ value: '', text: t().noPolicy }, ...choicesOf(policies)] })}
+      ${base && addressHint(t().signAddress, `door-sign/${base.restId}`)}
     `,
     more:
       base &&
