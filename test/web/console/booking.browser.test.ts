@@ -237,4 +237,15 @@ describeInBrowser('Booking in the console', () => {
     await mine.page.getByRole('cell', { name: 'Heute' }).waitFor();
     expect(await mine.page.getByRole('cell', { name: 'Gestern' }).count()).toBe(0);
   });
+
+  test('a booking that ends after midnight gets the next day as its last one', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    await openForm();
+    await form().getByLabel('Raum', { exact: true }).selectOption({ label: 'Keller · Immer offen' });
+    await fill({ Titel: 'Sternwarte', Datum: day, Von: '22:00', Bis: '01:00' });
+    await form().getByText('Das Ende liegt nicht nach dem Beginn.').waitFor();
+    await fill({ 'Letzter Tag': addDays(day, 1) });
+    await press();
+    await said(/^Gebucht: Keller, .* 22:00–.* 01:00/);
+  });
 });

@@ -253,7 +253,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       <div class="fields">
         ${h(Field, { label: t().date, type: 'date', value: day, onInput: (text) => isDay(text) && set({ day: text, lastDay: addDays(text, daysBetween(day, lastDay)) }), required: true, disabled: scope !== 'This', hint: scope === 'This' ? undefined : t().datesStay })}
-        ${(block || lastDay !== day) && h(Field, { label: t().lastDay, type: 'date', value: lastDay, min: day, onInput: (text) => isDay(text) && set({ lastDay: text }), required: true, disabled: scope !== 'This' })}
+        ${(block || lastDay !== day || isBackwards) && h(Field, { label: t().lastDay, type: 'date', value: lastDay, min: day, onInput: (text) => isDay(text) && set({ lastDay: text }), required: true, disabled: scope !== 'This' })}
         ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: stepOf(from) })}
         ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to) })}
       </div>
