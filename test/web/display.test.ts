@@ -674,6 +674,25 @@ describe('the link', () => {
     link.close();
   });
 
+  test('says that it is offline when a network that it was on lets nothing through and reports no fault', async () => {
+    let isCut = false;
+    const world = makeWorld(async (_query, signal) => {
+      if (!isCut) return streamOf(signal, sentSnapshot);
+      return await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    });
+    const link = world.open();
+    await world.pass(1_000);
+    isCut = true;
+    // The stream is given up after 45 s, and a stream and a poll that bring nothing after 15 s each.
+    await world.pass(75_000);
+    expect(world.states).toEqual(['connecting', 'live', 'offline']);
+    isCut = false;
+    link.drop();
+    await world.pass(0);
+    expect(world.states.at(-1)).toBe('live');
+    link.close();
+  });
+
   test('says that it is offline when the device does, though calls lead nowhere and do not fail; a frame takes it back', async () => {
     let isCut = false;
     const world = makeWorld(async (_query, signal) => {

@@ -58,7 +58,7 @@ const silenceUntilDroppedMs = 45_000;
 const pollEveryMs = 30_000;
 /** How long it polls before it tries a stream again. */
 const pollForMs = 300_000;
-/** The time after which a connection counts as good, and the back-off begins anew. */
+/** The time after which a connection over which something came counts as good, and the back-off begins anew. */
 const settledMs = 10_000;
 
 /** Full jitter: soon at first, then from 1 s up to 30 s. */
@@ -76,6 +76,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let wake = () => {};
   let isUrgent = false;
   let attempt = 0;
+  /** When the server was last heard from. */
+  let heardAt = Number.NEGATIVE_INFINITY;
   /** When streams, which have not come through, are tried again. */
   let streamsFrom = Number.NEGATIVE_INFINITY;
   let state: LinkState | undefined;
@@ -121,6 +123,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       const frame = readFrame(sent);
       const fits = feed.take(frame, heard ? undefined : ports.ticks() - asked, !heard);
       heard = true;
+      heardAt = ports.ticks();
       cancel();
       cancel = ports.after(silenceUntilDroppedMs, () => mine.abort());
       setState('live');
@@ -174,6 +177,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       const last = sent.at(-1);
       // As on a stream: a room that was not sent by now is no longer on the board.
       if (Array.isArray(now) && last) feed.take({ ...last, kind: 'heartbeat' }, slack, false);
+      heardAt = ports.ticks();
       setState('polling');
       return undefined;
     } catch {
@@ -207,7 +211,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       }
       if (closed) return;
       if (outcome.kind === 'refused') return setState('refused');
-      if (ports.ticks() - started > settledMs) attempt = 0;
+      if (heardAt >= started && ports.ticks() - started > settledMs) attempt = 0;
       if (outcome.kind === 'lost') losses++;
       if (outcome.kind === 'missing') setState('missing');
       // The first retry comes within a second, and is not shown.
