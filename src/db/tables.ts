@@ -213,6 +213,7 @@ export interface Display {
 export interface DisplayPairing {
   code: string;
   expires_at: Timestamp;
+  location_id: number | null;
   mandator: string;
   network: string | null;
   resource_id: number | null;

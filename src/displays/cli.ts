@@ -49,7 +49,7 @@ export const addCommands: AddCommands = (program, action) => {
   const { ofTenant, example } = commandGroup(program, 'display', 'door signs and other paired devices');
 
   ofTenant('pair')
-    .description('confirm the code that a device shows; without a room, for the one that the device names')
+    .description('confirm the code that a device shows; without a room or a location, for the page that it has open')
     .argument('<code>', 'as shown on its screen')
     .option('--room <name>', 'a room that it shows; may be repeated', (name: string, before: string[] = []) => [
       ...before,

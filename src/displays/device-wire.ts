@@ -130,7 +130,8 @@ export const newDisplay = z
     Code: sentText(40).meta({ description: 'The code on the screen of the device, regardless of case.' }),
     Name: members.Name.nullable().default(null).meta({ description: 'The display name; after its rooms if left out.' }),
     ResourceIds: resourceIds.default([]).meta({
-      description: 'The rooms that it shows; without any, and without a location, the one that the device has named.',
+      description:
+        'The rooms that it shows; without any, and without a location, those of the page that the device has open.',
     }),
     LocationId: members.LocationId.default(null),
     MayBook: members.MayBook.default(false),
@@ -145,16 +146,12 @@ export const displayChanges = z
 
 export const pairingRequest = z
   .strictObject({
-    ResourceId: sentId('resource')
-      .max(mostId, `must be at most ${mostId}`)
-      .nullable()
-      .default(null)
-      .meta({ description: 'The room whose page the device shows; it is used if the Admin names none.' }),
-    LocationId: sentId('location')
-      .max(mostId, `must be at most ${mostId}`)
-      .nullable()
-      .default(null)
-      .meta({ description: 'The location whose board the device shows.' }),
+    ResourceId: sentId('resource').max(mostId, `must be at most ${mostId}`).nullable().default(null).meta({
+      description: 'The room whose page the device shows; it is used if the Admin names no room and no location.',
+    }),
+    LocationId: sentId('location').max(mostId, `must be at most ${mostId}`).nullable().default(null).meta({
+      description: 'The location whose board the device shows; it is used if the Admin names no room and no location.',
+    }),
   })
   .meta({ id: 'PairingRequest', description: 'A device that asks to be paired.' });
 

@@ -32,7 +32,7 @@ export type NewDisplay = {
   code: string;
   /** Null: the display is named after its rooms. */
   name: string | null;
-  /** Without any, and without a location, the display shows the room that the device has named. */
+  /** Without any, and without a location, the display shows what the page that the device has open does. */
   resourceIds: number[];
   locationId: number | null;
   mayBook: boolean;
@@ -85,6 +85,7 @@ export async function requestPairing(
         code,
         mandator: name,
         resource_id: asked.resourceId,
+        location_id: asked.locationId,
         network,
         token_hash: hashDisplayToken(config, token),
         expires_at: sql<Date>`now() + make_interval(mins => ${codeMinutes})`,
@@ -147,11 +148,11 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
   const { mandatorId } = act.viewer;
   return db.transaction().execute(async (trx) => {
     const pairing = await takePairing(trx, act, wanted.code);
-    const { locationId, mayBook, privacy } = wanted;
-    const resourceIds =
-      wanted.resourceIds.length > 0 || locationId !== null
-        ? [...new Set(wanted.resourceIds)]
-        : await ownRoom(trx, mandatorId, pairing.resourceId);
+    const { mayBook, privacy } = wanted;
+    const { resourceIds, locationId } =
+      wanted.resourceIds.length > 0 || wanted.locationId !== null
+        ? { resourceIds: [...new Set(wanted.resourceIds)], locationId: wanted.locationId }
+        : await placesOf(trx, mandatorId, pairing);
     checkSomeRoom(resourceIds, locationId);
     // Before the rooms, as tenant files lock them.
     const location = locationId === null ? undefined : await holdActiveLocation(trx, mandatorId, locationId);
@@ -212,27 +213,36 @@ async function takePairing(
   trx: Transaction,
   { viewer }: Act,
   code: string,
-): Promise<{ tokenHash: Buffer; resourceId: number | null }> {
+): Promise<AskedPage & { tokenHash: Buffer }> {
   const taken = await trx
     .deleteFrom('display_pairing')
     .where('code', '=', normalizeCode(code))
     .where('mandator', '=', viewer.mandator)
     .where('expires_at', '>', sql<Date>`now()`)
-    .returning(['token_hash as tokenHash', 'resource_id as resourceId'])
+    .returning(['token_hash as tokenHash', 'resource_id as resourceId', 'location_id as locationId'])
     .executeTakeFirst();
   if (taken) return taken;
   const text = `no device shows this code; a code is valid once, for ${codeMinutes} minutes: enter the one that is on the screen now`;
   throw InvalidInput.of(memberFault('Code', 'UnknownCode', text));
 }
 
-/** The room that the device has named, if it is an active room of this tenant. */
-async function ownRoom(trx: Transaction, mandatorId: number, resourceId: number | null): Promise<number[]> {
-  const found = await trx
-    .selectFrom('resource')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', resourceId)
-    .where('active', '=', true)
-    .select('id')
-    .executeTakeFirst();
-  return found ? [found.id] : [];
+/** What the page that a device has open shows, as far as it is in use in this tenant: its room, or else its location. */
+async function placesOf(
+  trx: Transaction,
+  mandatorId: number,
+  asked: AskedPage,
+): Promise<Pick<NewDisplay, 'resourceIds' | 'locationId'>> {
+  const findActive = async (table: 'resource' | 'location', id: number | null) =>
+    (
+      await trx
+        .selectFrom(table)
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '=', id)
+        .where('active', '=', true)
+        .select('id')
+        .executeTakeFirst()
+    )?.id;
+  const resourceId = await findActive('resource', asked.resourceId);
+  if (resourceId !== undefined) return { resourceIds: [resourceId], locationId: null };
+  return { resourceIds: [], locationId: (await findActive('location', asked.locationId)) ?? null };
 }

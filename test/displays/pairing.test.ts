@@ -189,15 +189,23 @@ describe('POST displays', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
   });
 
-  test('names the rooms of a display that has no name; without rooms takes the one that the device asks for', async () => {
+  test('names the rooms of a display that has no name; without rooms takes those of the page that the device has open', async () => {
     const { Code } = await askForPairing(service.url, 'school', { ResourceId: rooms[1] });
     expect((await admin.post('/displays', { Code })).body).toMatchObject({
       Name: 'R002',
       ResourceIds: [rooms[1]],
+      LocationId: null,
+    });
+    const { locationId } = service.tenant;
+    const board = await askForPairing(service.url, 'school', { LocationId: locationId });
+    expect((await admin.post('/displays', { Code: board.Code })).body).toMatchObject({
+      Name: 'Campus',
+      ResourceIds: [],
+      LocationId: locationId,
     });
     const whole = await pairDevice(service, admin, {
       ResourceIds: [],
-      LocationId: service.tenant.locationId,
+      LocationId: locationId,
     });
     expect((await whole.get('/displays/self')).body).toMatchObject({
       Name: 'Campus',

@@ -776,7 +776,7 @@ export type PairDisplayInput = {
   name?: string | null | undefined;
   /** The content of bookings that it shows. */
   privacy?: DisplayPrivacy | null | undefined;
-  /** The rooms that it shows; without any, and without a location, the one that the device has named. */
+  /** The rooms that it shows; without any, and without a location, those of the page that the device has open. */
   resourceIds?: Array<string | number> | null | undefined;
 };
 

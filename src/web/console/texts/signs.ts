@@ -48,7 +48,7 @@ export const t = texts(
     noLocation: '– nur einzelne Räume –',
     findRoom: 'Raum suchen',
     chosen: (n: number) =>
-      n === 0 ? 'Kein Raum gewählt: der, den das Gerät nennt.' : n === 1 ? '1 Raum gewählt.' : `${n} Räume gewählt.`,
+      n === 0 ? 'Kein Raum gewählt: was das Gerät offen hat.' : n === 1 ? '1 Raum gewählt.' : `${n} Räume gewählt.`,
     save: 'Speichern',
     edit: 'Ändern',
     editTitle: (name: string) => `${name} ändern`,
@@ -112,7 +112,7 @@ export const t = texts(
     noLocation: '– only single rooms –',
     findRoom: 'Find a room',
     chosen: (n: number) =>
-      n === 0 ? 'No room chosen: the one that the device names.' : n === 1 ? '1 room chosen.' : `${n} rooms chosen.`,
+      n === 0 ? 'No room chosen: what the device has open.' : n === 1 ? '1 room chosen.' : `${n} rooms chosen.`,
     save: 'Save',
     edit: 'Change',
     editTitle: (name: string) => `Change ${name}`,
