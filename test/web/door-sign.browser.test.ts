@@ -29,6 +29,7 @@ const rooms = [
   'B5',
   'B6',
   'B7',
+  'B8',
   'חדר 12',
   markup,
 ];
@@ -305,6 +306,16 @@ describeInBrowser('A door sign in a browser', () => {
     await other.shows('Free now');
     expect(await other.page.locator('.found button').count()).toBe(0);
     expect(await other.page.locator('.found li').count()).toBe(3);
+  });
+
+  test('a sign that shows no other room does not offer to find one', async () => {
+    await school.book('B8', -5, 55);
+    const { token: single } = await school.pair({ ResourceIds: [school.roomId('B8')], MayBook: true });
+    const sign = await show('B8', { token: single });
+    await sign.status('BUSY');
+    // Both buttons come with what the sign learns of its rights.
+    await sign.button(/^End$/).waitFor();
+    expect(await sign.button('Find a free room').count()).toBe(0);
   });
 
   test('a problem is reported by touch, by keys, and without the network, each once', async () => {

@@ -47,7 +47,7 @@ export const english: Text = {
   minutes: (n) => `${n} min`,
   bookUntil: (time) => `until ${time}`,
   elsewhere: 'Find a free room',
-  noneElsewhere: 'No other room is free here now.',
+  noneElsewhere: 'No other room of this sign is free now.',
   freeElsewhere: 'Free now',
   bookElsewhere: 'Book for 30 minutes',
   bookedElsewhere: (room, time) => `${room} booked until ${time}`,

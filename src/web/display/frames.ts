@@ -49,7 +49,7 @@ export const documents = {
     stream: `subscription Board($id: ID!) { frame: board(locationId: $id) ${frameFields}`,
     poll: `query BoardNow($id: ID!) { now: board(locationId: $id) { ...Plan } }\n${snapshotFields}`,
   },
-  device: '{ serverTime thisDisplay { mayBook look { colour logo } } }',
+  device: '{ serverTime thisDisplay { mayBook locationId resourceIds look { colour logo } } }',
   report:
     'mutation Report($input: ReportRoomProblemInput!) { report: reportRoomProblem(input: $input) { __typename ... on Problem { code } ... on LimitProblem { retryAfterSeconds } } }',
   health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',

@@ -46,7 +46,7 @@ export const german = {
   minutes: (n: number) => `${n} min`,
   bookUntil: (time: string) => `bis ${time}`,
   elsewhere: 'Freien Raum finden',
-  noneElsewhere: 'Gerade ist hier kein anderer Raum frei.',
+  noneElsewhere: 'Gerade ist kein anderer Raum dieser Anzeige frei.',
   freeElsewhere: 'Jetzt frei',
   bookElsewhere: 'Für 30 Minuten buchen',
   bookedElsewhere: (room: string, time: string) => `${room} gebucht bis ${time}`,

@@ -162,7 +162,7 @@ function drawDay(room: ShownRoom, now: number): void {
 
 /** Offers another room to people who wanted this one. */
 function elsewhereOf(room: ShownRoom, { status }: Sight): Elsewhere | null {
-  if (isPaper || status === 'FREE' || status === 'UNKNOWN') return null;
+  if (isPaper || !watch.hasOthers || status === 'FREE' || status === 'UNKNOWN') return null;
   return { mayBook: watch.mayBook, find: () => askFree(session, room, watch.clock) };
 }
 

@@ -14,6 +14,8 @@ export type Watch = {
   /** By their ids, in the order of their names. */
   rooms: Map<string, ShownRoom>;
   mayBook: boolean;
+  /** Whether it also shows other rooms. */
+  hasOthers: boolean;
   look: Look;
   link: ServerLink | undefined;
 };
@@ -57,7 +59,15 @@ function parseKept(text: string | null): { snapshot?: ShownRoom; ahead?: number 
 export function startWatch(watching: Watching): Watch {
   const { session, kind } = watching;
   const clock = makeClock(ports.ticks);
-  const watch: Watch = { clock, state: 'connecting', rooms: new Map(), mayBook: false, look: noLook, link: undefined };
+  const watch: Watch = {
+    clock,
+    state: 'connecting',
+    rooms: new Map(),
+    mayBook: false,
+    hasOthers: false,
+    look: noLook,
+    link: undefined,
+  };
   const kept = `roomgate ${session.tenant} ${kind} ${session.id}`;
   if (kind === 'sign' && session.token) recall();
   else memory.set(kept, null);
@@ -135,11 +145,13 @@ export function startWatch(watching: Watching): Watch {
     const { data } = response?.ok ? await response.json().catch(() => ({})) : { data: null };
     if (!data) return;
     clock.hear(Date.parse(data.serverTime), ports.ticks() - asked);
-    watch.mayBook = Boolean(data.thisDisplay?.mayBook);
-    watch.look = data.thisDisplay?.look ?? noLook;
+    const { thisDisplay } = data;
+    watch.mayBook = Boolean(thisDisplay?.mayBook);
+    watch.hasOthers = Boolean(thisDisplay && (thisDisplay.locationId || thisDisplay.resourceIds.length > 1));
+    watch.look = thisDisplay?.look ?? noLook;
     watching.changed();
     const now = clock.now();
-    if (data.thisDisplay && now !== undefined) await reportHealth(session, now, watch.link?.losses() ?? 0);
+    if (thisDisplay && now !== undefined) await reportHealth(session, now, watch.link?.losses() ?? 0);
   }
 
   let isTold = false;
