@@ -268,6 +268,16 @@ describe('what is said of a room', () => {
     expect(lookAt(room, noon + 115 * minute).status).toBe('BUSY');
   });
 
+  test('says when a closed room opens, and of a booking before that only how long it is still closed', () => {
+    const said = (slots: ShownSlot[]) => {
+      const room = roomOf(slots, { open: [{ start: noon + 120 * minute, end: noon + 360 * minute }] });
+      return languages.map((language) => untilLine(texts[language], offsets, lookAt(room, noon), noon, noon));
+    };
+    expect(said([])).toEqual(['öffnet 14:00', 'opens 14:00']);
+    expect(said([slotOf(noon + 180 * minute, noon + 240 * minute)])).toEqual(['öffnet 14:00', 'opens 14:00']);
+    expect(said([slotOf(noon + 60 * minute, noon + 90 * minute)])).toEqual(['bis 13:00', 'until 13:00']);
+  });
+
   test('ends where the schedule ends', () => {
     expect(lookAt(roomOf([], { end: noon, trustUntil: noon + minute }), noon).status).toBe('UNKNOWN');
     const night = { end: noon, trustUntil: noon - 60 * minute, open: [] };

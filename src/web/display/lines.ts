@@ -34,12 +34,13 @@ export function dayLine(text: Text, offsets: ZoneOffsets, instant: number, now: 
 
 /** The line below the state. */
 export function untilLine(text: Text, offsets: ZoneOffsets, sight: Sight, asOf: number, now: number): string {
-  const { status, until, current } = sight;
+  const { status, until, current, next } = sight;
   const at = (instant: number) => instantLine(text, offsets, instant, now);
   if (status === 'UNKNOWN') return text.noSureData(at(asOf));
   if (until === null) return '';
   if (status === 'CHECK_IN_DUE') return text.checkInUntil(at(until));
-  if (status === 'CLOSED') return text.opens(at(until));
+  // A booking does not open the room.
+  if (status === 'CLOSED' && next?.from !== until) return text.opens(at(until));
   if (status === 'STARTING_SOON') return text.freeUntil(at(until));
   const line = text.until(at(until));
   return current && current.start > now && status === 'BUSY' ? `${text.reserved(at(current.start))}, ${line}` : line;
