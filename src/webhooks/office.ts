@@ -42,12 +42,25 @@ async function examine(db: Database): Promise<Finding[]> {
     from webhook join mandator on mandator.id = webhook.mandator_id
     where disabled_because <> 'Admin' or disabled_at is null and failing_since < now() - interval '1 hour'
     order by since limit ${mostTold}`.execute(db);
-  const { count } = await db
+  const { count, failing } = await db
     .selectFrom('webhook')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .select(({ fn }) => [
+      fn.countAll<number>().as('count'),
+      fn
+        .countAll<number>()
+        .filterWhere('disabled_at', 'is', null)
+        .filterWhere('failing_since', 'is not', null)
+        .as('failing'),
+    ])
     .executeTakeFirstOrThrow();
   const [first] = rows;
-  if (!first) return [ok(check, count === 0 ? 'none' : `${count}, and their receivers accept events`)];
+  if (!first) {
+    const now =
+      failing === 0
+        ? 'and their receivers accept events'
+        : `of which ${failing} cannot be delivered to now, none for an hour yet`;
+    return [ok(check, count === 0 ? 'none' : `${count}, ${now}`)];
+  }
   const more = first.count - rows.length;
   const rest: Finding = { check, level: 'warning', text: `${more} more have problems`, remedy: 'See webhooks list.' };
   return [...rows.map(findingOf), ...(more > 0 ? [rest] : [])];

@@ -462,6 +462,9 @@ describe('a receiver that fails', () => {
     }
     const { rows } = await sql<{ at: Date }>`select due_at as at from webhook_event`.execute(db);
     expect(await read(made)).toMatchObject({ Failures: 5, NextAttemptAt: rows[0]!.at.toISOString() });
+    expect(await examineWebhooks(service.context)).toMatchObject([
+      { level: 'ok', text: expect.stringMatching(/, of which 1 cannot be delivered to now, none for an hour yet$/) },
+    ]);
     await passPauses();
     receiver.answer(answering(410));
     await deliver(made);
