@@ -654,12 +654,34 @@ describe('the link', () => {
     const link = world.open();
     await world.pass(14_000);
     expect(world.calls.map(({ query }) => query)).toEqual(['subscription']);
-    await world.pass(61_500);
-    expect(world.calls.slice(1)).toMatchObject([...[15_000, 45_000, 75_000].map((at) => ({ query: 'query', at }))]);
+    await world.pass(77_000);
+    expect(world.calls.slice(1).map(({ query, at }) => [query, at])).toEqual([
+      ['query', 15_000],
+      ['subscription', 15_500],
+      ['query', 30_500],
+      ['query', 60_500],
+      ['query', 90_500],
+    ]);
     expect(world.states).toEqual(['connecting', 'polling']);
     await world.pass(260_000);
-    expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(2);
+    expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(3);
     expect(world.states).toEqual(['connecting', 'polling']);
+    link.close();
+  });
+
+  test('streams again at once over a network that comes back after a stream that brought nothing', async () => {
+    let isCut = true;
+    const world = makeWorld(async (query, signal) => {
+      if (isCut) return await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+      return query.startsWith('subscription')
+        ? streamOf(signal, sentSnapshot)
+        : new Response(`{"data":{"now":${sentSnapshot}}}`);
+    });
+    const link = world.open();
+    await world.pass(14_000);
+    isCut = false;
+    await world.pass(2_000);
+    expect(world.states).toEqual(['connecting', 'polling', 'live']);
     link.close();
   });
 

@@ -104,17 +104,23 @@ describeInBrowser('A door sign that hangs for a year', () => {
   });
 
   test('where a proxy holds streams back it polls', async () => {
-    await sign.page.route(/graphql$/, (route) =>
-      route.request().headers()['accept'] === 'text/event-stream' ? undefined : route.continue(),
-    );
+    let streams = 0;
+    await sign.page.route(/graphql$/, (route) => {
+      if (route.request().headers()['accept'] !== 'text/event-stream') return route.continue();
+      streams += 1;
+      return undefined;
+    });
     await sign.open(school.sign('A2'));
     await link('connecting');
     await sign.page.clock.fastForward(16_000);
     await link('polling');
     await sign.status('FREE');
+    await sign.page.clock.fastForward(1_000);
+    await until(async () => streams === 2);
     await school.book('A2', -5, 45);
-    await sign.page.clock.fastForward(31_000);
+    await sign.page.clock.fastForward(16_000);
     await sign.status('BUSY');
+    await link('polling');
   });
 
   test('a board of several pages turns them, and pauses for a while when asked to', async () => {

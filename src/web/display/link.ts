@@ -80,6 +80,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let heardAt = Number.NEGATIVE_INFINITY;
   /** When streams, which have not come through, are tried again. */
   let streamsFrom = Number.NEGATIVE_INFINITY;
+  /** Whether the latest stream brought nothing, and a poll after it did. */
+  let isStreamSilent = false;
   let state: LinkState | undefined;
 
   const setState = (next: LinkState) => {
@@ -124,6 +126,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       const fits = feed.take(frame, heard ? undefined : ports.ticks() - asked, !heard);
       heard = true;
       heardAt = ports.ticks();
+      isStreamSilent = false;
       cancel();
       cancel = ports.after(silenceUntilDroppedMs, () => mine.abort());
       setState('live');
@@ -203,10 +206,13 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       let outcome: Outcome = started < streamsFrom ? { kind: 'silent' } : await follow();
       if (outcome.kind === 'silent' && !closed) {
         outcome = (await poll()) ?? outcome;
-        // Polling works where streams do not.
-        if (outcome.kind === 'silent') {
+        // Polling works where streams do not. After the first silent stream the network may only just have come back.
+        if (outcome.kind === 'silent' && isStreamSilent) {
           streamsFrom = Math.max(streamsFrom, started + pollForMs);
           outcome = await pollOn();
+        } else if (outcome.kind === 'silent') {
+          isStreamSilent = true;
+          outcome = { kind: 'later', seconds: 0 };
         }
       }
       if (closed) return;
