@@ -57,7 +57,7 @@ export type PoolOptions = {
   /** Milliseconds after which PostgreSQL cancels a statement; 0 = never. */
   statementTimeout: number;
   /** Session settings beside the usual ones. */
-  settings?: Record<string, number>;
+  settings?: Record<string, number | string>;
   /** How long to wait for answers (answers.ts). */
   patience?: Patience;
   /**
@@ -115,7 +115,10 @@ export const connecting = (url: string) => ({
  * Sets up a new session. Not by connection parameters: PgBouncer refuses or drops them.
  * @throws ConfigError when PostgreSQL is too old
  */
-export async function setUpSession(client: pg.ClientBase, settings: Record<string, number> = {}): Promise<Backend> {
+export async function setUpSession(
+  client: pg.ClientBase,
+  settings: Record<string, number | string> = {},
+): Promise<Backend> {
   const entries = Object.entries({ ...leaseSettings, ...settings });
   const { rows } = await client.query<Backend & { version: number }>({
     text: `

@@ -76,7 +76,7 @@ export type Restore = {
 
 /**
  * Replaces the database at `url` by that of the backup. The rows are written into another database, which takes its place at
- * the end: a failure before that changes nothing. The new one has the encoding and the locale of the old one.
+ * the end: a failure before that changes nothing. The new one has the encoding, the locale and the owner of the old one.
  * @throws InvalidInput when the file is damaged; Conflict when it does not fit, the database is used, not Unicode, or has data and
  *   not `force`, or the role may not
  */
@@ -86,7 +86,7 @@ export async function restoreBackup(
 ): Promise<Backup & { rows: number }> {
   const backup = await inspectBackup(file);
   const last = insistOnKnown(file, backup);
-  const { name, options, hasTenants } = await look(url);
+  const { name, options, owner, hasTenants } = await look(url);
   const admin = await connect(atDatabase(url, 'postgres'));
   const ours = pg.escapeIdentifier(name);
   const fresh = `roomgate_restore_${randomUUID().slice(0, 8)}`;
@@ -97,8 +97,9 @@ export async function restoreBackup(
     if (!force && hasTenants)
       throw new Conflict(`The database ${name} has tenants; --force discards them. Nothing was changed.`);
     await insistOnUnused(admin, name);
-    await admin.query(`create database ${fresh} ${options}`);
-    db = openDatabase(atDatabase(url, fresh), { max: 1, log, statementTimeout: 0 });
+    await admin.query(`create database ${fresh} owner ${pg.escapeIdentifier(owner)} ${options}`);
+    // What is created belongs to the owner.
+    db = openDatabase(atDatabase(url, fresh), { max: 1, log, statementTimeout: 0, settings: { role: owner } });
     await insistOnUnicode(db, name);
     await migrateTo(db, last);
     await prepareQueue(db);
@@ -137,15 +138,22 @@ async function sweep(admin: pg.Client): Promise<void> {
   for (const { name } of left.rows) await admin.query(`drop database ${name}`);
 }
 
-/** @returns among others `options`, those of `create database` for another one like it */
-async function look(url: string): Promise<{ name: string; options: string; hasTenants: boolean }> {
+type Place = { name: string; options: string; owner: string };
+
+/**
+ * @returns among others `options`, those of `create database` for another one like it. A superuser restores for the `owner`; where
+ *   that is a superuser too, the role that restores may be the service's.
+ */
+async function look(url: string): Promise<Place & { hasTenants: boolean }> {
   const client = await connect(url);
   try {
-    const { rows } = await client.query<{ name: string; options: string; made: boolean }>(
-      `select current_database() as name, (${likeThis}) as options, to_regclass('mandator') is not null as made`,
+    const { rows } = await client.query<Place & { made: boolean }>(
+      `select datname as name, (${likeThis}) as options, to_regclass('mandator') is not null as made,
+        case when rolsuper then current_user else rolname end as owner
+      from pg_database join pg_roles on pg_roles.oid = datdba where datname = current_database()`,
     );
-    const { name, options, made } = rows[0]!;
-    return { name, options, hasTenants: made && (await client.query('select from mandator limit 1')).rowCount === 1 };
+    const { made, ...place } = rows[0]!;
+    return { ...place, hasTenants: made && (await client.query('select from mandator limit 1')).rowCount === 1 };
   } finally {
     await client.end();
   }

@@ -1,0 +1,76 @@
+/** Of a database that belongs to the role of the service: a superuser restores it, and the service continues. */
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { writeBackup } from '../../src/db/backup.ts';
+import { withDatabase } from '../../src/db/database.ts';
+import { atDatabase } from '../../src/db/hosts.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { restoreBackup } from '../../src/db/restore.ts';
+import { openLog } from '../../src/log.ts';
+import { migrateQueue } from '../../src/worker/queue.ts';
+import { type DatabaseServer, startDatabaseServer } from '../_util/database-server.ts';
+import { ask } from '../_util/streaming.ts';
+
+const log = openLog('silent');
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'backup-'));
+const file = path.join(folder, 'roomgate.backup');
+let server: DatabaseServer;
+
+beforeAll(async () => {
+  server = await startDatabaseServer();
+  await withDatabase(server.url, log, async (db) => {
+    await migrate(db, log);
+    await migrateQueue(db);
+    await sql`insert into mandator (code, name) values ('muni', 'Municipal school')`.execute(db);
+  });
+  await writeBackup(server.url, '0.1.0', file);
+});
+afterAll(async () => {
+  await server?.remove();
+  fs.rmSync(folder, { recursive: true });
+});
+
+/** @returns the URL of a new database for a superuser */
+async function create(options: string): Promise<string> {
+  const name = `rooms_${randomUUID().slice(0, 8)}`;
+  await ask(server.url, `create database ${name} template template0 locale 'C.UTF-8' ${options}`);
+  return atDatabase(server.url, name);
+}
+
+const restore = (url: string) =>
+  restoreBackup(url, {
+    file,
+    force: false,
+    log,
+    prepareQueue: migrateQueue,
+    finish: async (db) => void (await migrate(db, log)),
+  });
+
+const owners = `
+  select tableowner as owner from pg_tables where schemaname in ('public', 'graphile_worker')
+  union select pg_get_userbyid(datdba) from pg_database where datname = current_database()`;
+
+test('what a superuser restores belongs to the owner of the database, who can use and migrate it', async () => {
+  await ask(server.url, `create role service login password 'service'`);
+  const url = await create('owner service');
+  await restore(url);
+  expect(await ask(url, owners)).toEqual([{ owner: 'service' }]);
+  const service = new URL(url);
+  [service.username, service.password] = ['service', 'service'];
+  await withDatabase(service.href, log, async (db) => {
+    expect(await migrate(db, log)).toEqual([]);
+    await sql`alter table mandator add column added int`.execute(db);
+    expect(await db.selectFrom('mandator').select('code').execute()).toEqual([{ code: 'muni' }]);
+  });
+});
+
+test('where the owner is a superuser, it belongs to the role that restores', async () => {
+  await ask(server.url, `create role other superuser`);
+  const url = await create('owner other');
+  await restore(url);
+  expect(await ask(url, owners)).toEqual([{ owner: new URL(url).username }]);
+});
