@@ -181,6 +181,7 @@ module.exports = {
     onlyTo('config', '^src/config\\.ts$', ['^src/(json-text|settings|wording)\\.ts$']),
     onlyTo('settings', '^src/(mail-server-)?settings\\.ts$', [
       '^src/(names|setting-values|mail-server-settings)\\.ts$',
+      '^src/flow/database-urls\\.ts$',
     ]),
     onlyTo('fields', '^src/fields\\.ts$', ['^src/(nouns|storable)\\.ts$']),
     onlyTo('nouns', '^src/nouns\\.ts$', ['^src/storable\\.ts$']),

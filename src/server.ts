@@ -10,6 +10,7 @@ import { openDatabase, withDatabase } from './db/database.ts';
 import { insistOnDirect, warnOfConnections } from './db/direct.ts';
 import { pendingMigrations } from './db/migrate.ts';
 import { insistOnSameData } from './db/standbys.ts';
+import { isRefusal, refusalOf } from './flow/database-errors.ts';
 import { outlast } from './flow/retry.ts';
 import { createHealthApp } from './health-app.ts';
 import { nodeHttp } from './http/node-http.ts';
@@ -200,11 +201,6 @@ async function migrateWhenPossible(context: Context, signal: AbortSignal): Promi
     ),
   ).catch((error: unknown) => {
     const cause = (error as Error).cause ?? error;
-    throw isRefusal(cause) ? new ConfigError(`DatabaseUrl: ${(cause as Error).message}`) : error;
+    throw isRefusal(cause) ? new ConfigError(refusalOf(cause)) : error;
   });
-}
-
-/** The database answers, but not with these settings: wrong user, password or database name. */
-function isRefusal(error: unknown): boolean {
-  return /^(28|3D)/.test(String((error as { code?: unknown }).code));
 }

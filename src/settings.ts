@@ -1,5 +1,6 @@
 /** All settings with their types, defaults and descriptions. `npm run generate` writes docs/settings.md from them. */
 import { z } from 'zod';
+import { isDatabaseUrl } from './flow/database-urls.ts';
 import { mailServers } from './mail-server-settings.ts';
 import {
   daysOrForEver,
@@ -124,7 +125,8 @@ export const clientSettings = z.strictObject({
     .describe('If false, a secret that is sent is ignored. A string or a boolean.'),
 });
 
-const databaseUrl = z.string().regex(/^postgres(ql)?:\/\/.+$/, 'must be a URL that begins with postgres://');
+const databaseUrlForm = 'a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25';
+const databaseUrl = z.string().refine(isDatabaseUrl, `must be ${databaseUrlForm}`);
 
 export const settings = z
   .strictObject({
@@ -141,7 +143,7 @@ export const settings = z
       .describe('The root URL of the paths of the former product; `http://Host:Port` by default.'),
     DatabaseUrl: z
       .string()
-      .regex(/^(postgres(ql)?:\/\/.+)?$/, 'must be empty or a URL that begins with postgres://')
+      .refine((url) => url === '' || isDatabaseUrl(url), `must be empty or ${databaseUrlForm}`)
       .default('')
       .describe(
         '`postgres://user:password@host:port/database` (PostgreSQL 16 to 18), without a pooler in between. With several hosts (`a:5432,b:5432`) the one that accepts writes is used. Empty: a local PostgreSQL from npm packages.',

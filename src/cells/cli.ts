@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { InvalidArgumentError } from 'commander';
 import { type AddCommands, CommandFailed, commandGroup, type TenantOption } from '../cli/command.ts';
 import { tell } from '../cli/output.ts';
+import { isDatabaseUrl } from '../flow/database-urls.ts';
 import * as cells from './service.ts';
 
 function readSeconds(text: string): number {
@@ -13,8 +14,7 @@ function readSeconds(text: string): number {
 }
 
 function readDatabaseUrl(text: string): string {
-  if (!/^postgres(ql)?:\/\/./.test(text))
-    throw new InvalidArgumentError('It must be a URL such as postgres://user@host/database.');
+  if (!isDatabaseUrl(text)) throw new InvalidArgumentError('It must be a URL such as postgres://user@host/database.');
   return text;
 }
 

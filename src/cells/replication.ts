@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { atPrimary } from '../db/hosts.ts';
 import { Conflict } from '../errors.ts';
+import { atPrimary } from '../flow/database-urls.ts';
 import { pause } from '../flow/retry.ts';
 import type { TenantTable } from './tables.ts';
 

@@ -7,7 +7,7 @@ import * as demo from '../demo/cli.ts';
 import { addCommands as addDisplays } from '../displays/cli.ts';
 import { DomainError } from '../errors.ts';
 import type { Finding } from '../finding.ts';
-import { isOutage, isSchemaMissing, isUnwritable } from '../flow/database-errors.ts';
+import { isOutage, isRefusal, isSchemaMissing, isUnwritable, refusalOf } from '../flow/database-errors.ts';
 import { takesPins } from '../http/schemes.ts';
 import { addCommands as addIdentity } from '../identity/cli.ts';
 import * as identity from '../identity/service.ts';
@@ -249,6 +249,7 @@ function describeError(error: unknown): { code: string; message: string; exitCod
       message: `The database does not answer (${message || code}); is it running, and is DatabaseUrl right?`,
       exitCode: exitCodes.failed,
     };
+  if (isRefusal(error)) return { code: 'Settings', message: refusalOf(error), exitCode: exitCodes.settings };
   if (isSchemaMissing(error))
     return {
       code: 'Unavailable',

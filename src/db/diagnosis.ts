@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
-import { isOutage, isUnwritable } from '../flow/database-errors.ts';
+import { codeOf, isForbidden, isOutage, isUnwritable, ownership } from '../flow/database-errors.ts';
 import { type Database, isPooled, leastPostgres } from './database.ts';
 import { findPoolFault, hearsOthers, openProbe } from './direct.ts';
 import { isUnicode, notUnicode } from './locale.ts';
@@ -76,6 +76,16 @@ async function examineWrites(db: Database): Promise<Finding> {
 }
 
 async function examineMigrations(db: Database): Promise<Finding> {
+  try {
+    return await compareMigrations(db);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const text = `the role of DatabaseUrl may not read them: ${(error as Error).message}`;
+    return { check: 'Migrations', level: 'fault', text, remedy: `${ownership}.` };
+  }
+}
+
+async function compareMigrations(db: Database): Promise<Finding> {
   const disorder = await findDisorder(db);
   if (disorder) return { check: 'Migrations', level: 'fault', ...disorder };
   const newer = await findNewer(db);
@@ -155,7 +165,10 @@ export async function diagnose(
     const pool = isPooled(db) ? await examinePool(url, db).catch(() => undefined) : undefined;
     if (pool && pool.level !== 'ok') return [{ ...pool, check: 'Database' }];
     const { code, message } = error as { code?: string; message: string };
-    const remedy = 'Check that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
+    const remedy =
+      codeOf(error) === '53300'
+        ? 'Raise max_connections, or the limit of the role or database; docs/operating.md#database has the numbers.'
+        : 'Check that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];
   }
   const writes = await findingsOf('Writes', () => examineWrites(db));

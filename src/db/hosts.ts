@@ -4,23 +4,7 @@
  * opened, or leads to a standby, fails as in any outage, and the next attempt goes to the next host.
  */
 import pg from 'pg';
-
-/** The URL of each host; a URL of one host is itself. */
-export function hostsOf(url: string): string[] {
-  const [, before = '', hosts = '', after = ''] =
-    /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
-  return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [url];
-}
-
-/** The URL for libpq, which would otherwise use the first of several hosts that answers, even a standby. */
-export const atPrimary = (url: string) =>
-  hostsOf(url).length === 1 || /[?&]target_session_attrs=/.test(url)
-    ? url
-    : `${url}${url.includes('?') ? '&' : '?'}target_session_attrs=primary`;
-
-/** The URL of another database of the same server, or servers. */
-export const atDatabase = (url: string, database: string) =>
-  url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);
+import { hostsOf } from '../flow/database-urls.ts';
 
 /** By URL, the index of the host that is considered the primary. */
 const places = new Map<string, number>();

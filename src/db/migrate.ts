@@ -9,7 +9,7 @@ import {
   Migrator,
 } from 'kysely/migration';
 import { ConfigError } from '../config.ts';
-import { isDeadlock, isForbidden, isLockTimeout } from '../flow/database-errors.ts';
+import { isDeadlock, isForbidden, isLockTimeout, refusalOf } from '../flow/database-errors.ts';
 import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database, Transaction } from './database.ts';
@@ -151,10 +151,7 @@ export async function migrateTo(db: Database, last: string): Promise<void> {
 function failure(error: unknown, result: MigrationResult | undefined): Error {
   if (error instanceof ConfigError) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  if (isForbidden(error))
-    return new ConfigError(
-      `DatabaseUrl: its role may not bring the schema up to date: ${reason}. Make it the owner of the database ("alter database … owner to …")`,
-    );
+  if (isForbidden(error)) return new ConfigError(refusalOf(error));
   return new Error(result ? `migration ${result.migrationName}: ${reason}` : `migrations: ${reason}`, {
     cause: error,
   });

@@ -7,9 +7,9 @@ import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import type { Locked, Rehearsed } from '../finding.ts';
 import { isForbidden } from '../flow/database-errors.ts';
+import { atDatabase } from '../flow/database-urls.ts';
 import type { Log } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
-import { atDatabase } from './hosts.ts';
 import { likeThis } from './locale.ts';
 import { apply, findDisorder, listKnown, migrateTo, pendingMigrations } from './migrate.ts';
 

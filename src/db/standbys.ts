@@ -7,11 +7,11 @@
 import { type Config, ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
 import { codeOf, isCancelled, isOutage } from '../flow/database-errors.ts';
+import { hostsOf } from '../flow/database-urls.ts';
 import { openGathering } from '../flow/gather.ts';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
 import { openProbe } from './direct.ts';
-import { hostsOf } from './hosts.ts';
 import { runPrepared } from './prepared.ts';
 import { checkFit, openLook, openStandby, readStanding, type ServerState, Unfit, type WalPlace } from './standby.ts';
 

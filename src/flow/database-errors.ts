@@ -66,6 +66,24 @@ export const isSchemaMissing = (error: unknown): boolean => /^(42P01|3F000)$/.te
 /** The role of the session may not do that. */
 export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501';
 
+/** What makes `isForbidden` go away. */
+export const ownership =
+  'Make it the owner of the database and of all that is in it ("alter database … owner to …", "reassign owned by … to …")';
+
+/** pg has no code for it. */
+const withoutTls = 'The server does not support SSL connections';
+
+/** The server answers, but not with these settings: user, password, name of the database, rights of the role, or TLS. */
+export const isRefusal = (error: unknown): boolean =>
+  /^(28|3D|42501$|CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_)/.test(codeOf(error)) ||
+  (error as Error).message === withoutTls;
+
+/** What to do about `isRefusal`, with the name of the setting. */
+export const refusalOf = (error: unknown): string =>
+  isForbidden(error)
+    ? `DatabaseUrl: its role may not do that (${(error as Error).message}). ${ownership}`
+    : `DatabaseUrl: ${(error as Error).message}`;
+
 /** A lock was not free within `lock_timeout`. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 

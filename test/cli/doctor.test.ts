@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -59,6 +60,34 @@ describe('the database', () => {
       },
     ]);
     expect(findings[0]?.remedy).toMatch(/DatabaseUrl/);
+  });
+
+  test('a role that may have no further connection, or no rights: what to do about it', async () => {
+    const role = `weak_${randomUUID().slice(0, 8)}`;
+    const weak = new URL(database.url);
+    [weak.username, weak.password] = [role, 'weak'];
+    const examine = async () => {
+      const own = openTest(weak.href);
+      const findings = await diagnose(weak.href, own, examineWorkers);
+      await own.destroy();
+      return findings;
+    };
+    await sql.raw(`create role ${role} login password 'weak' connection limit 0`).execute(db);
+    expect(await examine()).toMatchObject([
+      {
+        check: 'Database',
+        text: expect.stringContaining('too many connections'),
+        remedy: expect.stringMatching(/limit/),
+      },
+    ]);
+    await sql.raw(`alter role ${role} connection limit -1`).execute(db);
+    const findings = await examine();
+    await sql.raw(`drop role ${role}`).execute(db);
+    expect(named(findings, 'Migrations')).toMatchObject({
+      level: 'fault',
+      text: 'the role of DatabaseUrl may not read them: permission denied for table kysely_migration',
+      remedy: expect.stringMatching(/^Make it the owner of the database and of all that is in it/),
+    });
   });
 
   test('not migrated: names what is missing, and asks nothing of tables that are not there', async () => {

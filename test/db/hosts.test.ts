@@ -3,8 +3,8 @@ import net, { type AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/database.ts';
-import { atPrimary, hostsOf } from '../../src/db/hosts.ts';
 import { isOutage } from '../../src/flow/database-errors.ts';
+import { atPrimary, hostsOf } from '../../src/flow/database-urls.ts';
 import { openLog } from '../../src/log.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 

@@ -106,7 +106,12 @@ describe('the environment goes over the file', () => {
     [{ GraphiQLEnabled: 'false' }, { GraphiQLEnabled: false }],
     [{ TrustProxy: '2' }, { TrustProxy: 2 }],
     [{ TrustProxy: 'loopback, 10.0.0.0/8,fd00::1' }, { TrustProxy: 'loopback, 10.0.0.0/8,fd00::1' }],
-    [{ DatabaseUrl: 'postgres://a:b@c/d' }, { DatabaseUrl: 'postgres://a:b@c/d' }],
+    ...[
+      'postgres://a:b@c/d',
+      'postgresql://a:%2F%3F%23%25@[::1]:5432,c:5433/d?sslmode=verify-full',
+      'postgres:///d?host=/run/postgresql',
+      'postgres://a:b@/d?host=/run/postgresql',
+    ].map((DatabaseUrl): [NodeJS.ProcessEnv, object] => [{ DatabaseUrl }, { DatabaseUrl }]),
     // An empty variable leaves the default, at every depth.
     [{ Port: '' }, { Port: 8080 }],
     [{ Limits__JobsPerBatch: '' }, { Limits: { JobsPerBatch: 10_000 } }],
@@ -156,7 +161,9 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       {},
       { DatabaseUrl: 'postgres://a:b@c/d', PooledDatabaseUrl: 'mysql://a:hush@c/d' },
-      ['PooledDatabaseUrl: is (secret); must be a URL that begins with postgres://'],
+      [
+        'PooledDatabaseUrl: is (secret); must be a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25',
+      ],
     ],
     [
       { ReadDatabaseUrl: 'postgres://a:b@c/d' },
@@ -166,8 +173,19 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       {},
       { DatabaseUrl: 'postgres://a:b@c/d', ReadDatabaseUrl: 'mysql://a:hush@c/d' },
-      ['ReadDatabaseUrl: is (secret); must be a URL that begins with postgres://'],
+      [
+        'ReadDatabaseUrl: is (secret); must be a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25',
+      ],
     ],
+    ...['a:b/c@d/e', 'a:b?c@d/e', 'a:b#c@d/e', 'a:1#c@d/e', 'a:b@c:x/d', 'a:b@c:1,d:x/e'].map(
+      (rest): [unknown, NodeJS.ProcessEnv, string[]] => [
+        {},
+        { DatabaseUrl: `postgres://${rest}` },
+        [
+          'DatabaseUrl: is (secret); must be empty or a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25',
+        ],
+      ],
+    ),
     [{ Role: 'Both' }, {}, ['appsettings.json: Role: is "Both"; must be one of All, Web, Worker']],
     [
       { BaseUrl: 'rooms.example' },

@@ -1,0 +1,22 @@
+/** URLs of databases, which the settings may name. Loads no driver: a supervisor reads settings, too. */
+
+/** The URL of each host; a URL of one host is itself. */
+export function hostsOf(url: string): string[] {
+  const [, before = '', hosts = '', after = ''] =
+    /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
+  return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [url];
+}
+
+/** The URL for libpq, which would otherwise use the first of several hosts that answers, even a standby. */
+export const atPrimary = (url: string) =>
+  hostsOf(url).length === 1 || /[?&]target_session_attrs=/.test(url)
+    ? url
+    : `${url}${url.includes('?') ? '&' : '?'}target_session_attrs=primary`;
+
+/** The URL of another database of the same server, or servers. */
+export const atDatabase = (url: string, database: string) =>
+  url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);
+
+/** Whether the driver can read the URL. It would ignore what follows a `#`: a password that is not encoded. */
+export const isDatabaseUrl = (url: string): boolean =>
+  /^postgres(ql)?:\/\/[^#]+$/.test(url) && hostsOf(url).every((one) => URL.canParse(one.replace('@/', '@localhost/')));
