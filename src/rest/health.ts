@@ -36,6 +36,8 @@ type Read = number | Readonly<Record<string, number>>;
 
 const checkTimeout = 2_000;
 const metricsKeptFor = 1_000;
+/** Milliseconds for a figure: Prometheus gives up the whole answer after ten seconds, and would take the process for dead. */
+const figureTimeout = 5_000;
 
 /** A pooler may lead to a server that has become a standby: reads there are outdated, and writes fail. */
 async function takesWrites(db: Context['db']): Promise<boolean> {
@@ -53,6 +55,20 @@ async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> 
     return false;
   } finally {
     late.abort();
+  }
+}
+
+/** @throws when the figure is late, as while the database hangs */
+async function orLate(figure: Read | Promise<Read>): Promise<Read> {
+  const answered = new AbortController();
+  const late = sleep(figureTimeout, undefined, { signal: answered.signal, ref: false }).then(() => {
+    throw new Error('the figure is late');
+  });
+  try {
+    return await Promise.race([figure, late]);
+  } finally {
+    late.catch(() => {});
+    answered.abort();
   }
 }
 
@@ -83,7 +99,7 @@ function createMetrics(health: Health) {
       registers: [registry],
       async collect() {
         try {
-          const figure = await read();
+          const figure = await orLate(read());
           metric.reset();
           if (typeof figure === 'number') return metric.inc(figure);
           for (const [value, number] of Object.entries(figure)) metric.inc({ [label ?? '']: value }, number);

@@ -239,6 +239,19 @@ describe('GET /metrics', () => {
     expect(text).not.toMatch(/^roomgate_broken \d/m);
   });
 
+  test('a figure that does not come is left out, and the others are told', async () => {
+    const { url, stop } = await startHallway(context, {
+      gauges: {
+        roomgate_known: { help: 'Is read', read: () => 3 },
+        roomgate_hanging: { help: 'Is never read', read: () => new Promise<number>(() => {}) },
+      },
+    });
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).toMatch(/^roomgate_known 3$/m);
+    expect(text).not.toMatch(/^roomgate_hanging \d/m);
+    await stop();
+  });
+
   test('a figure with a label: a line for each of its values, as they are now', async () => {
     const lines = async () => {
       const text = await (await fetch(`${hallway.url}/metrics`)).text();
