@@ -79,7 +79,8 @@ export async function startServer(
   const stopping = new AbortController();
   const works = config.Role === 'Worker' || (config.Role === 'All' && siblings?.isFirst !== false);
   let worker: WorkerHandle | undefined;
-  const isTaking = async () => (await worker?.isTaking()) === true;
+  // It also waits, ready, while PostgreSQL refuses to record that a job is taken.
+  const isTaking = async () => (await worker?.isTaking()) === true || refusals.isRecent();
   siblings?.answer('worker', isTaking);
 
   const health = {

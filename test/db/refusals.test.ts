@@ -1,10 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openRefusals, type Refusals } from '../../src/db/refusals.ts';
+import { lockClasses } from '../../src/flow/locks.ts';
 import { openLog } from '../../src/log.ts';
+import { startServer } from '../../src/server.ts';
+import { until } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
-import { startService } from '../_util/service.ts';
+import { startService, testConfig } from '../_util/service.ts';
 
 const minute = 60_000;
 const lines: { level: string; msg: string; remedy: string }[] = [];
@@ -80,6 +85,29 @@ test('a server counts what any of its pools is refused, from 0 on', async () => 
       await sql`do $$ begin raise disk_full; end $$`.execute(pool).catch(() => {});
     expect(service.context.refusals.counts).toEqual({ DiskFull: 3, ReadOnly: 0 });
   } finally {
+    await service.stop();
+  }
+});
+
+test('a process whose worker cannot take jobs stays ready while PostgreSQL refuses writes', async () => {
+  const service = await startService({ Role: 'Web' });
+  const holder = new pg.Client(service.databaseUrl);
+  await holder.connect();
+  // No worker can start.
+  await holder.query('select pg_advisory_lock($1, 0)', [lockClasses.starting]);
+  const server = await startServer(testConfig(service.databaseUrl, { Role: 'All' }), openLog('silent'));
+  try {
+    await server.ready;
+    const read = async () => {
+      const answer = await fetch(`http://127.0.0.1:${server.context.config.Port}/readyz`);
+      return [answer.status, ((await answer.json()) as { Status: string }).Status];
+    };
+    await until(async () => isDeepStrictEqual(await read(), [503, 'Unhealthy']));
+    await sql`do $$ begin raise disk_full; end $$`.execute(server.context.db).catch(() => {});
+    expect(await read()).toEqual([200, 'Degraded']);
+  } finally {
+    await holder.end();
+    await server.stop();
     await service.stop();
   }
 });
