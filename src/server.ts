@@ -66,7 +66,10 @@ export async function startServer(
   // Thousands of door signs reconnect at once after a restart.
   server.listen({ port: settings.Port, host: settings.Host, backlog: 4_096 });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(`Port: cannot listen on ${settings.Host}:${settings.Port} (${error.code}); set another Port`);
+    const setting = /^(EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN)$/.test(error.code ?? '') ? 'Host' : 'Port';
+    throw new ConfigError(
+      `${setting}: cannot listen on ${settings.Host}:${settings.Port} (${error.code}); set another ${setting}`,
+    );
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
   const traces = tracing?.openTraces(config, log);

@@ -182,3 +182,20 @@ describe('token, import and polling', () => {
     });
   });
 });
+
+test.each([
+  // An address of documentation (RFC 5737), which no machine has.
+  ['an address that this machine does not have', { Host: '203.0.113.1' }, 'Host: cannot listen on 203.0.113.1:'],
+  ['a name without an address', { Host: 'rooms.invalid' }, 'Host: cannot listen on rooms.invalid:'],
+  ['a port in use', { Port: () => Number(new URL(service.url).port) }, 'Port: cannot listen on 127.0.0.1:'],
+])(
+  '%s: the start names the setting',
+  async (_what, { Host, Port }: { Host?: string; Port?: () => number }, message) => {
+    const config = {
+      ...testConfig(service.databaseUrl, { Role: 'Web' }),
+      ...(Host && { Host }),
+      ...(Port && { Port: Port() }),
+    };
+    await expect(startServer(config, openLog('silent'))).rejects.toThrow(message);
+  },
+);
