@@ -58,11 +58,14 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
 }
 
 /**
- * Prints the URLs when `serve` is ready (contract 1). With the local database, the first start creates the demo tenant and
+ * Prints the URLs when `serve` is ready (contract 1); a worker serves its health alone. With the local database, the first start creates the demo tenant and
  * imports its timetable through the REST API, as a demonstration of an import.
  */
 export async function welcome(context: Context, local: boolean, host: DemoHost): Promise<void> {
-  const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider } = context.config;
+  const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider, Role } = context.config;
+  // A proxy should not publish the last two.
+  const health = `  Health    ${host.ownRoot}/healthz, /readyz, /metrics`;
+  if (Role === 'Worker') return host.print(`roomgate is ready at ${host.ownRoot}\n${health}`, { BaseUrl, IdpUrl });
   const addresses = [
     `The console is at ${BaseUrl}/${local ? 'demo/console' : ''}`,
     `roomgate is ready at ${BaseUrl}`,
@@ -70,8 +73,7 @@ export async function welcome(context: Context, local: boolean, host: DemoHost):
     `  GraphQL   ${BaseUrl}/{mandator}/graphql`,
     ...(IdentityProvider.Mode === 'Embedded' ? [`  Tokens    ${IdpUrl}/connect/token`] : []),
     ...(SwaggerEnabled ? [`  Swagger   ${BaseUrl}/swagger`] : []),
-    // A proxy should not publish the last two.
-    `  Health    ${host.ownRoot}/healthz, /readyz, /metrics`,
+    health,
   ];
   if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });
 

@@ -120,6 +120,14 @@ describe('exit code 0', () => {
       '{"BaseUrl":"http://rooms.example","IdpUrl":"http://id.example"}\n',
     );
   });
+
+  test('serve of a worker names the only addresses that it serves', async () => {
+    const config = { Role: 'Worker', Host: '127.0.0.1', Port: 8081, BaseUrl: 'http://rooms.example' };
+    const serve: Host['serve'] = (tell) => tell({ config } as Context, true);
+    expect((await run({ serve }, 'serve')).out).toBe(
+      'roomgate is ready at http://127.0.0.1:8081\n  Health    http://127.0.0.1:8081/healthz, /readyz, /metrics\n',
+    );
+  });
 });
 
 describe('exit code 1', () => {
