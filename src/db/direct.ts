@@ -149,5 +149,7 @@ export async function warnOfConnections(db: Database, { config, db: requests, lo
   if (config.PooledDatabaseUrl === undefined) return;
   const fault = await findPoolFault(config.DatabaseUrl, requests).catch(() => undefined);
   if (fault?.foreign) throw new ConfigError(`PooledDatabaseUrl: ${foreignPool}`);
-  if (fault) log.warn(fault, 'PooledDatabaseUrl needs attention; see docs/deploying.md#pgbouncer');
+  if (!fault) return;
+  const { text, remedy } = fault;
+  log.warn({ fault: text, remedy }, 'PooledDatabaseUrl needs attention; see docs/deploying.md#pgbouncer');
 }

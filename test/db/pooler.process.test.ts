@@ -100,6 +100,19 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     await other.stop();
   });
 
+  test('that needs attention is told by a start in one line, whose level is that of the log', async () => {
+    const lines: string[] = [];
+    const server = await startServer(
+      testConfig(database.url, { PooledDatabaseUrl: 'postgres://127.0.0.1:9/none' }),
+      openLog('warn', { write: (line) => void lines.push(line) }),
+    );
+    await server.ready;
+    await server.stop();
+    const told = lines.filter((line) => line.includes('needs attention'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(/^\{"level":"warn",(?!.*"level":).*"fault":"PooledDatabaseUrl cannot be used: /);
+  });
+
   test('must lead to the same database', async () => {
     const elsewhere = await cloneDatabase();
     const findings = await diagnose(elsewhere.url, service.context.db);
