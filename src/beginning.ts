@@ -9,7 +9,7 @@ import path from 'node:path';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { watchForUncaught } from './containment.ts';
 import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
-import { type Log, openLog } from './log.ts';
+import { type Log, logPrinted, openLog } from './log.ts';
 import { openSiblings, type Siblings } from './siblings.ts';
 
 const project = path.join(import.meta.dirname, '..');
@@ -98,6 +98,7 @@ export async function beginServing(): Promise<ServingBegun> {
   const written = readSettings();
   const log = openLog(written.LogLevel);
   watchForUncaught(log);
+  logPrinted(log);
   const stop = onSignal();
   // A signal that comes while the server starts ends it too.
   const stopped = once(stop, 'abort');

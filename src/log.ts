@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import tty from 'node:tty';
+import { format } from 'node:util';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { prettyFactory } from 'pino-pretty';
 import { inItsLines, withEscapes } from './printing.ts';
@@ -123,4 +124,13 @@ export function openLog(level: string, destination = level === 'silent' ? nowher
     },
     { write: (line: string) => destination.write(withEscapes(withoutSecrets(shorten(line)))) },
   );
+}
+
+/** Makes lines of the log of what libraries and Node.js write to standard error by themselves. Call it once. */
+export function logPrinted(log: Log): void {
+  for (const name of ['error', 'warn', 'trace'] as const)
+    console[name] = (...words: unknown[]) => log.warn({ printed: format(...words) }, 'a library has something to say');
+  // The first listener is Node.js's own, which prints.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ message }) => log.warn({ printed: message }, 'Node.js has something to say'));
 }

@@ -108,3 +108,21 @@ test('a disk that is full ends no process, and its memory is bounded', async () 
   await full.close();
   expect([code, told]).toEqual([0, 'bounded\n']);
 });
+
+test('what libraries and Node.js print are lines of the log, one each and without secrets', async () => {
+  const program = `
+    import { logPrinted, openLog } from ${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)};
+    logPrinted(openLog('info'));
+    console.trace(new Error('of a library'));
+    console.error('with a PIN: %s', '${pin}');
+    process.emitWarning('of Node.js\\nin two lines');`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const lines = (await text(child.stderr as Readable)).trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', printed: expect.stringMatching(/^Error: of a library\n/) },
+    { level: 'warn', printed: 'with a PIN: [pin]' },
+    { level: 'warn', printed: 'of Node.js\nin two lines' },
+  ]);
+});
